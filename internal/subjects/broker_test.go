@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A real server takes every subject that can be built, the longest included,
-// stores it, and delivers it to its own tenant's filter only.
+// A real server stores messages on all subjects, even the longest, and delivers them only
+// to the filter of their tenant.
 func TestSubjectsOnARealServer(t *testing.T) {
 	server := natstest.Start(t)
 	server.EnsureStreams(t)
@@ -39,8 +39,8 @@ func TestSubjectsOnARealServer(t *testing.T) {
 		if want := (subjects.Address{Tenant: id, Producer: id, Run: id, Kind: events.Kind(id)}); err != nil || a != want {
 			t.Errorf("got %+v, %v, want %+v", a, err, want)
 		}
-		// What was published has been delivered everywhere by now: the
-		// connection's flush comes behind it.
+		// The flush of the connection follows all messages, so they have been
+		// delivered now.
 		if err := nc.Flush(); err != nil {
 			t.Fatal(err)
 		}

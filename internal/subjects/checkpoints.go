@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// CheckpointBucket names the key-value bucket of checkpoints. It has one key for
-// each tenant, see [Space.CheckpointKey], and one for each lease, see
-// [Space.LeaseKey].
+// CheckpointBucket names the key-value bucket of checkpoints. It has a key for each
+// tenant ([Space.CheckpointKey]) and for each lease ([Space.LeaseKey]).
 func (s Space) CheckpointBucket() string { return s.stream("CHECKPOINTS") }
 
-// CheckpointStream names the stream that the bucket of checkpoints is.
+// CheckpointStream names the stream of the bucket of checkpoints.
 func (s Space) CheckpointStream() string { return "KV_" + s.CheckpointBucket() }
 
-// AllCheckpoints is the filter of everything in the bucket.
+// AllCheckpoints returns the filter for all keys of the bucket.
 func (s Space) AllCheckpoints() string { return s.checkpoint(">") }
 
 // checkpoint returns the subject of a key of the bucket.
 func (s Space) checkpoint(key string) string { return "$KV." + s.CheckpointBucket() + "." + key }
 
-// CheckpointKey returns the key, and the subject, of the newest checkpoint of a
-// tenant. The key is the tenant's token, which never has a dot.
+// CheckpointKey returns the key and the subject of a tenant's newest checkpoint. The
+// key is the token of the tenant, which contains no dot.
 func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	if key, err = Token(tenant); err != nil {
 		return "", "", fmt.Errorf("tenant id: %w", err)
@@ -28,16 +27,14 @@ func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	return key, s.checkpoint(key), nil
 }
 
-// LeaseKey returns the key, and the subject, of the lease that auditors of the
-// same tenants take turns in; durable is the durable of the one that is no
-// standby.
+// LeaseKey returns the key and the subject of the lease that the active auditor of some
+// tenants takes. durable is the durable of the active auditor.
 func (s Space) LeaseKey(durable string) (key, subject string) {
 	key = "lease." + durable
 	return key, s.checkpoint(key)
 }
 
-// Standby names the durable of the service that stands by for the one whose
-// durable is given.
+// Standby names the durable of the standby for the service with this durable.
 func Standby(durable string) string {
 	name, tenant, alone := strings.Cut(durable, "==")
 	if !alone {
@@ -46,7 +43,7 @@ func Standby(durable string) string {
 	return name + "-standby==" + tenant
 }
 
-// consume adds what reading with a durable needs.
+// consume adds the rights to read with a durable.
 func (r *Rights) consume(s Space, durable string) {
 	ev := s.EventStream()
 	r.Publish = append(r.Publish,
@@ -58,8 +55,8 @@ func (r *Rights) consume(s Space, durable string) {
 	)
 }
 
-// keepCheckpoints adds what an auditor needs of the bucket, and to stand by.
-func (r *Rights) keepCheckpoints(s Space, durable string) {
+// storeCheckpoints adds the rights of an auditor to use the bucket and to be a standby.
+func (r *Rights) storeCheckpoints(s Space, durable string) {
 	r.Publish = append(r.Publish, "$JS.API.STREAM.MSG.GET."+s.CheckpointStream(), s.AllCheckpoints())
 	r.consume(s, Standby(durable))
 }

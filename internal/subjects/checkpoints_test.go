@@ -24,7 +24,7 @@ func TestSpace_Checkpoints(t *testing.T) {
 	}
 }
 
-// No tenant has the key of a lease.
+// The key of a tenant never equals the key of a lease.
 func TestSpace_CheckpointKeysAreNoLeases(t *testing.T) {
 	for _, tenant := range append(awkward, "lease.auditor", "lease") {
 		key, _, err := Space{}.CheckpointKey(tenant)

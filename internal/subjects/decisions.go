@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// DecisionQueue is the queue group of the decision services: one of them answers.
+// DecisionQueue is the queue group of the decision services. One of them answers each
+// request.
 const DecisionQueue = "hooktrail"
 
-// DecisionTimeout is the header that says how many milliseconds who asks for a
-// decision waits for it.
+// DecisionTimeout is the header with the timeout of a request for a decision, in
+// milliseconds.
 const DecisionTimeout = "Hooktrail-Timeout-Ms"
 
-// The headers of an answer that is none: what the service says is wrong with the
-// request, and a status as HTTP has them.
+// The headers of an error response: the reason, and a status code as in HTTP.
 const (
 	ServiceError     = "Nats-Service-Error"
 	ServiceErrorCode = "Nats-Service-Error-Code"
 )
 
-// Decisions returns the subject on which decisions for a tenant are asked for.
+// Decisions returns the subject of requests for decisions of a tenant.
 func (s Space) Decisions(tenant string) (string, error) {
 	t, err := Token(tenant)
 	if err != nil {
@@ -31,14 +31,14 @@ func (s Space) Decisions(tenant string) (string, error) {
 	return s.prefix() + "decide." + t, nil
 }
 
-// AllDecisions is the filter of every request for a decision.
+// AllDecisions returns the filter for all requests for decisions.
 func (s Space) AllDecisions() string { return s.prefix() + "decide.*" }
 
-// DecisionTenant returns the tenant that a request is for.
+// DecisionTenant returns the tenant of a request.
 func (s Space) DecisionTenant(subject string) (string, error) {
 	token, ok := strings.CutPrefix(subject, s.prefix()+"decide.")
 	if !ok {
-		return "", fmt.Errorf("subject %q: not one of decisions", clip(subject))
+		return "", fmt.Errorf("subject %q: not a subject of decisions", clip(subject))
 	}
 	tenant, err := ParseToken(token)
 	if err != nil {
@@ -47,23 +47,22 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply refuses to answer on subjects that mean something to the server or
-// to us: who asks would have us write there, with our rights.
+// CheckReply rejects reply subjects of the server and of this space. A client could
+// otherwise use the rights of the answering service to write there.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
-		return fmt.Errorf("%w: %q is no place for an answer", ErrSubject, clip(subject))
+		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))
 	}
 	return nil
 }
 
-// SetTimeout says in the headers of a request how long it is waited for. A
-// header has one value or none.
+// SetTimeout sets the timeout header of a request.
 func SetTimeout(header map[string][]string, d time.Duration) {
 	header[DecisionTimeout] = []string{strconv.FormatInt(max(d.Milliseconds(), 1), 10)}
 }
 
-// Timeout returns how long the sender of a request waits for the answer, at most
-// most. What is no positive number of milliseconds counts as most.
+// Timeout returns the timeout of a request, at most most. An invalid or missing header
+// counts as most.
 func Timeout(header map[string][]string, most time.Duration) time.Duration {
 	values := header[DecisionTimeout]
 	if len(values) != 1 {
@@ -76,22 +75,22 @@ func Timeout(header map[string][]string, most time.Duration) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// ErrSubject is wrapped by the refusal of a subject that nobody can be asked on.
-var ErrSubject = errors.New("not a subject that can be asked")
+// ErrSubject is wrapped when a subject cannot be used for a request or a reply.
+var ErrSubject = errors.New("invalid subject")
 
-// CheckRequest refuses subjects that no request can be sent to: those with
-// wildcards, empty tokens or white space, and the server's own.
+// CheckRequest rejects subjects with wildcards, empty tokens or white space, and
+// subjects of the server.
 func CheckRequest(subject string) error {
 	if len(subject) > 1024 || strings.ContainsAny(subject, " \t\r\n*>\x00") {
-		return fmt.Errorf("%w: want tokens with dots in between, without wildcards and spaces", ErrSubject)
+		return fmt.Errorf("%w: want tokens separated by dots, without wildcards and spaces", ErrSubject)
 	}
 	for token := range strings.SplitSeq(subject, ".") {
 		if token == "" {
-			return fmt.Errorf("%w: empty token; want tokens with dots in between", ErrSubject)
+			return fmt.Errorf("%w: empty token; want tokens separated by dots", ErrSubject)
 		}
 	}
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, "_INBOX.") {
-		return fmt.Errorf("%w: it is the server's own", ErrSubject)
+		return fmt.Errorf("%w: it belongs to the server", ErrSubject)
 	}
 	return nil
 }

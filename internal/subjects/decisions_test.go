@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A request's subject names its tenant and no other.
+// The subject of a request names its tenant.
 func TestDecisions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		space := Space{Prefix: rapid.SampledFrom([]string{"", "a.b."}).Draw(t, "prefix")}
@@ -38,7 +38,7 @@ func TestDecisionTenant(t *testing.T) {
 func TestCheckRequest(t *testing.T) {
 	for _, subject := range []string{"", ".", "a.", ".a", "a..b", "a.*", "a.>", "a b", "a\n", "$SYS.x", "$JS.API.x", "_INBOX.x"} {
 		if CheckRequest(subject) == nil {
-			t.Errorf("%q can be asked", subject)
+			t.Errorf("%q is accepted", subject)
 		}
 	}
 	for _, subject := range []string{"a", "a.b", "team.decide", "_HT.x"} {
@@ -72,8 +72,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// Whoever asks for a decision names where the answer goes, and the service has
-// rights there that he has not.
+// A client chooses the reply subject, where the service may have more rights than the
+// client.
 func TestCheckReply(t *testing.T) {
 	for subject, ok := range map[string]bool{
 		"_INBOX.x.y": true, "_HTINBOX.auditor.x": true, "_R_.abc.def": true, "mine.answers": true,

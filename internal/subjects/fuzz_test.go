@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// FuzzToken holds that an id is refused or comes back from its token, which is
-// one token of a subject and no wildcard.
+// FuzzToken checks that an id is rejected or restored from its token, and that the token
+// is one token of a subject and not a wildcard.
 func FuzzToken(f *testing.F) {
 	for _, id := range awkward {
 		f.Add(id)
@@ -31,13 +31,12 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
-// isToken tells whether the broker takes s for one literal token.
+// isToken reports whether the broker treats s as one literal token.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsAny(s, ".*> \t\r\n\x00") && strings.ToValidUTF8(s, "") == s
 }
 
-// FuzzParse holds that what can be parsed is built again byte for byte, so that
-// each address has one subject and each subject one address.
+// FuzzParse checks that building the subject of a parsed address returns the same bytes.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"hooktrail.ev.a.b.c.d", "hooktrail.chain.a.b", "hooktrail.ev.=.=2E.=C3=BC.tool=2Ebefore", "hooktrail.ev.=41.b.c.d", "hooktrail.ev.a.b.c"} {
 		f.Add(s)
@@ -58,8 +57,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzTenant holds that no id of an event reaches the subjects of another
-// tenant: the filters of a tenant match its own subjects and no others.
+// FuzzTenant checks that the filters of a tenant match only the subjects of that tenant,
+// whatever the ids of an event are.
 func FuzzTenant(f *testing.F) {
 	for i, id := range awkward {
 		f.Add(id, "acme", "p", id, "tool.before")
@@ -94,7 +93,7 @@ func FuzzTenant(f *testing.F) {
 	})
 }
 
-// matches is how the broker matches a filter against a literal subject.
+// matches matches a filter against a literal subject, like the broker.
 func matches(filter, subject string) bool {
 	want, got := strings.Split(filter, "."), strings.Split(subject, ".")
 	for i, token := range want {

@@ -2,20 +2,19 @@ package subjects
 
 // The headers that Hooktrail sets on messages or reads from them.
 const (
-	// BatchID names the atomic batch that a message belongs to; a fresh one for
-	// each attempt.
+	// BatchID names the atomic batch of a message. Each attempt has a new one.
 	BatchID = "Nats-Batch-Id"
-	// BatchSequence is the message's place in its batch, a decimal from 1.
+	// BatchSequence is the position of the message in its batch, a decimal from 1.
 	BatchSequence = "Nats-Batch-Sequence"
-	// BatchCommit is on the last message of a batch, with the value [Commit].
+	// BatchCommit marks the last message of a batch with the value [Commit].
 	BatchCommit = "Nats-Batch-Commit"
-	// ExpectedLastSubjectSequence is the fence: the stream sequence of the last
-	// message on the literal subject, 0 when there is none. Its companion with a
-	// subject of its own is not used, because account imports do not map it.
+	// ExpectedLastSubjectSequence is the stream sequence that the last message on
+	// the subject must have, or 0. It fences off concurrent writers. The variant
+	// with an explicit subject is not used, because account imports do not map it.
 	ExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
-	// MessageID is what the server drops duplicates by, of all tenants alike.
-	// Foreign publishers of single events set it to the event id where nobody else
-	// can have or guess that; batches of ours never carry it.
+	// MessageID lets the server drop duplicates, across all tenants. Third-party
+	// publishers of single events set it to the event id, if no other client can
+	// know or guess the id. Batches never have it.
 	MessageID = "Nats-Msg-Id"
 )
 

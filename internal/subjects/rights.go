@@ -7,21 +7,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Role is what a client of the broker is there for. It decides what it may do.
+// Role is the task of a client of the broker. It determines the rights of the client.
 type Role string
 
-// The roles. The zero Role is that of the owner.
+// The roles. The zero Role is Owner.
 const (
-	Owner         Role = ""          // everything: makes the streams
-	PublisherRole Role = "publisher" // writes everybody's events, answers and asks for decisions
-	AuditorRole   Role = "auditor"   // reads, and writes what was done with evidence
-	TrackerRole   Role = "tracker"   // reads, and writes what it decides
+	Owner         Role = ""          // has all rights; creates the streams
+	PublisherRole Role = "publisher" // writes events of all tenants, answers and requests decisions
+	AuditorRole   Role = "auditor"   // reads, and writes access records
+	TrackerRole   Role = "tracker"   // reads, and writes decisions about issues
 	MetricsRole   Role = "metrics"
 	ReaderRole    Role = "reader" // any other consumer
-	DeciderRole   Role = "decide" // a decision service of one's own
+	DeciderRole   Role = "decide" // a user's decision service
 )
 
-// Roles are all but that of the owner.
+// Roles returns all roles except Owner.
 func Roles() []Role {
 	return []Role{PublisherRole, AuditorRole, TrackerRole, MetricsRole, ReaderRole, DeciderRole}
 }
@@ -31,26 +31,23 @@ func (r Role) Consumes() bool {
 	return slices.Contains([]Role{AuditorRole, TrackerRole, MetricsRole, ReaderRole}, r)
 }
 
-// Rights are the subjects that a client may publish and subscribe to, and no
-// others.
+// Rights are the subjects that a client may publish and subscribe to.
 type Rights struct {
 	Publish   []string
 	Subscribe []string
-	Responses bool // it may answer the requests that it gets
+	Responses bool // may answer requests
 }
 
-// trackerKinds are what the tracker's outbox publishes: its own, and the
-// outbox's.
+// trackerKinds are the kinds that the tracker and its outbox publish.
 var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events.ClockTicked, events.GapRecorded, events.BlobChunk}
 
-// auditorKinds are what the auditor's outbox publishes: what was done with
-// evidence, and the outbox's own.
+// auditorKinds are the kinds that the auditor and its outbox publish.
 var auditorKinds = []events.Kind{events.AuditAccessed, events.GapRecorded, events.BlobChunk}
 
-// Rights returns the least that a client of a role needs. A consumer has the
-// durable that [Space.Durable] names, and no other. The client's inbox prefix is
-// inbox: nobody else may listen there.
-func (s Space) Rights(role Role, durable, inbox string) Rights {
+// RoleRights returns the minimum rights of a role. A consumer may use one durable,
+// named by [Space.Durable]. inbox is the inbox prefix of the client, and no other
+// client may subscribe to it.
+func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
 	for _, stream := range []string{ev, s.DeadLetterStream(), s.AdvisoryStream(), s.CheckpointStream()} {
@@ -60,20 +57,20 @@ func (s Space) Rights(role Role, durable, inbox string) Rights {
 		r.Publish = append(r.Publish, "$JS.API.STREAM.MSG.GET."+ev)
 		r.consume(s, durable)
 	}
-	if role.Consumes() && role != AuditorRole { // which sets aside, and buries nothing
+	if role.Consumes() && role != AuditorRole { // the auditor quarantines messages instead
 		r.Publish = append(r.Publish, s.prefix()+"dlq."+string(role))
 	}
 	switch role {
 	case Owner:
 		return Rights{Publish: []string{">"}, Subscribe: []string{">"}}
 	case PublisherRole:
-		r.Publish = append(r.Publish, s.PublisherRights()...)
+		r.Publish = append(r.Publish, publisherSubjects(s)...)
 		r.decide(s)
 	case TrackerRole:
 		r.produce(s, trackerKinds)
 	case AuditorRole:
 		r.produce(s, auditorKinds)
-		r.keepCheckpoints(s, durable)
+		r.storeCheckpoints(s, durable)
 	case DeciderRole:
 		r.Publish = nil
 		r.decide(s)
@@ -82,38 +79,46 @@ func (s Space) Rights(role Role, durable, inbox string) Rights {
 	return r
 }
 
-// produce adds what a service needs whose outbox has events of these kinds.
+// publisherSubjects returns the subjects that a publisher needs to write events,
+// look up its chain and request decisions.
+func publisherSubjects(s Space) []string {
+	return []string{
+		s.AllEvents(), s.AllChains(), s.AllDecisions(),
+		chainLookup(s, s.AllChains()),
+	}
+}
+
+// produce adds the rights to publish events of these kinds through an outbox.
 func (r *Rights) produce(s Space, kinds []events.Kind) {
 	for _, kind := range kinds {
 		r.Publish = append(r.Publish, s.prefix()+"ev.*.*.*."+escape(string(kind)))
 	}
-	r.Publish = append(r.Publish, s.AllChains(), s.chainLookup(s.AllChains()))
+	r.Publish = append(r.Publish, s.AllChains(), chainLookup(s, s.AllChains()))
 }
 
-// decide adds what a decision service needs: requests, and those by which NATS's
-// own tools find services.
+// decide adds the rights of a decision service: requests for decisions, and requests of
+// NATS tools that discover services.
 func (r *Rights) decide(s Space) {
 	r.Subscribe = append(r.Subscribe, s.AllDecisions(), "$SRV.>")
 	r.Responses = true
 }
 
-// chainLookup is where the last message on a subject of chains is asked for.
-func (s Space) chainLookup(subject string) string {
+// chainLookup returns the API subject that gets the last message on subject.
+func chainLookup(s Space, subject string) string {
 	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
 }
 
-// Route is a way out of an account of guests: what is published to From there is
-// published to To in the account that owns the streams, with the same tokens in
-// the places of the wildcards. Answers come back the same way, whatever subject
-// they were asked for on: a guest has nothing written there with other rights
-// than its own.
+// Route forwards messages from the account of restricted clients to the account of the
+// owner. A message on From is published to To with the same tokens for the wildcards.
+// Answers return over the route and are delivered with the rights of the restricted
+// account, whatever the reply subject is.
 type Route struct{ From, To string }
 
-// Routes are all the ways out of a tenant's account: its events and manifests,
-// the last manifest of a chain of its own, and requests for decisions about it.
-// Each is there twice, with the tenant's token, as [Space.Event] and the like
-// make the subject, and without it: the route adds the token.
-func (s Space) Routes(tenant string) ([]Route, error) {
+// TenantRoutes returns the routes of a tenant's account: its events and manifests, the
+// lookup of its last manifest, and its requests for decisions. Each route exists with
+// the tenant's token, as in [Space.Event], and without it. In the second form the
+// route adds the token.
+func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
 		return nil, fmt.Errorf("tenant id: %w", err)
@@ -125,25 +130,25 @@ func (s Space) Routes(tenant string) ([]Route, error) {
 		{From: ev + "*.*.*", To: ev + token + ".*.*.*"},
 		same(chain + token + ".*"),
 		{From: chain + "*", To: chain + token + ".*"},
-		same(s.chainLookup(chain + token + ".*")),
-		{From: s.chainLookup(chain + "*"), To: s.chainLookup(chain + token + ".*")},
+		same(chainLookup(s, chain+token+".*")),
+		{From: chainLookup(s, chain+"*"), To: chainLookup(s, chain+token+".*")},
 		same(decide + "." + token),
 		{From: decide, To: decide + "." + token},
 	}, nil
 }
 
-// LocalRoutes are the ways out of the account of local clients without
-// credentials: what a publisher may ask for, of any tenant.
-func (s Space) LocalRoutes() []Route {
+// LocalRoutes returns the routes of local clients without credentials. They may publish
+// like a publisher, for any tenant.
+func LocalRoutes(s Space) []Route {
 	var routes []Route
-	for _, subject := range s.PublisherRights() {
+	for _, subject := range publisherSubjects(s) {
 		routes = append(routes, Route{From: subject, To: subject})
 	}
 	return routes
 }
 
-// GuestRights are the rights of a client in an account with these ways out.
-func GuestRights(routes []Route) Rights {
+// RouteRights returns the rights of a client that may only use these routes.
+func RouteRights(routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, route := range routes {
 		r.Publish = append(r.Publish, route.From)

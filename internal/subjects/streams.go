@@ -2,21 +2,20 @@ package subjects
 
 import "fmt"
 
-// LoopbackInbox is the inbox prefix of clients without credentials, and of
-// tenants' engines in their accounts. Services of the embedded server have
-// inboxes of their own below [ServiceInbox], so that nobody else on the machine
-// can listen to the replies that they get.
+// LoopbackInbox is the inbox prefix of clients without credentials and of tenants'
+// engines. Each service of the embedded server has an inbox below [ServiceInbox], so
+// that no other client can read its replies.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"
 )
 
-// EventSubjects are what the stream of events stores.
-func (s Space) EventSubjects() []string { return []string{s.AllEvents(), s.AllChains()} }
+// EventSubjects returns the subjects of the event stream.
+func EventSubjects(s Space) []string { return []string{s.AllEvents(), s.AllChains()} }
 
-// DeadLetterSubjects are what the stream of dead letters stores: the letters,
-// and the server's own notices of messages that a consumer gave up.
-func (s Space) DeadLetterSubjects() []string {
+// DeadLetterSubjects returns the subjects of the dead-letter stream: dead letters, and
+// server advisories about messages that a consumer gave up.
+func DeadLetterSubjects(s Space) []string {
 	return []string{
 		s.AllDeadLetters(),
 		"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + s.EventStream() + ".>",
@@ -24,26 +23,17 @@ func (s Space) DeadLetterSubjects() []string {
 	}
 }
 
-// AdvisorySubjects are what the stream of alarms stores: the server's notices
-// that the stream of events was changed or deleted.
-func (s Space) AdvisorySubjects() []string {
+// AdvisorySubjects returns the subjects of the advisory stream: server advisories about
+// updates and deletions of the event stream.
+func AdvisorySubjects(s Space) []string {
 	return []string{
 		"$JS.EVENT.ADVISORY.STREAM.UPDATED." + s.EventStream(),
 		"$JS.EVENT.ADVISORY.STREAM.DELETED." + s.EventStream(),
 	}
 }
 
-// PublisherRights are the subjects that a client may publish to when it may
-// write events, look up its own chain and ask for decisions, and nothing else.
-func (s Space) PublisherRights() []string {
-	return []string{
-		s.AllEvents(), s.AllChains(), s.AllDecisions(),
-		s.chainLookup(s.AllChains()),
-	}
-}
-
-// Durable names the durable consumer of a service: the same for all tenants,
-// and one more for each tenant that the service reads alone.
+// Durable names the durable consumer of a service. A service that reads one tenant has
+// another durable than a service that reads all tenants.
 func (s Space) Durable(consumer, tenant string) (string, error) {
 	c, err := FileName(consumer)
 	if err != nil || consumer == "" {

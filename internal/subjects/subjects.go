@@ -1,14 +1,13 @@
-// Package subjects names everything that Hooktrail puts on NATS: subjects,
-// streams, durables and headers. It is the only place that builds or splits a
-// subject.
+// Package subjects defines the names that Hooktrail uses on NATS: subjects, streams,
+// durables and headers. No other package builds or parses a subject.
 //
 //	hooktrail.ev.<tenant>.<producer>.<run>.<kind>   an event
 //	hooktrail.chain.<tenant>.<producer>             a producer's manifests
-//	hooktrail.dlq.<consumer>                        what a consumer could not handle
+//	hooktrail.dlq.<consumer>                        dead letters of a consumer
 //	hooktrail.decide.<tenant>                       a request for a decision
 //
-// Every id is encoded to one token that no other id encodes to, so that no id,
-// whatever it contains, can reach the subject of another.
+// [Token] encodes each id as one token. Different ids have different tokens, so an id
+// can never reach the subject of another id.
 package subjects
 
 import (
@@ -18,20 +17,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DefaultPrefix stands before every subject.
+// DefaultPrefix is the default prefix of subjects.
 const DefaultPrefix = "hooktrail."
 
-// DefaultStreamPrefix stands before every stream name.
+// DefaultStreamPrefix is the default prefix of stream names.
 const DefaultStreamPrefix = "HOOKTRAIL_"
 
-// Space is one deployment's part of an account: the prefixes under which all
-// of its subjects and streams lie. The zero Space has the default prefixes.
+// Space contains the subject and stream prefixes of one deployment. Deployments with
+// different prefixes can share an account. The zero Space has the default prefixes.
 type Space struct {
 	Prefix       string // of subjects, ends with a dot; empty means DefaultPrefix
 	StreamPrefix string // of stream names; empty means DefaultStreamPrefix
 }
 
-// Validate returns an error that names the prefix that cannot be used.
+// Validate returns an error that names an invalid prefix.
 func (s Space) Validate() error {
 	tokens, ok := strings.CutSuffix(s.prefix(), ".")
 	for token := range strings.SplitSeq(tokens, ".") {
@@ -46,10 +45,10 @@ func (s Space) Validate() error {
 	return nil
 }
 
-// maxPrefix leaves the longest subject within the server's control line.
+// maxPrefix ensures that the longest subject fits into the server's control line.
 const maxPrefix = 64
 
-// isName tells whether s is one token as it is.
+// isName reports whether s is a token without escapes.
 func isName(s string) bool {
 	for i := range len(s) {
 		if !isPlain(s[i]) {
@@ -79,7 +78,7 @@ func (s Space) EventStream() string { return s.stream("EV") }
 // DeadLetterStream names the stream of dead letters.
 func (s Space) DeadLetterStream() string { return s.stream("DLQ") }
 
-// AdvisoryStream names the stream of alarms about the other streams.
+// AdvisoryStream names the stream of server advisories about the event stream.
 func (s Space) AdvisoryStream() string { return s.stream("ADV") }
 
 // Event returns the subject of an event.
@@ -123,13 +122,13 @@ func (s Space) DeadLetter(consumer string) (string, error) {
 	return s.prefix() + "dlq." + c, nil
 }
 
-// AllEvents is the filter of every event.
+// AllEvents returns the filter for all events.
 func (s Space) AllEvents() string { return s.prefix() + "ev.>" }
 
-// AllChains is the filter of every manifest.
+// AllChains returns the filter for all manifests.
 func (s Space) AllChains() string { return s.prefix() + "chain.>" }
 
-// AllDeadLetters is the filter of every dead letter.
+// AllDeadLetters returns the filter for all dead letters.
 func (s Space) AllDeadLetters() string { return s.prefix() + "dlq.>" }
 
 // Tenant returns the filters of one tenant's events and manifests.
@@ -141,8 +140,7 @@ func (s Space) Tenant(tenant string) ([]string, error) {
 	return []string{s.prefix() + "ev." + t + ".>", s.prefix() + "chain." + t + ".>"}, nil
 }
 
-// Address is what a subject says of the message on it. A manifest has neither
-// Run nor Kind.
+// Address contains the ids of a subject. A manifest has no Run and no Kind.
 type Address struct {
 	Tenant   string
 	Producer string
@@ -151,7 +149,7 @@ type Address struct {
 	Manifest bool
 }
 
-// Parse splits a subject of events or manifests.
+// Parse parses the subject of an event or a manifest.
 func (s Space) Parse(subject string) (Address, error) {
 	rest, ok := strings.CutPrefix(subject, s.prefix())
 	if !ok {
@@ -166,10 +164,10 @@ func (s Space) Parse(subject string) (Address, error) {
 		a.Manifest = true
 		ids = ids[:2]
 	default:
-		return Address{}, fmt.Errorf("subject %q: neither an event's nor a manifest's", clip(subject))
+		return Address{}, fmt.Errorf("subject %q: not a subject of events or manifests", clip(subject))
 	}
 	if strings.Count(rest, ".") != len(ids)-1 {
-		return Address{}, fmt.Errorf("subject %q: want %d tokens behind %s", clip(subject), len(ids), branch)
+		return Address{}, fmt.Errorf("subject %q: want %d tokens after %s", clip(subject), len(ids), branch)
 	}
 	for _, id := range ids {
 		var token string

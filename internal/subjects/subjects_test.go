@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// awkward ids are the ones that would break out of a naive subject.
+// awkward lists ids that would escape from a naive subject.
 var awkward = []string{
 	"", "acme", "A", "a.b", ".", "..", "*", ">", "a.>", "acme.*", "=", "==", "=2E", "a=2Eb", " ", "a b", "\t", "\n", "\x00", "\x7f",
 	"ünï", "世界", "🌎", "e\u0301", "é", "$JS.API", "_INBOX.x", "a/b", `a\b`, "../../etc", "ev.acme.p.r", strings.Repeat("x", MaxID), strings.Repeat(".", MaxID), strings.Repeat("🌎", MaxID/4),
@@ -243,8 +243,8 @@ func TestSpace_Durable(t *testing.T) {
 	}
 }
 
-// The subjects of the longest ids fit the server's control line of 4 KiB, with
-// room for the reply subject and the lengths.
+// The subjects of the longest ids fit into the server's control line of 4 KiB, together
+// with the reply subject and the lengths.
 func TestSpace_LongestSubject(t *testing.T) {
 	id := strings.Repeat(".", MaxID)
 	s := Space{Prefix: strings.Repeat("x", maxPrefix-1) + "."}

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID is the length of the longest id, in bytes: four of them, each byte
-// escaped to three, fit into the server's control line of 4 KiB.
+// MaxID is the maximum length of an id in bytes. Four ids with every byte escaped fit
+// into the server's control line of 4 KiB.
 const MaxID = 256
 
-// ErrID is wrapped by every refusal of an id.
+// ErrID is wrapped when an id is invalid.
 var ErrID = errors.New("id cannot be used")
 
 const (
@@ -21,9 +21,9 @@ const (
 	hexDigits  = "0123456789ABCDEF"
 )
 
-// Token encodes id as one subject token: letters, digits, "_" and "-" stand for
-// themselves, every other byte is "=" and two hex digits, and the empty id is
-// "=" alone. It refuses ids that are longer than [MaxID] or not UTF-8.
+// Token encodes id as one subject token. Letters, digits, "_" and "-" stay. Every other
+// byte becomes "=" and two hex digits. The empty id becomes "=". Token rejects ids that
+// are longer than [MaxID] or not UTF-8.
 func Token(id string) (string, error) {
 	if len(id) > MaxID {
 		return "", fmt.Errorf("%w: %d bytes long, at most %d are allowed", ErrID, len(id), MaxID)
@@ -37,7 +37,7 @@ func Token(id string) (string, error) {
 	return escape(id), nil
 }
 
-// escape replaces each byte of id that is not plain by "=" and two hex digits.
+// escape replaces bytes that are not plain by "=" and two hex digits.
 func escape(id string) string {
 	first := 0
 	for first < len(id) && isPlain(id[first]) {
@@ -59,15 +59,14 @@ func escape(id string) string {
 	return string(b)
 }
 
-// ParseToken returns the id that [Token] encodes to token. It refuses every
-// token that Token never returns.
+// ParseToken returns the id of a token. It rejects tokens that [Token] never returns.
 func ParseToken(token string) (string, error) {
 	if token == emptyToken {
 		return "", nil
 	}
 	id, bad := unescape(token)
 	if bad >= 0 {
-		return "", fmt.Errorf("token %q: byte %d is not of an encoded id", clip(token), bad)
+		return "", fmt.Errorf("token %q: byte %d is not part of an encoded id", clip(token), bad)
 	}
 	if id == "" || len(id) > MaxID || !utf8.ValidString(id) {
 		return "", fmt.Errorf("token %q: not an encoded id", clip(token))
@@ -75,8 +74,8 @@ func ParseToken(token string) (string, error) {
 	return id, nil
 }
 
-// unescape undoes escape. It returns the position of the first byte that escape
-// never writes there, -1 if there is none.
+// unescape reverses escape. It returns the position of the first byte that escape does
+// not write there, or -1.
 func unescape(token string) (id string, bad int) {
 	first := 0
 	for first < len(token) && isPlain(token[first]) {
@@ -106,17 +105,16 @@ func unescape(token string) (id string, bad int) {
 	return string(b), -1
 }
 
-// FileName encodes id as the name of one file or folder, at most 200 bytes
-// long: as [Token] does, but ids whose token is longer keep its start and the
-// hash of the whole. Two ids have two names where the file system tells capital
-// letters from small ones.
+// FileName encodes id as the name of one file or folder. The name is the [Token] of id.
+// If the token is longer than 200 bytes, the name is its start and the hash of id.
+// Different ids have different names on a case-sensitive file system.
 func FileName(id string) (string, error) {
 	const most = 200
 	token, err := Token(id)
 	if err != nil || len(token) <= most {
 		return token, err
 	}
-	// "==" is in no token, so that no other id has this name.
+	// A token never contains "==", so no other id has this name.
 	sum := sha256.Sum256([]byte(id))
 	return token[:128] + "==" + hex.EncodeToString(sum[:]), nil
 }
@@ -125,7 +123,7 @@ func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// clip shortens what is quoted in an error.
+// clip shortens text for an error.
 func clip(s string) string {
 	const most = 80
 	if len(s) <= most {

@@ -9,23 +9,23 @@ import (
 const (
 	// MaxBytes is the size of the largest event on the wire.
 	MaxBytes = 1_000_000
-	// BlobChunkBytes is how much of a larger payload one blob.chunk event carries.
+	// BlobChunkBytes is the number of payload bytes in one blob.chunk event.
 	BlobChunkBytes = 512 << 10
 
-	// specVersion is the only version of CloudEvents that is read and written.
+	// specVersion is the supported version of CloudEvents.
 	specVersion = "1.0"
 )
 
-// Encode returns the bytes of e; see [Event.Append].
+// Encode returns the bytes of e. See [Event.Append].
 func (e Event) Encode() []byte {
-	const attributes = 1024 // more than most events need besides their payload
+	const attributes = 1024 // enough for most events without their payload
 	return e.Append(make([]byte, 0, attributes+len(e.Data)+base64.StdEncoding.EncodedLen(len(e.Binary))))
 }
 
-// Append appends the bytes of e to dst: one line of JSON, its keys in their
-// fixed order, absent attributes left out, Extra and Data as they are. It
-// allocates nothing if dst has room. It assumes that e is valid: what
-// [Event.Validate] refuses may come out as bytes that are not JSON.
+// Append appends e to dst as one line of JSON. The keys have a fixed order, absent
+// attributes are omitted, and Extra and Data are copied. Append does not allocate if
+// dst has the capacity. An event that [Event.Validate] rejects may produce invalid
+// JSON.
 func (e Event) Append(dst []byte) []byte {
 	dst = append(dst, `{"specversion":"`+specVersion+`","id":`...)
 	dst = appendString(dst, e.ID)
@@ -83,7 +83,7 @@ func (e *Event) appendData(dst []byte) []byte {
 	return dst
 }
 
-// appendAttribute appends key and value unless the attribute is absent.
+// appendAttribute appends key and value unless value is empty.
 func appendAttribute(dst []byte, key, value string) []byte {
 	if value == "" {
 		return dst
@@ -92,8 +92,8 @@ func appendAttribute(dst []byte, key, value string) []byte {
 	return appendString(dst, value)
 }
 
-// appendString appends s as a JSON string: quote, backslash and control
-// characters escaped, everything else as it is.
+// appendString appends s as a JSON string. It escapes only quotes, backslashes and
+// control characters.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

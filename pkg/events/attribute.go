@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// attributes are the members of an event that have a field, in the order in
-// which they are written.
+// attributes lists the members with a field in Event, in the order of the encoding.
 var attributes = [...]string{
 	"specversion", "id", "source", "type", "subject", "time", "datacontenttype",
 	"tenant", "producer", "sequence",
@@ -16,8 +15,8 @@ var attributes = [...]string{
 	"data", "data_base64",
 }
 
-// texts returns where e keeps the text of each of attributes, in their order;
-// nil for what is not text.
+// texts returns pointers to the text fields of e, in the order of attributes. Members
+// of other types have nil.
 func (e *Event) texts() [len(attributes)]*string {
 	return [...]*string{
 		nil, &e.ID, &e.Source, &e.Type, &e.Subject, nil, &e.DataContentType,
@@ -28,8 +27,8 @@ func (e *Event) texts() [len(attributes)]*string {
 	}
 }
 
-// attributeIndex returns the position of name in attributes, or -1. It looks
-// behind after first, because members come in that order as a rule.
+// attributeIndex returns the position of name in attributes, or -1. It starts at
+// position after, because members usually have the order of attributes.
 func attributeIndex[T string | []byte](name T, after int) int {
 	for i := range attributes {
 		if i += after; i >= len(attributes) {
@@ -42,8 +41,8 @@ func attributeIndex[T string | []byte](name T, after int) int {
 	return -1
 }
 
-// isAttributeName tells whether CloudEvents allows name. Its advice to stay
-// within 20 characters is not enforced.
+// isAttributeName reports whether CloudEvents allows name. The recommended limit of 20
+// characters is not enforced.
 func isAttributeName[T string | []byte](name T) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
@@ -53,8 +52,8 @@ func isAttributeName[T string | []byte](name T) bool {
 	return len(name) > 0
 }
 
-// isScalar tells whether value, valid JSON, is a string, a boolean or an
-// integer: what a CloudEvents attribute can be.
+// isScalar reports whether value is a string, a boolean or an integer, as CloudEvents
+// requires of attributes. value must be valid JSON.
 func isScalar(value json.RawMessage) bool {
 	switch value[0] {
 	case '"', 't', 'f':
@@ -65,7 +64,7 @@ func isScalar(value json.RawMessage) bool {
 	return !bytes.ContainsAny(value, ".eE")
 }
 
-// quoteName quotes the start of a name that came from outside.
+// quoteName quotes the start of an untrusted name.
 func quoteName(name []byte) string {
 	const most = 40
 	if len(name) > most {

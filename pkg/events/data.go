@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// SetData encodes payload as the data of e: compact JSON, in which characters
-// such as "<" stand for themselves. Text that is not Unicode, a string cut in
-// the middle of a character for example, has U+FFFD in the place of what is
-// broken, so that every payload that can be encoded can be published.
+// SetData sets the data of e to payload as compact JSON. It does not escape HTML
+// characters such as "<". Invalid Unicode, for example a truncated character, becomes
+// U+FFFD, so that every payload that can be encoded can be published.
 func (e *Event) SetData(payload any) error {
 	e.Data, e.Binary = nil, nil
 	if payload == nil {
@@ -33,9 +32,8 @@ func (e *Event) SetData(payload any) error {
 	return nil
 }
 
-// wellFormed returns valid JSON with U+FFFD instead of lone surrogates and of
-// bytes that are not UTF-8, both of which the encoder lets through in a
-// [json.RawMessage].
+// wellFormed replaces lone surrogates and invalid UTF-8 in JSON by U+FFFD. The encoder
+// does not replace them in a [json.RawMessage].
 func wellFormed(data []byte) []byte {
 	s := scanner{data: data}
 	if s.value(1) == nil {
@@ -72,12 +70,12 @@ func wellFormed(data []byte) []byte {
 	return out
 }
 
-// compact returns valid JSON without white space between tokens.
+// compact removes white space between the tokens of valid JSON.
 func compact(data []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(data))
 	if json.Compact(&b, data) != nil {
-		return data // not reached: the scanner accepts less than Compact
+		return data // not reached, because the scanner is stricter than Compact
 	}
 	return b.Bytes()
 }

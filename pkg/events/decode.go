@@ -8,28 +8,26 @@ import (
 )
 
 const (
-	// MaxInputBytes is the size of the largest event that [Decode] reads. Before
-	// they are numbered and split, foreign events may be larger than [MaxBytes].
+	// MaxInputBytes is the size of the largest event that [Decode] reads. Events of
+	// other tools may be larger than [MaxBytes] until pkg/publish splits them.
 	MaxInputBytes = 64 << 20
 
-	// maxExtra is how many attributes an event may have that this version does
-	// not know.
+	// maxExtra limits the unknown attributes of an event.
 	maxExtra = 128
 )
 
-// Decode reads one CloudEvents 1.0 event in JSON structured mode: what
-// [Event.Append] wrote, or a foreign tool's. An attribute that is null counts
-// as absent, as CloudEvents has it, and so does a known one that is empty;
-// attributes that it does not know are kept in Extra in their order, and data
-// is kept as it is, less white space between tokens. Data and Extra alias data,
-// which therefore must not change while the event is in use.
+// Decode reads one CloudEvents 1.0 event in JSON structured mode, written by
+// [Event.Append] or another tool. As in CloudEvents, a null attribute counts as absent.
+// So does an empty known attribute. Unknown attributes stay in Extra in their order.
+// Data loses only white space between tokens. Data and Extra alias data, which must not
+// change while the event is in use.
 //
-// Decode refuses what two readers could read differently: attributes that occur
-// twice, invalid UTF-8, lone surrogates. An error is an [InvalidError] and says
-// at which byte and in which attribute. What it returns has an id, a source and
-// a type; everything else is for [Event.Validate] to judge.
+// Decode rejects input that other readers could interpret differently: repeated
+// attributes, invalid UTF-8 and lone surrogates. An [InvalidError] contains the byte and
+// the attribute. A decoded event has an id, a source and a type. [Event.Validate] checks
+// the rest.
 func Decode(data []byte) (Event, error) {
-	d := decoder{scanner: scanner{data: data}}
+	d := decoder{scan: scanner{data: data}}
 	if err := d.decode(); err != nil {
 		return Event{}, fmt.Errorf("decode event: %w", err)
 	}
@@ -37,34 +35,34 @@ func Decode(data []byte) (Event, error) {
 }
 
 type decoder struct {
-	scanner
+	scan    scanner
 	event   Event
-	version bool // specversion was there
+	version bool // specversion was read
 	seen    [len(attributes)]bool
-	raw     [len(attributes)][]byte // the texts, without quotes and escapes
-	next    int                     // the attribute that is likely to come next
+	raw     [len(attributes)][]byte // text values, without quotes and escapes
+	next    int                     // index of the attribute that probably follows
 }
 
 func (d *decoder) decode() error {
-	if len(d.data) > MaxInputBytes {
-		return d.fail("larger than " + strconv.Itoa(MaxInputBytes) + " bytes")
+	if len(d.scan.data) > MaxInputBytes {
+		return d.scan.fail("larger than " + strconv.Itoa(MaxInputBytes) + " bytes")
 	}
-	if err := d.object(d.member); err != nil {
+	if err := d.scan.object(d.member); err != nil {
 		return err
 	}
-	if d.peek(); d.pos < len(d.data) {
-		return d.unexpected("want the end")
+	if d.scan.peek(); d.scan.pos < len(d.scan.data) {
+		return d.scan.unexpected("want the end")
 	}
 	d.fill()
 	switch {
 	case !d.version:
-		return within("specversion", d.fail("missing"))
+		return within("specversion", d.scan.fail("missing"))
 	case d.event.ID == "":
-		return within("id", d.fail("missing"))
+		return within("id", d.scan.fail("missing"))
 	case d.event.Source == "":
-		return within("source", d.fail("missing"))
+		return within("source", d.scan.fail("missing"))
 	case d.event.Type == "":
-		return within("type", d.fail("missing"))
+		return within("type", d.scan.fail("missing"))
 	}
 	return nil
 }
@@ -76,30 +74,30 @@ func (d *decoder) member(name []byte) error {
 		return d.extra(name)
 	}
 	if d.seen[i] {
-		return within(attributes[i], d.fail("occurs twice"))
+		return within(attributes[i], d.scan.fail("occurs twice"))
 	}
 	d.seen[i] = true
 	d.next = (i + 1) % len(attributes)
-	if err := d.known(i); err != nil {
+	if err := d.attribute(i); err != nil {
 		return within(attributes[i], err)
 	}
 	return nil
 }
 
-// known reads the value of an attribute that has a field.
-func (d *decoder) known(i int) error {
+// attribute reads the value of an attribute with a field.
+func (d *decoder) attribute(i int) error {
 	name := attributes[i]
 	if name == "data" {
 		return d.payload()
 	}
-	if d.peek() == 'n' {
-		return d.literal("null")
+	if d.scan.peek() == 'n' {
+		return d.scan.literal("null")
 	}
-	start := d.pos
-	if d.peek() != '"' {
-		return d.unexpected("want a string")
+	start := d.scan.pos
+	if d.scan.peek() != '"' {
+		return d.scan.unexpected("want a string")
 	}
-	raw, escaped, err := d.text()
+	raw, escaped, err := d.scan.text()
 	if err != nil {
 		return err
 	}
@@ -112,7 +110,7 @@ func (d *decoder) known(i int) error {
 	switch name {
 	case "specversion", "time", "sequence":
 		if reason := d.set(name, string(raw)); reason != "" {
-			return d.failAt(start, reason)
+			return d.scan.failAt(start, reason)
 		}
 	default:
 		d.raw[i] = raw
@@ -120,7 +118,7 @@ func (d *decoder) known(i int) error {
 	return nil
 }
 
-// fill stores the texts of all attributes, in one allocation.
+// fill stores all text attributes with one allocation.
 func (d *decoder) fill() {
 	size := 0
 	for _, raw := range d.raw {
@@ -139,7 +137,7 @@ func (d *decoder) fill() {
 	}
 }
 
-// set stores an attribute that is not text, or returns the reason why not.
+// set stores an attribute that is not text. It returns a reason if value is invalid.
 func (d *decoder) set(name, value string) (reason string) {
 	switch {
 	case name == "specversion":
@@ -156,69 +154,69 @@ func (d *decoder) set(name, value string) (reason string) {
 	return reason
 }
 
-// payload reads data. White space between tokens goes, so that an event is one
-// line and its data the same bytes wherever it came from.
+// payload reads data and removes white space between tokens. An event is therefore one
+// line, and equal data of different tools has equal bytes.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
-		return d.fail("excluded by data_base64")
+		return d.scan.fail("excluded by data_base64")
 	}
-	d.peek()
-	start := d.pos
-	outer := d.space
-	d.space = false
-	if err := d.value(1); err != nil {
+	d.scan.peek()
+	start := d.scan.pos
+	outer := d.scan.space
+	d.scan.space = false
+	if err := d.scan.value(1); err != nil {
 		return err
 	}
-	raw := d.data[start:d.pos:d.pos]
-	if d.space {
+	raw := d.scan.data[start:d.scan.pos:d.scan.pos]
+	if d.scan.space {
 		raw = compact(raw)
 	}
-	d.space = outer
+	d.scan.space = outer
 	d.event.Data = raw
 	return nil
 }
 
 func (d *decoder) binary(start int, text []byte) error {
 	if d.event.Data != nil {
-		return d.failAt(start, "excluded by data")
+		return d.scan.failAt(start, "excluded by data")
 	}
 	b, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(text)), text)
 	if err != nil {
-		return d.failAt(start, "not base64")
+		return d.scan.failAt(start, "not base64")
 	}
 	d.event.Binary = b
 	return nil
 }
 
-// extra keeps an attribute that has no field.
+// extra stores an attribute without a field.
 func (d *decoder) extra(name []byte) error {
 	if !isAttributeName(name) {
-		return within(quoteName(name), d.fail("only lower-case letters and digits may name an attribute"))
+		return within(quoteName(name), d.scan.fail("only lower-case letters and digits may name an attribute"))
 	}
 	for i := range d.event.Extra {
 		if d.event.Extra[i].Name == string(name) {
-			return within(string(name), d.fail("occurs twice"))
+			return within(string(name), d.scan.fail("occurs twice"))
 		}
 	}
-	c := d.peek()
-	start := d.pos
-	if err := d.value(1); err != nil {
+	c := d.scan.peek()
+	start := d.scan.pos
+	if err := d.scan.value(1); err != nil {
 		return within(string(name), err)
 	}
-	value := d.data[start:d.pos:d.pos]
+	value := d.scan.data[start:d.scan.pos:d.scan.pos]
 	switch {
 	case c == 'n':
 		return nil
 	case !isScalar(value):
-		return within(string(name), d.failAt(start, "neither a string nor a boolean nor an integer"))
+		return within(string(name), d.scan.failAt(start, "neither a string nor a boolean nor an integer"))
 	case len(d.event.Extra) == maxExtra:
-		return d.failAt(start, "more than "+strconv.Itoa(maxExtra)+" unknown attributes")
+		return d.scan.failAt(start, "more than "+strconv.Itoa(maxExtra)+" unknown attributes")
 	}
 	d.event.Extra = append(d.event.Extra, Attribute{Name: string(name), Value: value})
 	return nil
 }
 
-// parseSequence reads a decimal from 1, without sign and leading zeros.
+// parseSequence parses a positive decimal without sign and leading zeros.
 func parseSequence(s string) (n uint64, reason string) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || s[0] == '0' || s[0] == '+' {

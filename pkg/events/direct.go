@@ -7,16 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// direct is implemented by payloads that are encoded for every tool call. They
-// write what the encoder would, in a fraction of its time, which goes into
-// reading their raw JSON again byte by byte.
+// direct is implemented by payloads of every tool call. They produce the same bytes as
+// encoding/json in a fraction of the time, because encoding/json parses raw JSON again.
 type direct interface {
-	// appendTo writes the payload, or sets w.failed where only the encoder knows
-	// what to do.
+	// appendTo writes the payload. It sets w.failed if encoding/json must encode it.
 	appendTo(w *objectWriter)
 }
 
-// appendDirect returns p as JSON, false if the encoder has to.
+// appendDirect encodes p. It returns false if encoding/json must encode it.
 func appendDirect(p direct) ([]byte, bool) {
 	w := objectWriter{out: make([]byte, 0, 1024)}
 	w.out = append(w.out, '{')
@@ -50,10 +48,10 @@ func (d ToolResultData) appendTo(w *objectWriter) {
 // objectWriter writes the members of a JSON object.
 type objectWriter struct {
 	out    []byte
-	failed bool // the encoder has to do it
+	failed bool // encoding/json must encode the object
 }
 
-// key begins a member. Names are ours, and need no escapes.
+// key starts a member. Names of payload fields need no escapes.
 func (w *objectWriter) key(name string) {
 	if last := w.out[len(w.out)-1]; last != '{' {
 		w.out = append(w.out, ',')
@@ -63,14 +61,14 @@ func (w *objectWriter) key(name string) {
 	w.out = append(w.out, '"', ':')
 }
 
-// string writes a member; what is not UTF-8 the encoder repairs.
+// string writes a member. encoding/json repairs invalid UTF-8.
 func (w *objectWriter) string(name, value string) {
 	w.key(name)
 	w.out = appendString(w.out, value)
 	w.failed = w.failed || !utf8.ValidString(value)
 }
 
-// text is string unless it is empty.
+// text writes a member unless it is empty.
 func (w *objectWriter) text(name, value string) {
 	if value != "" {
 		w.string(name, value)
@@ -85,8 +83,8 @@ func (w *objectWriter) flag(name string, value bool) {
 	}
 }
 
-// raw writes a member as it is, unless there is none. It has to be JSON without
-// white space that an event can hold.
+// raw copies a member unless it is empty. The value must be compact JSON that an event
+// can contain.
 func (w *objectWriter) raw(name string, value json.RawMessage) {
 	if len(value) == 0 {
 		return
@@ -126,20 +124,20 @@ func (w *objectWriter) execution(x *Execution) {
 	w.text("error", x.Error)
 	w.key("duration_ms")
 	w.out = strconv.AppendFloat(w.out, x.DurationMS, 'f', -1, 64)
-	abs := math.Abs(x.DurationMS) // the encoder writes others with an exponent, or refuses them
+	abs := math.Abs(x.DurationMS) // the encoder uses an exponent for other values, or rejects them
 	w.failed = w.failed || !(abs == 0 || abs >= 1e-6 && abs < 1e21)
 	w.text("verdict", string(x.Verdict))
 	w.flag("modified", x.Modified)
 	w.flag("timed_out", x.TimedOut)
 }
 
-// common leaves what is seldom there to the encoder.
+// common leaves rare fields to encoding/json.
 func (w *objectWriter) common(c *Common) {
 	w.failed = w.failed || len(c.Blobs) > 0 || len(c.Raw) > 0 || len(c.Redacted) > 0
 }
 
-// IsData tells whether raw is JSON that an event can hold in its data as it is:
-// valid, in UTF-8, and not nested too deep.
+// IsData reports whether raw can be part of the data of an event without change. It must
+// be valid JSON in UTF-8 and not nested too deep.
 func IsData(raw []byte) bool {
 	s := scanner{data: raw}
 	return s.value(2) == nil && s.peek() == 0 && s.pos == len(raw)

@@ -1,28 +1,26 @@
-// Package events is the vocabulary of Hooktrail: the event, its kinds, their
-// payloads, and the one encoding that everything else stores, hashes and signs.
+// Package events defines events, their kinds and payloads, and their encoding. All other
+// packages store, hash and sign the bytes of this encoding.
 //
-// An event is a CloudEvents 1.0 event in JSON structured mode. [Event.Append]
-// writes one line: keys in one fixed order, time in UTC with nine fractional
-// digits, data verbatim. The bytes are the event, and two encodings of one event
-// are equal. [Decode] keeps what it does not know, attributes in [Event.Extra]
-// and payload fields in [Event.Data], so that a decode and encode round trip
-// gives back the same bytes; what another tool wrote comes to a form that no
-// longer changes, with every attribute and every data value kept.
+// An event is a CloudEvents 1.0 event in JSON structured mode. [Event.Append] writes it
+// as one line with a fixed order of keys, UTC times with nine fractional digits, and
+// verbatim data. Equal events have equal bytes. [Decode] keeps unknown attributes in
+// [Event.Extra] and unknown payload fields in [Event.Data]. Decoding and encoding an
+// event of this package returns the same bytes. An event of another tool is brought into
+// this form, with all attributes and data values.
 //
-// Who makes events fills an [Event] and [Event.SetData], or starts from [New].
-// [Event.Normalize] then brings it into the form that is stored, and refuses what
-// cannot be: pkg/publish does so for whatever is appended. An event that
-// [Event.Validate] accepts has data that [Payload] can decode. Errors are
-// [InvalidError]: they name the attribute and the byte, never a value.
+// To create an event, fill an [Event] and call [Event.SetData], or start with [New].
+// [Event.Normalize] brings it into the stored form and validates it. pkg/publish
+// normalizes each event that it appends. [Payload] can decode the data of every valid
+// event. Errors are [InvalidError]. They name the attribute and the byte, but contain no
+// value.
 //
-// A [Manifest] closes a batch of events of one producer, with the [BatchRoot]
-// over their hashes.
+// A [Manifest] lists a batch of events of one producer with the [BatchRoot] over their
+// hashes.
 //
-// An event has at most [MaxBytes] on the wire and [MaxInputBytes] when it is
-// read, [MaxAttributeBytes] of attributes, and values nested 512 deep. Time and
-// memory of all functions are linear in their input.
+// An encoded event has at most [MaxBytes]. Decode reads up to [MaxInputBytes]. Attributes
+// have at most [MaxAttributeBytes] in total. Values are nested at most 512 deep. All
+// functions need time and memory linear in their input.
 //
-// Values of this package are plain data: safe to copy, and safe for concurrent
-// use as long as nobody changes them. The package links google/uuid and the
-// standard library only.
+// Values of this package are plain data. They can be copied, and used concurrently while
+// no goroutine changes them. The package links only google/uuid and the standard library.
 package events

@@ -9,82 +9,91 @@ import (
 	"time"
 )
 
-// fit reads one value and returns an error where the decoder of a payload of
-// shape sh would stop. Null fits everything: it leaves the field as it is.
-func (s *scanner) fit(sh *shape, depth int) error {
-	switch c := s.peek(); {
+// matcher reads data and compares it with the shape of a payload.
+type matcher struct {
+	scan    scanner
+	runType span // value of run_type in the payload; empty if there is none
+}
+
+// span is a range of bytes in the data of a scanner.
+type span struct{ start, end int }
+
+// fit reads one value. It returns an error if encoding/json could not decode the value
+// into a field of shape sh. Null fits every shape, because it does not change the field.
+func (m *matcher) fit(sh *shape, depth int) error {
+	switch c := m.scan.peek(); {
 	case c == 'n' || sh.is == formRaw:
-		return s.value(depth)
+		return m.scan.value(depth)
 	case sh.is == formAny:
-		return s.fitAny(c, sh, depth)
+		return m.fitAny(c, sh, depth)
 	case sh.is >= formList:
-		return s.fitNested(c, sh, depth)
+		return m.fitNested(c, sh, depth)
 	default:
-		return s.fitScalar(c, sh)
+		return m.fitScalar(c, sh)
 	}
 }
 
 // fitNested reads an array or an object.
-func (s *scanner) fitNested(c byte, sh *shape, depth int) error {
+func (m *matcher) fitNested(c byte, sh *shape, depth int) error {
 	switch {
 	case depth >= maxDepth:
-		return s.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
+		return m.scan.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
 	case sh.is == formList && c != '[':
-		return s.unfit("an array")
+		return m.unfit("an array")
 	case sh.is == formList:
-		return s.fitList(sh.elem, depth)
+		return m.fitList(sh.elem, depth)
 	case c != '{':
-		return s.unfit("an object")
+		return m.unfit("an object")
 	case sh.is == formDictionary:
-		return s.object(func([]byte) error { return s.fit(sh.elem, depth+1) })
+		return m.scan.object(func([]byte) error { return m.fit(sh.elem, depth+1) })
 	}
-	return s.fitRecord(sh, depth)
+	return m.fitRecord(sh, depth)
 }
 
-// fitScalar reads what is neither.
-func (s *scanner) fitScalar(c byte, sh *shape) error {
+// fitScalar reads any other value.
+func (m *matcher) fitScalar(c byte, sh *shape) error {
 	switch {
 	case sh.is == formBool:
 		if c != 't' && c != 'f' {
-			return s.unfit("a boolean")
+			return m.unfit("a boolean")
 		}
-		return s.value(1)
+		return m.scan.value(1)
 	case sh.is >= formInteger && sh.is <= formNumber:
-		return s.fitNumber(c, sh.is)
+		return m.fitNumber(c, sh.is)
 	case c != '"':
-		return s.unfit("a string")
+		return m.unfit("a string")
 	}
-	return s.fitText(sh)
+	return m.fitText(sh)
 }
 
-// unfit says that the present value is not what it should be. A value that is
-// no JSON at all is blamed for that instead.
-func (s *scanner) unfit(want string) error {
-	start := s.pos
-	if err := s.value(1); err != nil {
+// unfit returns an error for a value of the wrong type, or the syntax error if the value
+// is not valid JSON.
+func (m *matcher) unfit(want string) error {
+	start := m.scan.pos
+	if err := m.scan.value(1); err != nil {
 		return err
 	}
-	return s.failAt(start, "not "+want)
+	return m.scan.failAt(start, "not "+want)
 }
 
-// fitAny reads what is decoded into an any: all its numbers become a float64.
-func (s *scanner) fitAny(c byte, sh *shape, depth int) error {
+// fitAny reads a value for a field of type any. All its numbers must fit a float64.
+func (m *matcher) fitAny(c byte, sh *shape, depth int) error {
 	switch {
 	case c == '{' || c == '[':
 		nested := shape{is: formDictionary, elem: sh}
 		if c == '[' {
 			nested.is = formList
 		}
-		return s.fitNested(c, &nested, depth)
+		return m.fitNested(c, &nested, depth)
 	case c == '-' || isDigit(c):
-		return s.fitNumber(c, formNumber)
+		return m.fitNumber(c, formNumber)
 	}
-	return s.value(depth)
+	return m.scan.value(depth)
 }
 
-func (s *scanner) fitText(sh *shape) error {
-	start := s.pos
-	raw, escaped, err := s.text()
+func (m *matcher) fitText(sh *shape) error {
+	start := m.scan.pos
+	raw, escaped, err := m.scan.text()
 	if err != nil || sh.is == formText && sh.enum == nil {
 		return err
 	}
@@ -92,12 +101,12 @@ func (s *scanner) fitText(sh *shape) error {
 		raw = unescape(raw)
 	}
 	if want := sh.refuses(raw); want != "" {
-		return s.failAt(start, "not "+want)
+		return m.scan.failAt(start, "not "+want)
 	}
 	return nil
 }
 
-// refuses returns what text should be but is not, empty when it fits.
+// refuses returns the expected form of text, or "" if text has that form.
 func (sh *shape) refuses(text []byte) (want string) {
 	if sh.is == formBytes {
 		if _, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(text)), text); err != nil {
@@ -124,22 +133,22 @@ var wanted = [...]string{
 	formNumber:  "a number of 64 bits",
 }
 
-func (s *scanner) fitNumber(c byte, f form) error {
+func (m *matcher) fitNumber(c byte, f form) error {
 	want := wanted[f]
 	if c != '-' && !isDigit(c) {
-		return s.unfit(want)
+		return m.unfit(want)
 	}
-	start := s.pos
-	raw, err := s.number()
+	start := m.scan.pos
+	raw, err := m.scan.number()
 	if err == nil && !f.holds(raw) {
-		return s.failAt(start, "not "+want)
+		return m.scan.failAt(start, "not "+want)
 	}
 	return err
 }
 
-// holds tells whether the decoder can put the number raw into a field of form f.
+// holds reports whether a field of form f can store the number raw.
 func (f form) holds(raw []byte) bool {
-	const short = 18 // digits that fit 64 bits, whatever they are
+	const short = 18 // any number with so many digits fits 64 bits
 	var err error
 	switch {
 	case f == formNumber:
@@ -154,42 +163,42 @@ func (f form) holds(raw []byte) bool {
 	return err == nil
 }
 
-func (s *scanner) fitList(elem *shape, depth int) error {
-	s.pos++
-	if s.peek() == ']' {
-		s.pos++
+func (m *matcher) fitList(elem *shape, depth int) error {
+	m.scan.pos++
+	if m.scan.peek() == ']' {
+		m.scan.pos++
 		return nil
 	}
 	for i := 0; ; i++ {
-		if err := s.fit(elem, depth+1); err != nil {
+		if err := m.fit(elem, depth+1); err != nil {
 			return within(strconv.Itoa(i), err)
 		}
-		done, err := s.next(']')
+		done, err := m.scan.next(']')
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// fitRecord reads an object whose known fields have to fit and whose required
-// ones have to be there, here or in a blob.
-func (s *scanner) fitRecord(sh *shape, depth int) error {
-	start := s.pos
+// fitRecord reads an object. Its known fields must fit. Its required fields must be in
+// the object or in a blob.
+func (m *matcher) fitRecord(sh *shape, depth int) error {
+	start := m.scan.pos
 	missing := sh.required
-	err := s.object(func(name []byte) (err error) {
+	err := m.scan.object(func(name []byte) (err error) {
 		i := sh.field(name)
 		if i < 0 {
-			return s.value(depth + 1)
+			return m.scan.value(depth + 1)
 		}
-		s.peek()
-		at, f := s.pos, &sh.fields[i]
+		m.scan.peek()
+		at, f := m.scan.pos, &sh.fields[i]
 		if depth == 1 && f.name == blobsField {
-			missing, err = s.fitBlobs(sh, missing)
-		} else if err = s.fit(f.shape, depth+1); err == nil && f.name == string(name) && s.data[at] != 'n' {
+			missing, err = m.fitBlobs(sh, missing)
+		} else if err = m.fit(f.shape, depth+1); err == nil && f.name == string(name) && m.scan.data[at] != 'n' {
 			missing &^= 1 << i
 		}
 		if depth == 1 && f.name == runTypeField {
-			s.runType = span{at, s.pos}
+			m.runType = span{at, m.scan.pos}
 		}
 		if err != nil {
 			return within(f.name, err)
@@ -199,24 +208,23 @@ func (s *scanner) fitRecord(sh *shape, depth int) error {
 	if err != nil || missing == 0 {
 		return err
 	}
-	return within(sh.fields[bits.TrailingZeros64(missing)].name, s.failAt(start, "missing"))
+	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs reads the names of the fields that travelled as blobs and returns
-// which of the missing ones they leave. The blob of the empty name is all of
-// the data.
-func (s *scanner) fitBlobs(sh *shape, missing uint64) (uint64, error) {
+// fitBlobs reads the names of the fields in blobs. It removes them from missing and
+// returns the rest. The empty name stands for all of the data.
+func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
-	if s.peek() != '{' {
-		return missing, s.fit(blobs, 2)
+	if m.scan.peek() != '{' {
+		return missing, m.fit(blobs, 2)
 	}
-	err := s.object(func(name []byte) error {
+	err := m.scan.object(func(name []byte) error {
 		if len(name) == 0 {
 			missing = 0
 		} else if i := sh.field(name); i >= 0 {
 			missing &^= 1 << i
 		}
-		return s.fit(blobs.elem, 3)
+		return m.fit(blobs.elem, 3)
 	})
 	return missing, err
 }

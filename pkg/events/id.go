@@ -8,13 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewID returns a new event id, a UUIDv7: ids sort by the time they were minted.
+// NewID returns a new event id. It is a UUIDv7, so ids sort by creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// DeriveID returns the event id that belongs to parts, a UUIDv8 over their
-// SHA-256: the same parts give the same id, so that what is imported or
-// published again is recognised. Parts are length-prefixed; ("a", "bc") and
-// ("ab", "c") differ.
+// DeriveID returns the event id for parts, a UUIDv8 over their SHA-256. Equal parts have
+// equal ids, so that repeated imports and publications can be recognised. Parts are
+// length-prefixed, so ("a", "bc") and ("ab", "c") have different ids.
 func DeriveID(parts ...string) string {
 	h := sha256.New()
 	var length [8]byte
@@ -30,8 +29,8 @@ func DeriveID(parts ...string) string {
 	return id.String()
 }
 
-// ChunkID returns the id of the blob.chunk event with part index, from 0, of the
-// content with that SHA-256, in hex, which travels before the event with that id.
+// ChunkID returns the id of a blob.chunk event. event is the id of the event that refers
+// to the content, sha256 is the hash of the content in hex, and index counts from 0.
 func ChunkID(tenant, event, sha256 string, index int) string {
 	return DeriveID("blob", tenant, event, sha256, strconv.Itoa(index))
 }

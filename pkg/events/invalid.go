@@ -2,11 +2,11 @@ package events
 
 import "strconv"
 
-// InvalidError says what of an event or manifest cannot be accepted, and where.
-// It holds names and reasons, never a value.
+// InvalidError describes why an event or manifest is invalid. It contains names and
+// reasons, but no value.
 type InvalidError struct {
-	Attribute string // "time", "data.step_status"; empty when no attribute is to blame
-	Offset    int    // byte of the input, from 0; negative when there was no input
+	Attribute string // "time", "data.step_status"; empty if the error concerns no attribute
+	Offset    int    // byte of the input, from 0; negative without an input
 	Reason    string
 }
 
@@ -22,12 +22,12 @@ func (e *InvalidError) Error() string {
 	return s
 }
 
-// invalid returns an error about a value that did not come from bytes.
+// invalid returns an error without an offset.
 func invalid(attribute, reason string) error {
 	return &InvalidError{Attribute: attribute, Offset: -1, Reason: reason}
 }
 
-// within puts name in front of the attribute that err blames.
+// within prepends name to the attribute of err.
 func within(name string, err error) error {
 	if e, ok := err.(*InvalidError); ok { //nolint:errorlint // the scanner's own errors are never wrapped
 		if e.Attribute != "" {

@@ -2,11 +2,11 @@ package events
 
 import "strings"
 
-// Kind names what an event reports. A kind carries the name of its hook point;
-// the records that only Hooktrail itself writes have kinds too.
+// Kind is the kind of an event. It has the name of a hook point, or of a record that only
+// Hooktrail writes.
 type Kind string
 
-// TypePrefix stands before the kind in the CloudEvents type attribute.
+// TypePrefix is the prefix of the kind in the CloudEvents type attribute.
 const TypePrefix = "hooktrail."
 
 // The kinds of hook points.
@@ -55,8 +55,7 @@ const (
 // Type returns the CloudEvents type attribute of k.
 func (k Kind) Type() string { return TypePrefix + string(k) }
 
-// KindOf returns the kind that a CloudEvents type names. A type that is not
-// Hooktrail's own is a [Custom] event of a foreign tool.
+// KindOf returns the kind of a CloudEvents type. Types without [TypePrefix] are [Custom].
 func KindOf(typ string) Kind {
 	k, ok := strings.CutPrefix(typ, TypePrefix)
 	if !ok || k == "" {

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 )
 
-// Manifest closes one producer's part of a batch. It is published on the
-// producer's chain subject behind the events that it lists, and is a record of
-// the ledger like them: what proves that nothing of the range is missing.
+// Manifest lists the events of one producer in a batch. It is published on the chain
+// subject of the producer after these events and is a record of the ledger. It proves
+// that no event of the range is missing.
 type Manifest struct {
 	Version  int     `json:"v"` // 1
 	Tenant   string  `json:"tenant"`
@@ -15,7 +15,7 @@ type Manifest struct {
 	First    uint64  `json:"first"`             // first sequence of the range
 	Last     uint64  `json:"last"`              // last sequence of the range
 	Count    uint64  `json:"count"`             // events sent; Last-First+1 less the missing ones
-	Missing  []Range `json:"missing,omitempty"` // sequences that were numbered and will never come
+	Missing  []Range `json:"missing,omitempty"` // sequences that were assigned but never sent
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes, hex; empty in the first
 	Root     string  `json:"root"`              // [BatchRoot] of the events sent, hex
 }

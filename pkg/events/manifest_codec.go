@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// manifestVersion is the version of manifests that this package writes.
+// manifestVersion is the supported version of manifests.
 const manifestVersion = 1
 
-// Encode returns the bytes of m; see [AppendManifest].
+// Encode returns the bytes of m. See [AppendManifest].
 func (m Manifest) Encode() []byte { return AppendManifest(make([]byte, 0, 512), m) }
 
-// AppendManifest appends the bytes of m to dst: one line of JSON with its keys
-// in the order of the struct. It assumes that m is valid.
+// AppendManifest appends m to dst as one line of JSON, with keys in the order of the
+// struct. m must be valid.
 func AppendManifest(dst []byte, m Manifest) []byte {
 	dst = append(dst, `{"v":`...)
 	dst = strconv.AppendInt(dst, int64(m.Version), 10)
@@ -53,10 +53,9 @@ func appendRange(dst []byte, r Range) []byte {
 	return append(dst, '}')
 }
 
-// DecodeManifest reads what [AppendManifest] wrote. Unlike an event a manifest
-// holds nothing foreign: unknown or repeated members and other versions are
-// refused, so that nothing can be read into it that its producer did not say.
-// An error is an [InvalidError].
+// DecodeManifest reads a manifest. Unlike [Decode] it rejects unknown members, repeated
+// members and other versions, so that a manifest has one interpretation only. Errors are
+// [InvalidError].
 func DecodeManifest(data []byte) (Manifest, error) {
 	m, err := decodeManifest(data)
 	if err != nil {
@@ -149,7 +148,7 @@ func (s *scanner) ranges() ([]Range, error) {
 	}
 }
 
-// members reads an object that has no other members than names, each at most once.
+// members reads an object. Only names are allowed, each at most once.
 func (s *scanner) members(names []string, member func(name string) error) error {
 	var seen uint64
 	return s.object(func(raw []byte) error {
@@ -194,9 +193,8 @@ func (s *scanner) string() (string, error) {
 	return string(raw), err
 }
 
-// Validate returns an [InvalidError] that names what is wrong with m: its
-// ranges, its count and the form of its hashes. Whether it is true is another
-// question; the ledger's verification answers it.
+// Validate checks the ranges, the count and the form of the hashes. The verifier of the
+// ledger compares m with the events. Errors are [InvalidError].
 func (m Manifest) Validate() error {
 	switch {
 	case m.Version != manifestVersion:
@@ -226,8 +224,8 @@ func (m Manifest) Validate() error {
 	return nil
 }
 
-// validateMissing checks that the missing ranges ascend, do not touch what is
-// outside First to Last, and leave Count events.
+// validateMissing checks that the missing ranges ascend, lie between First and Last, and
+// leave Count events.
 func (m Manifest) validateMissing() error {
 	want := m.Last - m.First + 1
 	last := m.First - 1

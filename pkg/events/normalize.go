@@ -2,11 +2,11 @@ package events
 
 import "strings"
 
-// Normalize brings e into the form in which it is published, and validates it
-// as [Event.Validate] does. The time is put into UTC, an empty subject becomes
-// the run and, for Hooktrail's own types, an empty run the subject, run types get upper case (the attribute and the run_type of the
-// payload), and white space between the tokens of data goes. The bytes of Data
-// are replaced where something changes, never written to.
+// Normalize brings e into the published form and validates it like [Event.Validate]. It
+// converts the time to UTC. It sets an empty subject to the run and, for Hooktrail's
+// types, an empty run to the subject. It converts run types to upper case, in the
+// attribute and in the run_type of the payload. It removes white space between the tokens
+// of data. Normalize does not modify the bytes of Data but replaces the slice.
 func (e *Event) Normalize() error {
 	if !e.Time.IsZero() {
 		e.Time = e.Time.Round(0).UTC() // Round drops the monotonic clock
@@ -24,18 +24,18 @@ func (e *Event) Normalize() error {
 	if err := e.validateAttributes(); err != nil {
 		return err
 	}
-	s, err := e.scanData()
+	m, err := e.matchData()
 	if err != nil {
 		return err
 	}
-	e.upperRunType(s.runType)
-	if s.space {
+	e.upperRunType(m.runType)
+	if m.scan.space {
 		e.Data = compact(e.Data)
 	}
 	return nil
 }
 
-// upperRunType rewrites the string at in of the data in upper case.
+// upperRunType converts the JSON string at this range of the data to upper case.
 func (e *Event) upperRunType(at span) {
 	if at.end-at.start < 2 || e.Data[at.start] != '"' {
 		return

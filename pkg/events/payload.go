@@ -22,7 +22,7 @@ type Failure struct {
 	Class   string `json:"class,omitempty"`
 }
 
-// Verdict is what a dispatch decided.
+// Verdict is the result of a dispatch.
 type Verdict string
 
 // The verdicts, strongest first.
@@ -46,8 +46,8 @@ type Execution struct {
 	TimedOut   bool    `json:"timed_out,omitempty"`
 }
 
-// Outcome is the part of a payload that says how its dispatch ended. It is
-// empty for an event that nobody had to decide on.
+// Outcome is the part of a payload with the result of its dispatch. It is empty for an
+// event without a dispatch.
 type Outcome struct {
 	Verdict    Verdict     `json:"verdict,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
@@ -55,8 +55,8 @@ type Outcome struct {
 	Executions []Execution `json:"executions,omitempty"`
 }
 
-// Told is the part of a notification's payload that says how the hooks fared
-// that were told of it. It is empty for an event that nobody was told of.
+// Told is the part of a notification's payload with the executions of its hooks. It is
+// empty for an event without hooks.
 type Told struct {
 	Executions []Execution `json:"executions,omitempty"`
 }

@@ -2,11 +2,11 @@ package events
 
 import "time"
 
-// AuditAction is what was done with evidence.
+// AuditAction is the kind of access to evidence.
 type AuditAction string
 
-// The actions. The first read, the others change something, and have no effect
-// without an order that the ledger's key signed.
+// The actions. The first group reads evidence. The second group changes something and
+// has no effect without an order signed with the ledger's key.
 const (
 	AuditReplay   AuditAction = "replay"
 	AuditExport   AuditAction = "export"

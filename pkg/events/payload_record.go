@@ -27,9 +27,8 @@ type RunSealedData struct {
 	Common
 }
 
-// ID returns the id of the event that seals a run with d: the producer's own. A
-// seal of another producer that came with a replayed run has another id, and
-// seals nothing here.
+// ID returns the id of the event with seal d of this producer. A seal in a replayed run
+// of another producer has another id and has no effect.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }

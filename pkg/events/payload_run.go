@@ -16,7 +16,7 @@ type RunStartedData struct {
 	Common
 }
 
-// StepStatus is how a step stands.
+// StepStatus is the state of a step.
 type StepStatus string
 
 // The states of a step.

@@ -13,17 +13,17 @@ type ToolBeforeData struct {
 	Common
 }
 
-// ToolStatus is how a tool call ended.
+// ToolStatus is the result of a tool call.
 type ToolStatus string
 
-// The ends of a tool call.
+// The results of a tool call.
 const (
 	ToolSuccess ToolStatus = "success"
 	ToolError   ToolStatus = "error"
 )
 
-// ToolResultData is the payload of tool.result. Exactly one of Result and Error
-// is meaningful, as Status says.
+// ToolResultData is the payload of tool.result. Status selects which of Result and Error
+// is set.
 type ToolResultData struct {
 	Tool       string          `json:"tool,omitempty"`
 	Args       json.RawMessage `json:"args,omitempty"` // where the call's tool.before does not have them

@@ -2,10 +2,10 @@ package events
 
 import "encoding/json"
 
-// validateRecord checks what the records that others rely on for completeness
-// must say besides having the right form. The data of e has been scanned.
+// validateRecord checks the values of records that prove completeness. The caller has
+// compared the data of e with its shape.
 func (e *Event) validateRecord(kind Kind) error {
-	switch kind { //nolint:exhaustive // only some records have numbers that must fit together
+	switch kind { //nolint:exhaustive // other records have no related numbers
 	case RunSealed:
 		return validateAs(e.Data, func(p RunSealedData) error {
 			if _, err := ParseHash(p.Digest); err != nil {

@@ -1,6 +1,6 @@
 package events
 
-// registry names every kind and the type of its payload, in the order of the
+// registry lists all kinds with the types of their payloads, in the order of the
 // documentation.
 var registry = []struct {
 	kind    Kind
@@ -45,8 +45,7 @@ var registry = []struct {
 
 func fresh[T any]() any { return new(T) }
 
-// Kinds returns every kind that this version knows: the hook points first, the
-// records behind them.
+// Kinds returns all kinds that this version knows, hook points before records.
 func Kinds() []Kind {
 	kinds := make([]Kind, len(registry))
 	for i, r := range registry {
@@ -55,9 +54,8 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// PayloadOf returns a pointer to a new, empty payload of kind k, to decode the
-// data of an event into. It returns false for kinds that this version does not
-// know.
+// PayloadOf returns a pointer to a new, empty payload of kind k. It returns false for
+// unknown kinds.
 func PayloadOf(k Kind) (any, bool) {
 	for _, r := range registry {
 		if r.kind == k {

@@ -2,31 +2,26 @@ package events
 
 import "strconv"
 
-// maxDepth is how deep the values of an event may nest: enough for any tool's
-// payload, and far from what a recursive reader pays for with its stack.
+// maxDepth limits the nesting of values. It suffices for the payloads of all tools and
+// keeps the stack of recursive readers small.
 const maxDepth = 512
 
-// scanner reads JSON strictly: RFC 8259 without invalid UTF-8 and without lone
-// surrogates, which other readers would silently change.
+// scanner reads JSON of RFC 8259. It rejects invalid UTF-8 and lone surrogates, because
+// other readers would silently replace them.
 type scanner struct {
 	data  []byte
 	pos   int
-	space bool // white space was met between tokens
-
-	runType span // the value of the payload's run_type, if it has one
+	space bool // white space was found between tokens
 }
 
-// span is a part of a scanner's data.
-type span struct{ start, end int }
-
-// fail returns an error at the present position.
+// fail returns an error at the current position.
 func (s *scanner) fail(reason string) error { return s.failAt(s.pos, reason) }
 
 func (s *scanner) failAt(pos int, reason string) error {
 	return &InvalidError{Offset: pos, Reason: reason}
 }
 
-// peek returns the next byte that is not white space, 0 at the end.
+// peek skips white space and returns the next byte, or 0 at the end.
 func (s *scanner) peek() byte {
 	for s.pos < len(s.data) {
 		switch c := s.data[s.pos]; c {
@@ -40,7 +35,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// take moves over the byte c.
+// take consumes the byte c.
 func (s *scanner) take(c byte) error {
 	if s.peek() != c {
 		return s.unexpected("want " + strconv.QuoteRune(rune(c)))
@@ -56,8 +51,8 @@ func (s *scanner) unexpected(want string) error {
 	return s.fail("unexpected byte " + strconv.QuoteRuneToASCII(rune(s.data[s.pos])) + ", " + want)
 }
 
-// object calls member for each member of the object at the present position,
-// which has to read the value. The name is without quotes, escapes resolved.
+// object calls member for each member of the object at the current position. member must
+// read the value. name is unquoted and unescaped.
 func (s *scanner) object(member func(name []byte) error) error {
 	if err := s.take('{'); err != nil {
 		return err
@@ -81,7 +76,7 @@ func (s *scanner) object(member func(name []byte) error) error {
 	}
 }
 
-// name reads the name of a member and the colon behind it.
+// name reads the name of a member and the colon after it.
 func (s *scanner) name() ([]byte, error) {
 	if s.peek() != '"' {
 		return nil, s.unexpected("want a name in quotes")
@@ -96,7 +91,7 @@ func (s *scanner) name() ([]byte, error) {
 	return name, s.take(':')
 }
 
-// next reads what stands between two members or elements, or the end.
+// next reads the comma before another element, or the end of the list.
 func (s *scanner) next(end byte) (done bool, err error) {
 	switch s.peek() {
 	case ',':
@@ -134,7 +129,7 @@ func (s *scanner) nested(open byte, depth int) error {
 	if depth >= maxDepth {
 		return s.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
 	}
-	end := open + 2 // ']' and '}' lie two behind their openers
+	end := open + 2 // the code of ']' and '}' is two higher
 	s.pos++
 	if s.peek() == end {
 		s.pos++
@@ -204,7 +199,7 @@ func (s *scanner) number() ([]byte, error) {
 
 func (s *scanner) at(c byte) bool { return s.pos < len(s.data) && s.data[s.pos] == c }
 
-// digits moves over digits and tells whether there was one.
+// digits consumes digits and reports whether there was at least one.
 func (s *scanner) digits() bool {
 	start := s.pos
 	for s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9' {

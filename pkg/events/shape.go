@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// shape is what the decoder of a payload type accepts, so that [Event.Validate]
-// can say where data does not fit before it is stored, and no reader of the
-// stream meets a payload that it cannot decode. It is derived from the Go type.
+// shape describes the JSON that encoding/json can decode into a Go type. [Event.Validate]
+// uses it to reject data before it is stored, so that readers of the stream can decode
+// every payload.
 type shape struct {
 	is       form
-	enum     []string // the strings allowed, all when empty
+	enum     []string // allowed strings; empty allows all
 	elem     *shape   // of list and dictionary
 	fields   []shapeField
-	required uint64 // bit i: fields[i] must be there
+	required uint64 // bit i: fields[i] is required
 }
 
 type shapeField struct {
@@ -42,7 +42,7 @@ const (
 	formRecord
 )
 
-// enums lists the values of the types that have only some.
+// enums lists the allowed values of enumerated types.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Verdict]():    {string(VerdictDeny), string(VerdictAsk), string(VerdictAllow), string(VerdictNone)},
 	reflect.TypeFor[StepStatus](): {string(StepPending), string(StepRunning), string(StepCompleted), string(StepFailed), string(StepSkipped)},
@@ -97,16 +97,15 @@ func shapeOf(t reflect.Type) *shape {
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
-// hasRequired tells whether the required fields of t are insisted on: those of
-// payloads, and what names a blob. Of what lies deeper, such as token counts, a
-// part is better than a refusal.
+// hasRequired reports whether the required fields of t are enforced. They are for
+// payloads and blob references. Nested values, such as token counts, may be incomplete.
 func hasRequired(t reflect.Type) bool {
 	_, payload := t.FieldByName("Common")
 	return payload || t == reflect.TypeFor[BlobRef]()
 }
 
-// addFields adds the fields of a struct, those of embedded ones in their place.
-// A field without omitempty is required.
+// addFields adds the fields of a struct and of its embedded structs. A field without
+// omitempty is required.
 func (s *shape) addFields(t reflect.Type) {
 	for f := range t.Fields() {
 		if f.Anonymous {
@@ -121,8 +120,8 @@ func (s *shape) addFields(t reflect.Type) {
 	}
 }
 
-// field returns the index of the field that the decoder fills from name: the
-// one of that name, else the first that differs in case only; -1 for none.
+// field returns the index of the field that encoding/json sets for name, or -1. An exact
+// match has priority over a match that ignores case.
 func (s *shape) field(name []byte) int {
 	for i := range s.fields {
 		if s.fields[i].name == string(name) {

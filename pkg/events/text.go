@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// text reads the string at the present position and returns what is between
-// its quotes, and whether that has escapes.
+// text reads the string at the current position. It returns the bytes between the quotes
+// and reports whether they contain escapes.
 func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	start := s.pos + 1
 	i := start
@@ -38,7 +38,7 @@ func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	return nil, false, s.failAt(len(s.data), "string without its closing quote")
 }
 
-// escape returns how many bytes the escape at i takes.
+// escape returns the length of the escape at i.
 func (s *scanner) escape(i int) (int, error) {
 	if i+1 >= len(s.data) {
 		return 0, s.failAt(i, "string without its closing quote")
@@ -64,7 +64,7 @@ func (s *scanner) escape(i int) (int, error) {
 	return 12, nil
 }
 
-// hex4 returns the code unit of the \uXXXX that b starts with.
+// hex4 returns the code unit of the \uXXXX at the start of b.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -86,7 +86,7 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// unescape resolves the escapes of a string that text has read.
+// unescape resolves the escapes of a string read by text.
 func unescape(raw []byte) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
@@ -116,7 +116,7 @@ var unescaped = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// plain marks the bytes that stand for themselves in a JSON string.
+// plain marks the ASCII bytes that need no escape in a JSON string.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'

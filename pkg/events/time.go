@@ -2,8 +2,8 @@ package events
 
 import "time"
 
-// parseTime reads an RFC 3339 time with any offset. Digits beyond the ninth
-// after the point are dropped. A reason is returned when it is not one.
+// parseTime parses an RFC 3339 time with any offset and drops fractional digits after the
+// ninth. It returns a reason if s is invalid.
 func parseTime(s string) (t time.Time, reason string) {
 	const seconds = "0000-00-00T00:00:00"
 	if len(s) <= len(seconds) || !matches(s[:len(seconds)], seconds) {
@@ -23,7 +23,7 @@ func parseTime(s string) (t time.Time, reason string) {
 		return t, "leap seconds are not supported"
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	// Date normalises what does not exist, such as the 31st of April or hour 24.
+	// Date normalizes invalid dates and times, such as 31 April or hour 24.
 	if t.Day() != day || int(t.Month()) != month || t.Hour() != hour || t.Minute() != minute || t.Second() != second {
 		return t, "no such time"
 	}
@@ -34,14 +34,13 @@ func parseTime(s string) (t time.Time, reason string) {
 	return t, ""
 }
 
-// inYears tells whether t can be written with a year of four digits and is not
-// the zero time, which stands for no time at all.
+// inYears reports whether t has a year of four digits and is not the zero time.
 func inYears(t time.Time) bool {
 	year := t.UTC().Year()
 	return 1 <= year && year <= 9999 && !t.IsZero()
 }
 
-// parseFraction reads the fraction of a second that s may start with.
+// parseFraction parses an optional fraction of a second at the start of s.
 func parseFraction(s string) (nanos int, rest string, ok bool) {
 	if s[0] != '.' {
 		return 0, s, true
@@ -74,8 +73,8 @@ func parseOffset(s string) (time.Duration, bool) {
 	return d, hours < 24 && minutes < 60
 }
 
-// matches compares s with a pattern, in which 0 stands for a digit, T for T or
-// t, and + for a sign.
+// matches compares s with a pattern. In the pattern 0 matches a digit, T matches T or t,
+// and + matches a sign.
 func matches(s, pattern string) bool {
 	if len(s) != len(pattern) {
 		return false

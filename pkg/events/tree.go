@@ -9,15 +9,15 @@ import (
 	"math/bits"
 )
 
-// BatchRoot returns the RFC 6962 Merkle root over hashes, each the data of one
-// leaf: what a manifest says of the events of its batch, in their order. The
-// root of nothing is the SHA-256 of nothing.
+// BatchRoot returns the RFC 6962 Merkle root of the hashes of a batch's events, in their
+// order. Each hash is the data of one leaf. The root of an empty batch is the SHA-256 of
+// the empty string.
 func BatchRoot(hashes []Hash) Hash {
 	if len(hashes) == 0 {
 		return sha256.Sum256(nil)
 	}
-	// stack holds the roots of complete subtrees, the largest first: as many as
-	// there are ones in the number of leaves so far.
+	// stack contains the roots of complete subtrees, the largest first. Their number
+	// is the number of one bits in the count of leaves.
 	stack := make([]Hash, 0, bits.Len(uint(len(hashes)))+1)
 	for i, h := range hashes {
 		stack = append(stack, leafHash(h))
@@ -51,10 +51,10 @@ func nodeHash(left, right Hash) Hash {
 	return sha256.Sum256(b[:])
 }
 
-// errHash is what ParseHash returns; the text itself stays out of it.
+// errHash is the error of ParseHash. It does not contain the text.
 var errHash = errors.New("not 64 lower-case hex digits")
 
-// ParseHash reads what [Hash.String] returns.
+// ParseHash parses the result of [Hash.String].
 func ParseHash(s string) (Hash, error) {
 	var h Hash
 	if len(s) != hex.EncodedLen(len(h)) {
@@ -71,8 +71,8 @@ func ParseHash(s string) (Hash, error) {
 	return h, nil
 }
 
-// NewSalt returns 128 random bits as base64url, 22 characters: the salt of one
-// event, without which the hash of an erased event could be guessed.
+// NewSalt returns the salt of an event: 128 random bits as 22 characters of base64url.
+// Without a salt, an attacker could guess the content of an erased event from its hash.
 func NewSalt() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

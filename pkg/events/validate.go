@@ -7,32 +7,30 @@ import (
 )
 
 const (
-	// MaxAttributeBytes is how much all attributes of an event may take together,
-	// data aside. Unlike data they cannot travel as blobs.
+	// MaxAttributeBytes limits the total size of an event's attributes without data.
+	// Attributes cannot be split into blobs.
 	MaxAttributeBytes = 16 << 10
 
 	blobsField   = "blobs"
 	runTypeField = "run_type"
 )
 
-// Validate returns an [InvalidError] that names the first attribute of e, or
-// field of its data, that cannot be published: one that is required and
-// missing, text that is not UTF-8 or has control characters, data that is not
-// compact JSON or that the payload type of the kind cannot hold. Kinds and
-// fields that this version does not know pass.
+// Validate returns an [InvalidError] for the first attribute of e, or field of its data,
+// that cannot be published. It rejects missing required attributes, text with invalid
+// UTF-8 or control characters, data that is not compact JSON, and data that does not fit
+// the payload type of the kind. It accepts unknown kinds and fields.
 //
-// Events of Hooktrail's own types need a time, foreign ones need not have one.
-// Validate does not look at the size of data, because pkg/publish splits what is
-// larger than [MaxBytes].
+// Events of Hooktrail's types need a time, other events do not. Validate does not check
+// the size of data, because pkg/publish splits events larger than [MaxBytes].
 func (e Event) Validate() error {
 	if err := e.validateAttributes(); err != nil {
 		return err
 	}
-	s, err := e.scanData()
+	m, err := e.matchData()
 	if err != nil {
 		return err
 	}
-	if s.space {
+	if m.scan.space {
 		return invalid("data", "white space between tokens; SetData and Normalize remove it")
 	}
 	return nil
@@ -91,7 +89,7 @@ func (e *Event) validateExtra(x Attribute) error {
 	return nil
 }
 
-// validateRequired checks what an event must have and the form of what is not text.
+// validateRequired checks required attributes, the time and the sequence.
 func (e *Event) validateRequired() error {
 	switch {
 	case e.ID == "":
@@ -111,7 +109,7 @@ func (e *Event) validateRequired() error {
 	return nil
 }
 
-// validateOwn checks what an event of a type of ours must have besides.
+// validateOwn checks the requirements of Hooktrail's types.
 func (e *Event) validateOwn(kind Kind) error {
 	switch {
 	case kind == "":
@@ -124,44 +122,44 @@ func (e *Event) validateOwn(kind Kind) error {
 	return nil
 }
 
-// needsRun tells whether an event of kind k means nothing without its run.
+// needsRun reports whether events of kind k require a run.
 func needsRun(k Kind) bool {
 	return k == RunStarted || k == RunFinished || k == RunSealed || k == StepFinished
 }
 
-// ownKind returns the kind of a type that is Hooktrail's own.
+// ownKind returns the kind of a Hooktrail type, and false for other types.
 func (e *Event) ownKind() (Kind, bool) {
 	kind, own := strings.CutPrefix(e.Type, TypePrefix)
 	return Kind(kind), own
 }
 
-// scanData reads the data of e against the shape of its kind.
-func (e *Event) scanData() (scanner, error) {
-	s := scanner{data: e.Data}
+// matchData compares the data of e with the shape of its kind.
+func (e *Event) matchData() (matcher, error) {
+	m := matcher{scan: scanner{data: e.Data}}
 	sh := &anything
 	kind, own := e.ownKind()
 	if own && shapes()[kind] != nil {
 		sh = shapes()[kind]
 	}
 	if done, err := e.withoutData(sh); done || err != nil {
-		return s, err
+		return m, err
 	}
-	if sh != &anything && s.peek() != '{' {
-		return s, within("data", s.unfit("an object"))
+	if sh != &anything && m.scan.peek() != '{' {
+		return m, within("data", m.unfit("an object"))
 	}
-	if err := s.fit(sh, 1); err != nil {
-		return s, within("data", err)
+	if err := m.fit(sh, 1); err != nil {
+		return m, within("data", err)
 	}
-	if s.peek(); s.pos < len(s.data) {
-		return s, within("data", s.unexpected("want the end"))
+	if m.scan.peek(); m.scan.pos < len(m.scan.data) {
+		return m, within("data", m.scan.unexpected("want the end"))
 	}
 	if own {
-		return s, e.validateRecord(kind)
+		return m, e.validateRecord(kind)
 	}
-	return s, nil
+	return m, nil
 }
 
-// withoutData judges events that have no JSON to read.
+// withoutData validates events without JSON data and reports whether it was one.
 func (e *Event) withoutData(sh *shape) (done bool, err error) {
 	switch {
 	case e.Binary != nil && len(e.Data) > 0:
@@ -174,10 +172,10 @@ func (e *Event) withoutData(sh *shape) (done bool, err error) {
 	return len(e.Data) == 0, nil
 }
 
-// anything is the shape of data that nothing is known about.
+// anything is the shape of data of unknown kinds.
 var anything = shape{is: formRaw}
 
-// textFault returns what CloudEvents forbids in s, empty when nothing is wrong.
+// textFault describes a violation of the CloudEvents rules for text, or returns "".
 func textFault(s string) string {
 	for i := 0; i < len(s); {
 		c := s[i]

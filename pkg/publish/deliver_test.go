@@ -14,7 +14,7 @@ import (
 // eventStream is the smallest stream that the write path needs.
 func eventStream(srv *natstest.Server) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name: srv.Space().EventStream(), Subjects: srv.Space().EventSubjects(),
+		Name: srv.Space().EventStream(), Subjects: []string{srv.Space().AllEvents(), srv.Space().AllChains()},
 		AllowAtomicPublish: true, AllowDirect: true, Discard: jetstream.DiscardNew, MaxBytes: 64 << 20,
 	}
 }

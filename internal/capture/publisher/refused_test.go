@@ -15,7 +15,7 @@ import (
 // Events are accepted even if the user of the broker lacks a right. The service reports
 // the missing right.
 func TestRun_TellsOfMissingRights(t *testing.T) {
-	rights := subjects.Space{}.Rights(subjects.PublisherRole, "publisher", broker.InboxElsewhere(subjects.PublisherRole))
+	rights := subjects.RoleRights(subjects.Space{}, subjects.PublisherRole, "publisher", broker.ExternalInbox(subjects.PublisherRole))
 	var less []string
 	for _, s := range rights.Publish {
 		if s != "hooktrail.chain.>" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -77,7 +78,7 @@ func (a accessFlags) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
 
 func printUses(out io.Writer, list []access.Use, waiting uint64) {
 	w := table(out)
-	cell := func(text string) string { return oneLine(cli.Printable(text)) }
+	cell := func(text string) string { return oneLine(termtext.Printable(text)) }
 	for _, a := range list {
 		action, what := string(a.Action), whatOf(a.What)
 		if a.Unreadable {

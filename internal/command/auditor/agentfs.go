@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -113,8 +114,8 @@ func printFiles(cmd *cobra.Command, shared *cli.Shared, files []agentfsFile) err
 			if f.Calls >= 0 {
 				calls = strconv.FormatInt(f.Calls, 10)
 			}
-			fmt.Fprintf(w, "%s\t%s\tpart %d\t%s calls\t%d bytes\t%s\n", cli.Printable(f.ID), cli.Printable(f.Agent), f.Part, calls, f.Bytes,
-				cli.Printable(cmp.Or(f.State, f.Path)))
+			fmt.Fprintf(w, "%s\t%s\tpart %d\t%s calls\t%d bytes\t%s\n", termtext.Printable(f.ID), termtext.Printable(f.Agent), f.Part, calls, f.Bytes,
+				termtext.Printable(cmp.Or(f.State, f.Path)))
 		}
 		w.Flush()
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/coverage"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -89,7 +90,7 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 }
 
 func printCoverage(out io.Writer, c coverage.Report) {
-	fmt.Fprintf(out, "Ledger of tenant %s: %s, %s", oneLine(cli.Printable(c.Tenant)), c.Integrity, c.Completeness)
+	fmt.Fprintf(out, "Ledger of tenant %s: %s, %s", oneLine(termtext.Printable(c.Tenant)), c.Integrity, c.Completeness)
 	if c.Cosignatures > 0 {
 		fmt.Fprintf(out, "; witnesses cosigned %s leaves", thousands(c.Witnessed))
 	}
@@ -107,7 +108,7 @@ func printCoverage(out io.Writer, c coverage.Report) {
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t  %s\n", h.Start.Format("2006-01-02 15:04"),
 			h.Events, h.Sealed, h.Unsealed, h.Open, h.Missing, len(h.Gaps), h.Checkpoints, witnessed,
-			h.Erased, h.Pruned, h.Held, oneLine(cli.Printable(usedBy(h.Accesses))))
+			h.Erased, h.Pruned, h.Held, oneLine(termtext.Printable(usedBy(h.Accesses))))
 	}
 	w.Flush()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -175,10 +176,10 @@ func printChange(out io.Writer, c Change) {
 	records := plural(c.Records, "record", "records")
 	word := map[events.AuditAction]string{events.AuditErase: "erased", events.AuditPrune: "pruned"}[c.Action]
 	if c.DryRun {
-		fmt.Fprintf(out, "would be %s: %s of tenant %s\n", word, records, cli.Printable(c.Tenant))
+		fmt.Fprintf(out, "would be %s: %s of tenant %s\n", word, records, termtext.Printable(c.Tenant))
 		return
 	}
-	fmt.Fprintf(out, "%s: %s of tenant %s; their leaves and all proofs are unchanged\n", word, records, cli.Printable(c.Tenant))
+	fmt.Fprintf(out, "%s: %s of tenant %s; their leaves and all proofs are unchanged\n", word, records, termtext.Printable(c.Tenant))
 	for _, id := range c.Orders {
 		fmt.Fprintf(out, "  order %s\n", id)
 	}
@@ -192,7 +193,7 @@ func selectionText(s ledger.OrderSelection) string {
 		{"run", s.Run}, {"event", s.Event}, {"user", s.User}, {"kinds", s.Kind}, {"from", timeText(s.From)}, {"before", timeText(s.To)},
 	} {
 		if p.value != "" {
-			parts = append(parts, p.word+" "+cli.Printable(oneLine(p.value)))
+			parts = append(parts, p.word+" "+termtext.Printable(oneLine(p.value)))
 		}
 	}
 	if len(parts) == 0 {

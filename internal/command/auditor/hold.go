@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -106,10 +107,10 @@ func (f *orderFlags) hold(cmd *cobra.Command, shared *cli.Shared, action events.
 	}
 	return cli.Print(cmd, shared, holdOf(o), func(out io.Writer) {
 		if action == events.AuditLift {
-			fmt.Fprintf(out, "lifted: hold %s\n", cli.Printable(o.Hold))
+			fmt.Fprintf(out, "lifted: hold %s\n", termtext.Printable(o.Hold))
 			return
 		}
-		fmt.Fprintf(out, "held: %s of tenant %s\n  hold %s\n", selectionText(o.Selection), cli.Printable(o.Tenant), o.ID)
+		fmt.Fprintf(out, "held: %s of tenant %s\n  hold %s\n", selectionText(o.Selection), termtext.Printable(o.Tenant), o.ID)
 	})
 }
 
@@ -170,8 +171,8 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 			return cli.Print(cmd, shared, list, func(out io.Writer) {
 				w := table(out)
 				for _, h := range list {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), cli.Printable(oneLine(h.By)),
-						selectionText(h.What), cli.Printable(oneLine(h.Reason)))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), termtext.Printable(oneLine(h.By)),
+						selectionText(h.What), termtext.Printable(oneLine(h.Reason)))
 				}
 				w.Flush()
 			})

@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 // keyShown is the data that others need to verify or witness the ledgers.
@@ -53,7 +54,7 @@ If the key was changed (auditor key rotate), the changes follow.`,
 				}
 				for _, c := range shown.Changes {
 					fmt.Fprintf(out, "%s %s replaced %s, by %s: %s\n", c.Time.Format(time.RFC3339), c.To, c.From,
-						cli.Printable(c.By), cli.Printable(oneLine(c.Reason)))
+						termtext.Printable(c.By), termtext.Printable(oneLine(c.Reason)))
 				}
 			})
 		},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -47,7 +48,7 @@ command can be repeated.`,
 				fmt.Fprintf(out, "%s\n%s has replaced %s\n", done.Key, done.To, done.From)
 				fmt.Fprintf(out, "%s: auditor serve sends the orders when it starts\n", plural(int64(done.Ledgers), "ledger", "ledgers"))
 				if done.Retired != "" {
-					fmt.Fprintf(out, "the old key is in %s and is no longer needed\n", cli.Printable(done.Retired))
+					fmt.Fprintf(out, "the old key is in %s and is no longer needed\n", termtext.Printable(done.Retired))
 				}
 			})
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -77,7 +78,7 @@ func runRebuild(cmd *cobra.Command, shared *cli.Shared, o auditor.RebuildOptions
 				agrees = "agrees with " + r.Compared
 			}
 			fmt.Fprintf(w, "%s\t%s\troot %s\tsigned %s\t%s\n",
-				cli.Printable(r.Tenant), plural(r.Leaves, "leaf", "leaves"), r.Root, r.Checkpoint.Format(time.RFC3339), agrees)
+				termtext.Printable(r.Tenant), plural(r.Leaves, "leaf", "leaves"), r.Root, r.Checkpoint.Format(time.RFC3339), agrees)
 		}
 		w.Flush()
 	})

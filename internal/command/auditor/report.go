@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 const (
@@ -30,7 +31,7 @@ func (l lines) print(label, verdict, text string) {
 	if verdict != "" {
 		verdict += " "
 	}
-	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, cli.Printable(oneLine(text)))
+	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, termtext.Printable(oneLine(text)))
 }
 
 // PrintReport prints a report as text: the two verdicts with their facts, and what no

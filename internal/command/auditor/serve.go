@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -140,7 +141,7 @@ func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
 		w := table(out)
 		for _, s := range list {
 			fmt.Fprintf(w, "%s\t%d leaves\troot %s\tsigned %s\n",
-				cli.Printable(s.Tenant), s.Leaves, s.Root, s.Checkpoint.Format(time.RFC3339))
+				termtext.Printable(s.Tenant), s.Leaves, s.Root, s.Checkpoint.Format(time.RFC3339))
 		}
 		w.Flush()
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -76,13 +77,13 @@ func printValidity(cmd *cobra.Command, asJSON bool, v validity) error {
 		}
 	default:
 		for _, p := range v.Problems {
-			fmt.Fprintln(out, cli.Printable(p.String()))
+			fmt.Fprintln(out, termtext.Printable(p.String()))
 		}
 		for _, p := range v.Warnings {
-			fmt.Fprintf(out, "%s (warning)\n", cli.Printable(p.String()))
+			fmt.Fprintf(out, "%s (warning)\n", termtext.Printable(p.String()))
 		}
 		if v.Valid {
-			fmt.Fprintf(out, "%s: %s and %s, all right\n", cli.Printable(v.File), plural(v.Hooks, "hook"), policies(v.Policies))
+			fmt.Fprintf(out, "%s: %s and %s, all right\n", termtext.Printable(v.File), plural(v.Hooks, "hook"), policies(v.Policies))
 		}
 	}
 	if !v.Valid {
@@ -221,7 +222,7 @@ func writeOutcome(w io.Writer, out hooks.DocumentOutcome) {
 		{"reason", out.Reason}, {"context", out.Context}, {"args", string(out.Args)}, {"value", string(out.Value)},
 	} {
 		if line.text != "" {
-			fmt.Fprintf(w, "%-8s %s\n", line.name, cli.Printable(line.text))
+			fmt.Fprintf(w, "%-8s %s\n", line.name, termtext.Printable(line.text))
 		}
 	}
 	if len(out.Executions) == 0 {
@@ -231,7 +232,7 @@ func writeOutcome(w io.Writer, out hooks.DocumentOutcome) {
 	fmt.Fprintln(w)
 	rows := [][]string{{"HOOK", "SAID", "TOOK"}}
 	for _, x := range out.Executions {
-		rows = append(rows, []string{cli.Printable(x.Name), said(x), (time.Duration(x.DurationMS*1000) * time.Microsecond).String()})
+		rows = append(rows, []string{termtext.Printable(x.Name), said(x), (time.Duration(x.DurationMS*1000) * time.Microsecond).String()})
 	}
 	writeTable(w, rows)
 }

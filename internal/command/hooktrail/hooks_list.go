@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
@@ -94,7 +95,7 @@ func printHooks(cmd *cobra.Command, asJSON bool, registered []hooks.Registration
 			OnFailure: h.OnFailure.String(), Async: h.Async,
 		})
 		rows = append(rows, []string{
-			string(h.Point), cli.Printable(h.Name), strconv.Itoa(h.Priority), h.Timeout.String(), h.OnFailure.String(), yes(h.Async),
+			string(h.Point), termtext.Printable(h.Name), strconv.Itoa(h.Priority), h.Timeout.String(), h.OnFailure.String(), yes(h.Async),
 		})
 	}
 	switch {

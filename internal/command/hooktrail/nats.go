@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -75,7 +76,7 @@ differs.`,
 					fmt.Fprintln(cmd.OutOrStdout(), s)
 				}
 				for _, d := range out.Drift {
-					fmt.Fprintf(cmd.OutOrStdout(), "differs: %s\n", cli.Printable(d))
+					fmt.Fprintf(cmd.OutOrStdout(), "differs: %s\n", termtext.Printable(d))
 				}
 				return nil
 			})

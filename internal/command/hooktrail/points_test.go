@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
@@ -123,7 +124,7 @@ func TestFired_HostileText(t *testing.T) {
 	}
 	var b bytes.Buffer
 	c.result("acme", evil).write(&b, cli.Palette{})
-	if got := b.String(); got != cli.Printable(got) || strings.Contains(got, "\nforged") {
+	if got := b.String(); got != termtext.Printable(got) || strings.Contains(got, "\nforged") {
 		t.Errorf("text of a hook moves the terminal:\n%q", got)
 	}
 }

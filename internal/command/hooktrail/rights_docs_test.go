@@ -34,7 +34,7 @@ func TestDocs_Rights(t *testing.T) {
 		}
 	}
 	for _, role := range subjects.Roles() {
-		r := subjects.Space{}.Rights(role, string(role), broker.InboxElsewhere(role))
+		r := subjects.RoleRights(subjects.Space{}, role, string(role), broker.ExternalInbox(role))
 		want := slices.Sorted(slices.Values(append(r.Publish, r.Subscribe...)))
 		got := slices.Sorted(slices.Values(documented[role]))
 		if !slices.Equal(got, want) {

@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -210,7 +211,7 @@ func (e *noRunError) Error() string {
 func listHint(shared *cli.Shared) string {
 	hint := listCommand + tenantFlag(shared.TenantOrDefault())
 	if shared.DataDir != cli.DefaultDataDir() {
-		hint += " --data-dir " + cli.ShellQuote(shared.DataDir)
+		hint += " --data-dir " + termtext.ShellQuote(shared.DataDir)
 	}
 	return hint
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -110,10 +111,10 @@ func writeNext(line func(label, format string, args ...any), r DemoReport) {
 		line("", "hooktrail demo --session FILE     with a session of yours, of any agent")
 		return
 	}
-	dir := " --data-dir " + cli.Printable(cli.ShellQuote(r.DataDir))
+	dir := " --data-dir " + termtext.Printable(termtext.ShellQuote(r.DataDir))
 	tenant := tenantFlag(r.Verified.Tenant)
-	line("Took", "%.1f s; kept in %s", took, cli.Printable(r.DataDir))
-	line("Next", "hooktrail run show%s%s %s", dir, tenant, shown(cli.ShellQuote(r.Runs[0].Run), maxDetail))
+	line("Took", "%.1f s; kept in %s", took, termtext.Printable(r.DataDir))
+	line("Next", "hooktrail run show%s%s %s", dir, tenant, shown(termtext.ShellQuote(r.Runs[0].Run), maxDetail))
 	line("", "auditor verify%s%s", dir, tenant)
 	line("", "tracker list%s%s", dir, tenant)
 }

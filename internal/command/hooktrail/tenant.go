@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
@@ -56,7 +57,7 @@ run "hooktrail nats conf" again.`,
 			if shared.JSON {
 				return cli.PrintJSON(cmd, out)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s\n", k.Key, cli.Printable(k.Tenant))
+			fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s\n", k.Key, termtext.Printable(k.Tenant))
 			if file == "" {
 				fmt.Fprintln(cmd.OutOrStdout(), out.Seed)
 			}
@@ -111,7 +112,7 @@ func printKeys(cmd *cobra.Command, shared *cli.Shared, keys []broker.TenantKey) 
 	}
 	rows := [][]string{{"TENANT", "KEY", "CREATED"}}
 	for _, k := range keys {
-		rows = append(rows, []string{cli.Printable(k.Tenant), k.Key, k.Created.Format(time.RFC3339)})
+		rows = append(rows, []string{termtext.Printable(k.Tenant), k.Key, k.Created.Format(time.RFC3339)})
 	}
 	writeTable(cmd.OutOrStdout(), rows)
 	return nil

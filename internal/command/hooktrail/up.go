@@ -13,6 +13,7 @@ import (
 	publishercmd "github.com/hooktrail/hooktrail/internal/command/publisher"
 	trackercmd "github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
@@ -86,5 +87,5 @@ func printAddresses(cmd *cobra.Command, shared *cli.Shared, a app.Addresses) {
 		return
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "events    POST %s/v1/events\nhealth    %s/readyz\nmetrics   %s/metrics\nnats      %s\ndata      %s\n",
-		a.HTTP, a.HTTP, a.HTTP, a.NATS, cli.Printable(a.DataDir))
+		a.HTTP, a.HTTP, a.HTTP, a.NATS, termtext.Printable(a.DataDir))
 }

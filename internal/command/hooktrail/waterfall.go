@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -136,7 +137,7 @@ func writeRow(w io.Writer, r *runtree.Row, s *runtree.Step, t runtree.Trace, pai
 
 // writeLink writes the command that shows a run.
 func writeLink(w io.Writer, run, tenant string, paint cli.Palette) {
-	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(cli.ShellQuote(run), maxDetail)+tenantFlag(tenant)))
+	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(termtext.ShellQuote(run), maxDetail)+tenantFlag(tenant)))
 }
 
 // writeChild writes the rows of a sub-agent.
@@ -215,7 +216,9 @@ func rowMark(r *runtree.Row, paint cli.Palette) string {
 
 // shown returns s as one line of at most width characters, without control
 // characters.
-func shown(s string, width int) string { return runtree.Clip(cli.Printable(runtree.OneLine(s)), width) }
+func shown(s string, width int) string {
+	return runtree.Clip(termtext.Printable(runtree.OneLine(s)), width)
+}
 
 // pad fills s with spaces to width characters.
 func pad(s string, width int) string {
@@ -227,5 +230,5 @@ func tenantFlag(tenant string) string {
 	if tenant == "default" {
 		return ""
 	}
-	return " --tenant " + cli.ShellQuote(tenant)
+	return " --tenant " + termtext.ShellQuote(tenant)
 }

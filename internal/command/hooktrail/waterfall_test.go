@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -170,7 +171,7 @@ func TestWaterfall_HostileText(t *testing.T) {
 	l.add(events.StepFinished, evil, "", events.StepFinishedData{StepStatus: events.StepFailed, Error: &events.Failure{Message: evil}})
 	var b bytes.Buffer
 	waterfall(&b, l.trace(), cli.Palette{})
-	if got := b.String(); got != cli.Printable(got) || strings.Contains(got, "\nforged") {
+	if got := b.String(); got != termtext.Printable(got) || strings.Contains(got, "\nforged") {
 		t.Errorf("text of an agent moves the terminal:\n%q", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -80,7 +81,7 @@ func printSummary(out io.Writer, s metrics.Summary) {
 	fmt.Fprintf(w, "steps\t%d\t%d failed\n", s.Steps, s.StepsFailed)
 	fmt.Fprintf(w, "tool calls\t%d\t%d failed, %d denied, %d without a result\n", s.ToolCalls, s.ToolErrors, s.ToolsDenied, s.ToolsWaiting)
 	for _, t := range s.Tools {
-		fmt.Fprintf(w, "  %s\t%d\t%d failed\n", strings.Map(oneLine, cli.Printable(t.Tool)), t.Calls, t.Errors)
+		fmt.Fprintf(w, "  %s\t%d\t%d failed\n", strings.Map(oneLine, termtext.Printable(t.Tool)), t.Calls, t.Errors)
 	}
 	u := s.TokensUsed
 	fmt.Fprintf(w, "tokens\t%d\t%d input, %d output, %d cache read, %d cache written\n",

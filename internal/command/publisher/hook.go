@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 // tokenVariable is the environment variable with the token for --publisher. There
@@ -101,7 +102,7 @@ func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []st
 	}
 	fmt.Fprint(stderr, result.Reply.Stderr)
 	for _, p := range result.Problems {
-		fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), cli.Printable(p))
+		fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), termtext.Printable(p))
 	}
 	if invalid != nil {
 		fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/install"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
@@ -117,12 +118,12 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 
 func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	return cli.Print(cmd, shared, i, func(out io.Writer) {
-		fmt.Fprint(out, cli.Printable(i.Diff))
+		fmt.Fprint(out, termtext.Printable(i.Diff))
 		state := string(i.Action)
 		if i.DryRun && i.Action != install.Unchanged {
 			state = "not written: --dry-run"
 		}
-		fmt.Fprintf(out, "%s: %s\n", cli.Printable(i.File), state)
+		fmt.Fprintf(out, "%s: %s\n", termtext.Printable(i.File), state)
 		if i.Note != "" && i.Action != install.Unchanged {
 			fmt.Fprintln(out, i.Note)
 		}
@@ -161,7 +162,7 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	if flags.hook.redaction.Redactor() != nil {
 		args = append(args, "--no-redact")
 	}
-	return cli.ShellQuote(args...), nil
+	return termtext.ShellQuote(args...), nil
 }
 
 // programName returns the program that agents start. It is the bare name if the
@@ -175,7 +176,7 @@ func programName() (string, error) {
 	if found, err := exec.LookPath(name); err == nil && sameFile(found, self) {
 		return name, nil
 	}
-	return cli.ShellQuote(self), nil
+	return termtext.ShellQuote(self), nil
 }
 
 // isGoRun reports whether go run built the program at path. Such paths look like

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
@@ -30,7 +31,7 @@ func statusCommand(shared *cli.Shared) *cobra.Command {
 			found, err := publisher.Outboxes(shared.DataDir, args...)
 			printed := cli.Print(cmd, shared, found, func(out io.Writer) {
 				if len(found) == 0 && err == nil {
-					fmt.Fprintf(out, "no outbox in %s\n", cli.Printable(shared.DataDir))
+					fmt.Fprintf(out, "no outbox in %s\n", termtext.Printable(shared.DataDir))
 				}
 				printOutboxes(out, found)
 			})
@@ -73,19 +74,19 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 
 func printOutboxes(w io.Writer, list []publisher.Outbox) {
 	for _, o := range list {
-		fmt.Fprintf(w, "%s: %s, %d bytes", cli.Printable(o.Name), count(int(o.Waiting), "event waits", "events wait"), o.Bytes)
+		fmt.Fprintf(w, "%s: %s, %d bytes", termtext.Printable(o.Name), count(int(o.Waiting), "event waits", "events wait"), o.Bytes)
 		if o.Oldest != nil {
 			fmt.Fprintf(w, ", the oldest of %s", o.Oldest.UTC().Format(time.RFC3339))
 		}
-		fmt.Fprintf(w, "; producer %s, %s\n", cli.Printable(o.Producer), holder(o))
+		fmt.Fprintf(w, "; producer %s, %s\n", termtext.Printable(o.Producer), holder(o))
 		for _, g := range o.Gaps {
-			fmt.Fprintf(w, "  lost: events %d to %d of tenant %s: %s\n", g.First, g.Last, cli.Printable(g.Tenant), cli.Printable(g.Reason))
+			fmt.Fprintf(w, "  lost: events %d to %d of tenant %s: %s\n", g.First, g.Last, termtext.Printable(g.Tenant), termtext.Printable(g.Reason))
 		}
 		if o.Damaged > 0 {
 			fmt.Fprintf(w, "  damaged: %s cannot be read; recorded as lost when the outbox is opened\n", count(int(o.Damaged), "record", "records"))
 		}
 		for _, path := range o.Kept {
-			fmt.Fprintf(w, "  quarantine: %s was damaged; check the disk, then remove this copy\n", cli.Printable(path))
+			fmt.Fprintf(w, "  quarantine: %s was damaged; check the disk, then remove this copy\n", termtext.Printable(path))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 // maxPrinted is the largest number of files or lines in text output.
@@ -27,11 +28,11 @@ func writeImport(w io.Writer, sum publisher.ImportSummary) {
 	printMalformed(w, sum.Malformed, sum.Lines)
 	if n := len(sum.Unrecognised); n > 0 {
 		fmt.Fprintf(w, "not imported: %s in an unknown format, starting with %s; --json lists them\n",
-			count(n, "file", "files"), cli.Printable(sum.Unrecognised[0]))
+			count(n, "file", "files"), termtext.Printable(sum.Unrecognised[0]))
 	}
 	if len(sum.Skipped) > 0 {
 		fmt.Fprintf(w, "not imported: %s of sub-agents next to a given file; import the folder %s as well\n",
-			count(len(sum.Skipped), "file", "files"), cli.Printable(cli.ShellQuote(filepath.Dir(sum.Skipped[0]))))
+			count(len(sum.Skipped), "file", "files"), termtext.Printable(termtext.ShellQuote(filepath.Dir(sum.Skipped[0]))))
 	}
 }
 
@@ -46,7 +47,7 @@ func printFiles(w io.Writer, files []publisher.FileSummary) {
 		if format == "" {
 			format = "empty"
 		}
-		fmt.Fprintf(w, "  %s (%s): %s, %s (%d failed), %s, %s\n", cli.Printable(f.File), format,
+		fmt.Fprintf(w, "  %s (%s): %s, %s (%d failed), %s, %s\n", termtext.Printable(f.File), format,
 			count(f.Events, "event", "events"), count(f.ToolCalls, "tool call", "tool calls"), f.ToolErrors,
 			count(f.Errors, "error", "errors"), count(f.Malformed, "bad line", "bad lines"))
 	}
@@ -77,6 +78,6 @@ func printMalformed(w io.Writer, n int, list []publisher.Malformed) {
 		if m.Kept {
 			note = " (kept)"
 		}
-		fmt.Fprintf(w, "  %s%s\n", cli.Printable(m.String()), note)
+		fmt.Fprintf(w, "  %s%s\n", termtext.Printable(m.String()), note)
 	}
 }

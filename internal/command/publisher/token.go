@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 // tokenFlags are the flags of the token commands.
@@ -72,7 +73,7 @@ func (f *tokenFlags) createCommand() *cobra.Command {
 			return cli.Print(cmd, f.shared, s, func(out io.Writer) {
 				fmt.Fprintln(out, s.Token)
 				fmt.Fprintf(cmd.ErrOrStderr(), "token %s of tenant %s is shown only this once; revoke it with publisher token revoke %s\n",
-					s.ID, cli.Printable(s.Tenant), s.ID)
+					s.ID, termtext.Printable(s.Tenant), s.ID)
 			})
 		},
 	}
@@ -94,7 +95,7 @@ func (f *tokenFlags) listCommand() *cobra.Command {
 				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(w, "ID\tTENANT\tCREATED\tNOTE")
 				for _, t := range list {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.ID, cli.Printable(t.Tenant), t.Created.Format(time.RFC3339), cli.Printable(t.Note))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.ID, termtext.Printable(t.Tenant), t.Created.Format(time.RFC3339), termtext.Printable(t.Note))
 				}
 				w.Flush()
 			})
@@ -142,7 +143,7 @@ func (f *tokenFlags) revoke(cmd *cobra.Command, ids []string) error {
 	}
 	errs = append(errs, cli.Print(cmd, f.shared, gone, func(out io.Writer) {
 		for _, t := range gone {
-			fmt.Fprintf(out, "revoked %s of tenant %s\n", t.ID, cli.Printable(t.Tenant))
+			fmt.Fprintf(out, "revoked %s of tenant %s\n", t.ID, termtext.Printable(t.Tenant))
 		}
 	}))
 	return errors.Join(errs...)

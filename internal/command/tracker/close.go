@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
@@ -53,7 +54,7 @@ redacted.`,
 			if err != nil {
 				return err
 			}
-			return cli.Print(cmd, shared, done, func(out io.Writer) { fmt.Fprintln(out, cli.Printable(closingText(done))) })
+			return cli.Print(cmd, shared, done, func(out io.Writer) { fmt.Fprintln(out, termtext.Printable(closingText(done))) })
 		},
 	}
 	flags := cmd.Flags()
@@ -67,7 +68,7 @@ redacted.`,
 // checkClose rejects values that the tracker would cut.
 func checkClose(c tracker.CloseRequest) error {
 	switch {
-	case cli.OneLine(c.Reason) == "":
+	case termtext.OneLine(c.Reason) == "":
 		return cli.Usage("--reason is required")
 	case utf8.RuneCountInString(c.Reason) > maxReason:
 		return cli.Usage("--reason: %d characters, want %d at most", utf8.RuneCountInString(c.Reason), maxReason)
@@ -86,11 +87,11 @@ func closingText(d tracker.Closing) string {
 	switch {
 	case !d.Taken:
 		return fmt.Sprintf("%s will be %s: %s (by %s)\n  no tracker runs on this data directory; the next tracker serve applies event %s",
-			d.Issue, how, cli.OneLine(d.Reason), cli.OneLine(d.By), d.Event)
+			d.Issue, how, termtext.OneLine(d.Reason), termtext.OneLine(d.By), d.Event)
 	case d.Status != rules.Closed:
 		return fmt.Sprintf("%s is %s, not %s; run tracker why %s for the reason", d.Issue, d.Status, how, d.Event)
 	}
-	return fmt.Sprintf("%s %s: %s (by %s)", how, d.Issue, cli.OneLine(d.Reason), cli.OneLine(d.By))
+	return fmt.Sprintf("%s %s: %s (by %s)", how, d.Issue, termtext.OneLine(d.Reason), termtext.OneLine(d.By))
 }
 
 // systemUser returns the name of the user who runs the process.

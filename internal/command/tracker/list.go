@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
@@ -71,7 +72,7 @@ func list(cmd *cobra.Command, shared *cli.Shared, f filter) error {
 		if shared.Tenant == "" && len(all) == 0 {
 			hint = otherTenants(cmd.Context(), shared.DataDir)
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s%s%s\n", cli.Cell(shared.TenantOrDefault()), f.note(), hint)
+		fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s%s%s\n", termtext.Cell(shared.TenantOrDefault()), f.note(), hint)
 	})
 }
 
@@ -131,7 +132,7 @@ func printList(out io.Writer, list []tracker.Issue) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tKIND\tUPDATED\tEVENTS\tTITLE")
 	for _, i := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, i.Status, i.Kind, cli.Time(i.Updated), i.Occurrences, cli.Cell(i.Title))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, i.Status, i.Kind, termtext.Time(i.Updated), i.Occurrences, termtext.Cell(i.Title))
 	}
 	w.Flush()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
@@ -25,7 +26,7 @@ its entries.`,
 			if err != nil {
 				return err
 			}
-			return cli.Print(cmd, shared, d, func(out io.Writer) { fmt.Fprint(out, cli.Printable(detailsText(d))) })
+			return cli.Print(cmd, shared, d, func(out io.Writer) { fmt.Fprint(out, termtext.Printable(detailsText(d))) })
 		},
 	}
 }
@@ -34,39 +35,39 @@ its entries.`,
 // each value is on one line, and each line of the description begins with a bar.
 func detailsText(d tracker.Details) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", d.ID, cli.OneLine(d.Title))
-	fmt.Fprintf(&b, "  %s, %s issue of run %s, tenant %s\n", d.Status, d.Kind, cli.OneLine(d.Run), cli.OneLine(d.Tenant))
-	fmt.Fprintf(&b, "  labels %s\n", cli.OneLine(strings.Join(d.Labels, ", ")))
+	fmt.Fprintf(&b, "%s  %s\n", d.ID, termtext.OneLine(d.Title))
+	fmt.Fprintf(&b, "  %s, %s issue of run %s, tenant %s\n", d.Status, d.Kind, termtext.OneLine(d.Run), termtext.OneLine(d.Tenant))
+	fmt.Fprintf(&b, "  labels %s\n", termtext.OneLine(strings.Join(d.Labels, ", ")))
 	switch {
 	case d.Occurrences == 1:
-		fmt.Fprintf(&b, "  1 event, %s\n", cli.Time(d.First))
+		fmt.Fprintf(&b, "  1 event, %s\n", termtext.Time(d.First))
 	case d.Occurrences > 1:
-		fmt.Fprintf(&b, "  %d events, the first %s, the last %s\n", d.Occurrences, cli.Time(d.First), cli.Time(d.Last))
+		fmt.Fprintf(&b, "  %d events, the first %s, the last %s\n", d.Occurrences, termtext.Time(d.First), termtext.Time(d.Last))
 	}
 	for line := range strings.Lines(d.Description) {
 		fmt.Fprintf(&b, "  | %s\n", strings.TrimRight(line, "\n"))
 	}
 	for _, l := range d.Links {
-		fmt.Fprintf(&b, "  %s %s\n", cli.OneLine(l.Type), l.ID)
+		fmt.Fprintf(&b, "  %s %s\n", termtext.OneLine(l.Type), l.ID)
 	}
 	for _, n := range d.Notes {
-		fmt.Fprintf(&b, "  - %s\n", cli.OneLine(n))
+		fmt.Fprintf(&b, "  - %s\n", termtext.OneLine(n))
 	}
 	fmt.Fprintln(&b, "changes")
 	for _, t := range d.Transitions {
-		fmt.Fprintf(&b, "  %s  %-11s  %s\n", cli.Time(t.At), t.To, cli.OneLine(t.Reason+" (event "+t.Event+")"))
+		fmt.Fprintf(&b, "  %s  %-11s  %s\n", termtext.Time(t.At), t.To, termtext.OneLine(t.Reason+" (event "+t.Event+")"))
 	}
 	if len(d.Edits) > 0 {
 		fmt.Fprintln(&b, "edits by people")
 	}
 	for _, e := range d.Edits {
-		fmt.Fprintf(&b, "  %s  %s\n", cli.Time(e.At), cli.OneLine(e.Reason+" (event "+e.Event+")"))
+		fmt.Fprintf(&b, "  %s  %s\n", termtext.Time(e.At), termtext.OneLine(e.Reason+" (event "+e.Event+")"))
 	}
 	if len(d.Refused) > 0 {
 		fmt.Fprintln(&b, "refused by the backend")
 	}
 	for _, r := range d.Refused {
-		fmt.Fprintf(&b, "  %s  %-11s  %s\n", cli.Time(r.At), r.Op, cli.OneLine(r.Reason+" (event "+r.Event+")"))
+		fmt.Fprintf(&b, "  %s  %-11s  %s\n", termtext.Time(r.At), r.Op, termtext.OneLine(r.Reason+" (event "+r.Event+")"))
 	}
 	return b.String()
 }

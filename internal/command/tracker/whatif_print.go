@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
@@ -28,7 +28,7 @@ func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
 		if count == 1 {
 			fmt.Fprintln(w, "ID\tTENANT\tSTATUS\tKIND\tCREATED\tEVENTS\tTITLE")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, cli.Cell(i.Tenant), i.Status, i.Kind, cli.Time(i.Created), i.Count, cli.Cell(i.Title))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, termtext.Cell(i.Tenant), i.Status, i.Kind, termtext.Time(i.Created), i.Count, termtext.Cell(i.Title))
 		return nil
 	})
 	if err = errors.Join(err, w.Flush()); err != nil {
@@ -103,7 +103,7 @@ func printComparison(out io.Writer, c replay.Comparison) {
 	printDifferences(out, "lost", c.Lost, printIssueDifference)
 	printDifferences(out, "changed", c.Changed, printIssueDifference)
 	printDifferences(out, "decisions that differ", c.Decisions, func(out io.Writer, d replay.DecisionDifference) {
-		fmt.Fprintf(out, "  %s\n", cli.Cell(d.Event))
+		fmt.Fprintf(out, "  %s\n", termtext.Cell(d.Event))
 		printDecisions(out, d.Pair)
 	})
 }
@@ -122,7 +122,7 @@ func printDifferences[T any](out io.Writer, what string, d replay.Differences[T]
 }
 
 func printIssueDifference(out io.Writer, d replay.IssueDifference) {
-	fmt.Fprintf(out, "  %s  %s  %s\n", d.ID, d.Kind, cli.Cell(d.Title))
+	fmt.Fprintf(out, "  %s  %s  %s\n", d.ID, d.Kind, termtext.Cell(d.Title))
 	if d.Decision != nil {
 		printDecisions(out, *d.Decision)
 		return
@@ -142,6 +142,6 @@ func printDecisions(out io.Writer, p replay.Pair[replay.Decision]) {
 			fmt.Fprintf(out, "    %-5s  no decision\n", side.name)
 			continue
 		}
-		fmt.Fprintf(out, "    %-5s  %s: %s\n", side.name, side.d.Action, cli.Printable(cli.OneLine(side.d.Reason)))
+		fmt.Fprintf(out, "    %-5s  %s: %s\n", side.name, side.d.Action, termtext.Printable(termtext.OneLine(side.d.Reason)))
 	}
 }

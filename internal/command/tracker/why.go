@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
@@ -45,5 +46,5 @@ sets other limits for it. Without --tenant, all tenants in the file are searched
 }
 
 func printExplanation(cmd *cobra.Command, shared *cli.Shared, x tracker.Explanation) error {
-	return cli.Print(cmd, shared, x, func(out io.Writer) { fmt.Fprintln(out, cli.Printable(paragraph(x))) })
+	return cli.Print(cmd, shared, x, func(out io.Writer) { fmt.Fprintln(out, termtext.Printable(paragraph(x))) })
 }

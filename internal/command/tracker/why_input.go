@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
@@ -82,14 +83,14 @@ func explainInput(conn *sqlite.Conn, shared *cli.Shared, id string) (tracker.Exp
 	case tenant == "" && len(have) == 1:
 		return found, nil
 	case tenant == "" && len(have) > 1:
-		return found, cli.Usage("%s is in several tenants, name one with --tenant: %s", cli.OneLine(id), names(have))
+		return found, cli.Usage("%s is in several tenants, name one with --tenant: %s", termtext.OneLine(id), names(have))
 	case len(have) > 0:
-		return found, fmt.Errorf("%w: %s in tenant %s, but in %s", tracker.ErrNotFound, cli.OneLine(id), cli.OneLine(tenant), names(have))
+		return found, fmt.Errorf("%w: %s in tenant %s, but in %s", tracker.ErrNotFound, termtext.OneLine(id), termtext.OneLine(tenant), names(have))
 	case len(tenants) == 0:
-		return found, fmt.Errorf("%w: %s: the tracker decides on no event of the input; %s", tracker.ErrNotFound, cli.OneLine(id), tracker.ConsideredKinds)
+		return found, fmt.Errorf("%w: %s: the tracker decides on no event of the input; %s", tracker.ErrNotFound, termtext.OneLine(id), tracker.ConsideredKinds)
 	}
 	return found, fmt.Errorf("%w: %s, and no decided event with that id, in any tenant of the input: %s; %s",
-		tracker.ErrNotFound, cli.OneLine(id), names(tenants), tracker.ConsideredKinds)
+		tracker.ErrNotFound, termtext.OneLine(id), names(tenants), tracker.ConsideredKinds)
 }
 
 // maxNames is the largest number of names in a message.
@@ -99,7 +100,7 @@ const maxNames = 10
 func names(list []string) string {
 	shown := make([]string, 0, maxNames)
 	for _, name := range list[:min(len(list), maxNames)] {
-		shown = append(shown, cli.Cell(name))
+		shown = append(shown, termtext.Cell(name))
 	}
 	text := strings.Join(shown, ", ")
 	if more := len(list) - len(shown); more > 0 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
@@ -50,17 +50,17 @@ func times(n int) string {
 // issueSentence describes an issue and its status.
 func issueSentence(i tracker.Issue) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Issue %s, %q, is a %s issue", i.ID, cli.OneLine(i.Title), i.Kind)
+	fmt.Fprintf(&b, "Issue %s, %q, is a %s issue", i.ID, termtext.OneLine(i.Title), i.Kind)
 	if i.Run != "" {
-		fmt.Fprintf(&b, " of run %s", cli.OneLine(i.Run))
+		fmt.Fprintf(&b, " of run %s", termtext.OneLine(i.Run))
 	}
-	fmt.Fprintf(&b, " and %s since %s", strings.ReplaceAll(string(i.Status), "_", " "), cli.Time(i.Updated))
+	fmt.Fprintf(&b, " and %s since %s", strings.ReplaceAll(string(i.Status), "_", " "), termtext.Time(i.Updated))
 	if i.Reason != "" {
-		fmt.Fprintf(&b, ": %s", strings.TrimSuffix(cli.OneLine(i.Reason), "."))
+		fmt.Fprintf(&b, ": %s", strings.TrimSuffix(termtext.OneLine(i.Reason), "."))
 	}
 	b.WriteByte('.')
 	if i.Occurrences > 1 {
-		fmt.Fprintf(&b, " It is made of %d events, from %s to %s.", i.Occurrences, cli.Time(i.First), cli.Time(i.Last))
+		fmt.Fprintf(&b, " It is made of %d events, from %s to %s.", i.Occurrences, termtext.Time(i.First), termtext.Time(i.Last))
 	}
 	return b.String()
 }
@@ -76,31 +76,31 @@ var verbs = map[rules.Action]string{
 // decisionSentences describes a decision and its reasons.
 func decisionSentences(r tracker.Reasoning) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The %s %s", r.Kind, cli.OneLine(r.Event))
+	fmt.Fprintf(&b, "The %s %s", r.Kind, termtext.OneLine(r.Event))
 	if r.Run != "" {
-		fmt.Fprintf(&b, " of run %s", cli.OneLine(r.Run))
+		fmt.Fprintf(&b, " of run %s", termtext.OneLine(r.Run))
 	}
-	reason := strings.TrimSuffix(cli.OneLine(r.Reason), ".")
+	reason := strings.TrimSuffix(termtext.OneLine(r.Reason), ".")
 	if r.Reason == store.Erased {
 		reason = "why was erased, by an order about its evidence"
 	}
-	fmt.Fprintf(&b, " at %s %s: %s.", cli.Time(r.Time), verbs[r.Action], reason)
+	fmt.Fprintf(&b, " at %s %s: %s.", termtext.Time(r.Time), verbs[r.Action], reason)
 	if len(r.Issues) > 0 {
-		fmt.Fprintf(&b, " It belongs to %s.", cli.OneLine(strings.Join(r.Issues, ", ")))
+		fmt.Fprintf(&b, " It belongs to %s.", termtext.OneLine(strings.Join(r.Issues, ", ")))
 	}
 	for i, name := range slices.Sorted(maps.Keys(r.Counters)) {
 		lead := ","
 		if i == 0 {
 			lead = " Counted:"
 		}
-		fmt.Fprintf(&b, "%s %s %d against %d", lead, cli.OneLine(name), r.Counters[name][0], r.Counters[name][1])
+		fmt.Fprintf(&b, "%s %s %d against %d", lead, termtext.OneLine(name), r.Counters[name][0], r.Counters[name][1])
 	}
 	if len(r.Counters) > 0 {
 		b.WriteByte('.')
 	}
-	fmt.Fprintf(&b, " Rules: %s.", cli.OneLine(r.Rule))
+	fmt.Fprintf(&b, " Rules: %s.", termtext.OneLine(r.Rule))
 	if r.Flip != "" {
-		fmt.Fprintf(&b, " It would have come out otherwise with %s.", strings.TrimSuffix(cli.OneLine(r.Flip), "."))
+		fmt.Fprintf(&b, " It would have come out otherwise with %s.", strings.TrimSuffix(termtext.OneLine(r.Flip), "."))
 	}
 	fmt.Fprintf(&b, " (Configuration %.12s.)", r.Config)
 	return b.String()

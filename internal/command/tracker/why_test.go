@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
@@ -23,7 +24,7 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p.publish("engine", failed)
 	p.mustDrain()
 	status, stdout, stderr := call(t, p.dataDir, "why", failed.ID, "--tenant", "acme")
-	want := "is held until " + cli.Time(failed.Time.Add(30*time.Second))
+	want := "is held until " + termtext.Time(failed.Time.Add(30*time.Second))
 	if status != cli.ExitOK || !strings.Contains(stdout, want) || strings.Count(stdout, "\n") != 1 {
 		t.Errorf("exit status %d, %q does not say %q, %s", status, stdout, want, stderr)
 	}

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 const (
@@ -41,8 +41,8 @@ type row struct {
 
 func rowOf(e ledger.Entry) row {
 	r := row{
-		Index: e.Leaf, Class: string(e.Class), Finding: string(e.Finding), Producer: cli.Printable(e.Producer),
-		Run: cli.Printable(e.Run), Kind: cli.Printable(string(e.Kind)), ID: cli.Printable(e.ID),
+		Index: e.Leaf, Class: string(e.Class), Finding: string(e.Finding), Producer: termtext.Printable(e.Producer),
+		Run: termtext.Printable(e.Run), Kind: termtext.Printable(string(e.Kind)), ID: termtext.Printable(e.ID),
 		Sequence: e.Sequence, Hash: e.Hash.String(),
 	}
 	if !e.Time.IsZero() {
@@ -56,7 +56,7 @@ func rowOf(e ledger.Entry) row {
 		}
 		text = text[:max(0, len(text)-1)]
 	}
-	r.Text = cli.Printable(string(text))
+	r.Text = termtext.Printable(string(text))
 	if e.Removal.Done() {
 		r.Text = fmt.Sprintf("%s by the order at leaf %d", e.Removal.Word, e.Removal.Order)
 	}
@@ -70,7 +70,7 @@ func (b *bundle) page(ctx context.Context, w io.Writer) error {
 		Time, Root, Key string
 		Shown           int64
 	}{b.about, b.newest.Time.Format(time.RFC3339), b.newest.Root.String(), b.opts.Key, min(b.about.Leaves, maxPageRecords)}
-	head.Tenant, head.Run = cli.Printable(head.Tenant), cli.Printable(head.Run)
+	head.Tenant, head.Run = termtext.Printable(head.Tenant), termtext.Printable(head.Run)
 	if err := pageTemplate.ExecuteTemplate(w, "head", head); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package atomicfile replaces files whole or not at all.
+// Package atomicfile replaces files atomically.
 package atomicfile
 
 import (
@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Write makes data the content of the file at path, readable by its owner alone.
-// Readers find the file as it was or as it is then, and a crash leaves one of the
-// two. When it returns nil the new one is on disk. A crash can leave a file beside
-// it whose name begins with ".new-".
+// Write replaces the content of the file at path with data. Only the owner can read
+// the file. Readers see the old or the new content, also after a crash. The new
+// content is on disk when Write returns nil. A crash can leave a temporary file
+// ".new-*" in the same folder.
 func Write(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
@@ -32,7 +32,7 @@ func Write(path string, data []byte) (err error) {
 	return SyncDir(dir)
 }
 
-// SyncDir brings the names in a folder to disk.
+// SyncDir syncs the entries of a folder to disk.
 func SyncDir(dir string) (err error) {
 	d, err := os.Open(dir)
 	if err != nil {

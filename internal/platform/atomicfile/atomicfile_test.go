@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 	alone(t, filepath.Dir(path))
 }
 
-// What cannot be replaced stays as it was, with nothing beside it.
+// A failed write changes nothing and leaves no temporary file.
 func TestWrite_Fails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "folder")
@@ -50,7 +50,7 @@ func TestWrite_HereAndNow(t *testing.T) {
 	alone(t, ".")
 }
 
-// alone checks that nothing else lies in a folder of one file.
+// alone checks that the folder contains one file.
 func alone(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -1,8 +1,8 @@
-// Package cli is what all commands share: flags over environment over
-// defaults, logs to stderr, signals, and the exit status.
+// Package cli is the frame of all commands. It reads shared flags, environment
+// variables and defaults, sets up logs, and handles signals and the exit status.
 //
-// Results go to stdout, everything else to stderr. Only [Main] prints errors,
-// and only Main exits.
+// Flags override environment variables, and both override defaults. Results go to
+// stdout, everything else to stderr. Only [Main] prints errors and exits.
 package cli
 
 import (
@@ -14,17 +14,19 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// The exit status that all commands share.
+// The exit statuses of all commands.
 const (
 	ExitOK    = 0
 	ExitError = 1
 	ExitUsage = 2
 )
 
-// StatusError ends the command with a status of its own, such as the verdict of
-// auditor verify. Main prints Err, if there is one.
+// StatusError ends the command with a specific status, such as the verdict of auditor
+// verify. Main prints Err unless it is nil.
 type StatusError struct {
 	Status int
 	Err    error
@@ -38,19 +40,19 @@ func (e *StatusError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns what was wrong.
+// Unwrap returns Err.
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// Exit returns the error that ends the command with status and prints nothing.
+// Exit returns an error that ends the command with status and prints nothing.
 func Exit(status int) error { return &StatusError{Status: status} }
 
-// Usage returns the error for a command that was called wrongly.
+// Usage returns the error for an invalid command line.
 func Usage(format string, args ...any) error {
 	return &StatusError{Status: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// Main runs cmd with the process's arguments until it ends or SIGINT or SIGTERM
-// asks it to, and exits with its status. A second signal kills it at once.
+// Main runs cmd with the arguments of the process and exits with its status. SIGINT
+// and SIGTERM cancel the context of the command. A second signal kills the process.
 func Main(cmd *cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -60,8 +62,8 @@ func Main(cmd *cobra.Command) {
 	os.Exit(Execute(ctx, cmd, os.Args[1:]))
 }
 
-// Execute runs cmd with args and returns its exit status. A result that could
-// not be written is a failure.
+// Execute runs cmd with args and returns its exit status. A failed write to stdout is
+// an error.
 func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	prepare(cmd)
 	out := &result{w: cmd.OutOrStdout()}
@@ -82,15 +84,15 @@ func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 		}
 	}
 	stderr := cmd.ErrOrStderr()
-	fmt.Fprintf(stderr, "%s: %s\n", failed.CommandPath(), Printable(err.Error()))
+	fmt.Fprintf(stderr, "%s: %s\n", failed.CommandPath(), termtext.Printable(err.Error()))
 	if status == ExitUsage {
 		fmt.Fprintf(stderr, "See '%s --help'.\n", failed.CommandPath())
 	}
 	return status
 }
 
-// Group returns a command that only holds others, and says so when it is called
-// without one of them.
+// Group returns a command that consists of subcommands. Without a subcommand it prints
+// its help.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tool returns a command like the real ones, which prints the flags it sees.
+// tool returns a command that prints its flags.
 func tool() *cobra.Command {
 	var (
 		shared Shared
@@ -72,13 +72,13 @@ func TestExecute(t *testing.T) {
 		{"WrappedStatus", "load coded", 40, "tool load: load: edited\n"},
 		{"UnknownFlag", "load --nope f", ExitUsage, "tool load: unknown flag: --nope\nSee 'tool load --help'.\n"},
 		{"MissingArgument", "load", ExitUsage, "tool load: accepts 1 arg(s), received 0\nSee 'tool load --help'.\n"},
-		{"ArgumentForNone", "bare x", ExitUsage, "tool bare: no argument is taken, got \"x\"\nSee 'tool bare --help'.\n"},
+		{"ArgumentForNone", "bare x", ExitUsage, "tool bare: unexpected argument \"x\"\nSee 'tool bare --help'.\n"},
 		{"BadValue", "load --max-lines x f", ExitUsage, "tool load: invalid argument \"x\" for \"--max-lines\" flag: strconv.ParseInt: parsing \"x\": invalid syntax\nSee 'tool load --help'.\n"},
 		{"RequiredFlag", "must", ExitUsage, "tool must: required flag(s) \"by\" not set\nSee 'tool must --help'.\n"},
-		{"UnknownCommand", "frobnicate", ExitUsage, "tool: unknown command \"frobnicate\"; there are bare, load, must\nSee 'tool --help'.\n"},
+		{"UnknownCommand", "frobnicate", ExitUsage, "tool: unknown command \"frobnicate\"; want one of bare, load, must\nSee 'tool --help'.\n"},
 		{"NearCommand", "laod", ExitUsage, "tool: unknown command \"laod\"; did you mean \"load\"?\nSee 'tool --help'.\n"},
 		{"EmptyDataDir", "load f --data-dir=", ExitUsage, "tool load: --data-dir: empty, want a folder\nSee 'tool load --help'.\n"},
-		{"HelpOnNothing", "help frobnicate", ExitUsage, "tool help: unknown command \"frobnicate\"; there are bare, load, must\nSee 'tool help --help'.\n"},
+		{"HelpOnNothing", "help frobnicate", ExitUsage, "tool help: unknown command \"frobnicate\"; want one of bare, load, must\nSee 'tool help --help'.\n"},
 		{"HelpOnArgument", "help load x", ExitOK, ""},
 		{"HelpOnCommand", "help load", ExitOK, ""},
 		{"HelpOnAll", "help", ExitOK, ""},
@@ -147,8 +147,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Who connects is told by flags, by our variables, or by those of NATS's tools;
-// of credentials and key, which exclude each other, what was given counts.
+// Flags, Hooktrail variables and NATS variables set the login. Credentials and a key exclude
+// each other, and a flag has priority over a variable.
 func TestFlags_Login(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -181,14 +181,14 @@ func TestFlags_Login(t *testing.T) {
 			}
 		})
 	}
-	t.Setenv("NATS_CREDS", "other-tools.creds") // says nothing of the embedded broker
+	t.Setenv("NATS_CREDS", "other-tools.creds") // does not concern the embedded broker
 	if status, _, stderr := run(tool(), "load", "f"); status != ExitOK {
 		t.Errorf("a variable for other tools: status %d, %s", status, stderr)
 	}
 	for _, tt := range []struct{ args, want string }{
 		{"--nats-url u --nats-creds a --nats-nkey b", "nats-creds"},
 		{"--nats-url u --nats-cert a", "nats-key"},
-		{"--nats-nkey a", "--nats-url"}, // it would run a broker of its own
+		{"--nats-nkey a", "--nats-url"}, // the embedded broker needs no login
 		{"--auth maybe", `"maybe"`},
 	} {
 		status, _, stderr := run(tool(), append([]string{"load", "f"}, strings.Fields(tt.args)...)...)
@@ -231,7 +231,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// Results that could not be written are no success, and change no verdict.
+// A failed write to stdout is an error, but does not change a verdict.
 func TestExecute_LostResult(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/pflag"
 
-// FromEnvironment sets the flags that were not given from the environment, for a
-// command that reads its own command line. [Shared.Register] does so for all
-// others.
+// FromEnvironment sets flags that are not on the command line from the environment. Only
+// commands that parse their own command line need it. [Shared.Register] does it for
+// all others.
 func FromEnvironment(flags *pflag.FlagSet) error { return fromEnvironment(flags) }

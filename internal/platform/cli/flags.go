@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// natsVariables are the second variables of flags: what NATS's own tools read.
+// natsVariables are additional variables of flags. The tools of NATS read them too.
 var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-url":   "NATS_URL",
 	"nats-creds": "NATS_CREDS",
@@ -22,42 +22,41 @@ var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-key":   "NATS_KEY",
 }
 
-// Shared are the flags that every command takes.
+// Shared are the flags of every command.
 type Shared struct {
-	DataDir string   // where everything is kept
-	NATSURL string   // the broker; empty runs one in the process, or joins the one that has the data directory
+	DataDir string   // folder with all data
+	NATSURL string   // external broker; empty runs or joins the embedded broker of DataDir
 	Login   Login    // at NATSURL
-	Auth    string   // whom an embedded broker takes: "open", "required", or empty for what it took before
-	Tenant  string   // empty where the command takes all, or several
-	Tenants []string // all that were named; more than one only where the command says so: see [SeveralTenants]
-	JSON    bool     // results for machines
-	Verbose bool     // debug logs
+	Auth    string   // mode of an embedded broker: "open", "required", or empty for no change
+	Tenant  string   // empty for all or several tenants
+	Tenants []string // all values of --tenant; at most one unless the command called [SeveralTenants]
+	JSON    bool     // print results as JSON
+	Verbose bool     // log debug messages
 }
 
-// Login is who connects to a broker elsewhere, and how.
+// Login holds the credentials for an external broker.
 type Login struct {
 	Creds string // file with a user's JWT and seed
 	NKey  string // file with a user's seed
-	CA    string // file with the certificates that the server's is checked with
+	CA    string // file with the certificates that verify the server
 	Cert  string // file with the client's certificate
 	Key   string // file with its key
 }
 
-// Register adds the shared flags to cmd and the commands below it, and makes
-// each flag of theirs that was not given take its value from the environment:
-// flags win over environment, environment over defaults.
+// Register adds the shared flags to cmd and its subcommands. Flags that are not on the
+// command line get their value from the environment.
 func (s *Shared) Register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&s.DataDir, "data-dir", DefaultDataDir(), "`folder` that holds everything")
 	flags.StringVar(&s.NATSURL, "nats-url", "", "broker `URL`, or nats://context:NAME; empty runs one embedded")
 	flags.StringVar(&s.Login.Creds, "nats-creds", "", "credentials `file` (JWT and seed) for --nats-url")
 	flags.StringVar(&s.Login.NKey, "nats-nkey", "", "`file` with the seed of an nkey for --nats-url")
-	flags.StringVar(&s.Login.CA, "nats-ca", "", "`file` with the certificates to check that of --nats-url with")
+	flags.StringVar(&s.Login.CA, "nats-ca", "", "`file` with the certificates that verify the server of --nats-url")
 	flags.StringVar(&s.Login.Cert, "nats-cert", "", "`file` with the client's certificate for --nats-url")
 	flags.StringVar(&s.Login.Key, "nats-key", "", "`file` with the key of --nats-cert")
-	flags.StringVar(&s.Auth, "auth", "", "`mode` of the embedded broker: open takes local clients without credentials, "+
-		"as publishers; required does not; empty keeps what it was, at first open")
-	flags.Var((*tenants)(s), "tenant", "`tenant`; serve and up take all without it, other commands \"default\"")
+	flags.StringVar(&s.Auth, "auth", "", "`mode` of the embedded broker: open accepts local clients without credentials "+
+		"as publishers, required rejects them, empty keeps the previous mode (initially open)")
+	flags.Var((*tenants)(s), "tenant", "`tenant`; without it serve and up use all tenants, other commands use \"default\"")
 	flags.BoolVar(&s.JSON, "json", false, "print results as JSON")
 	flags.BoolVarP(&s.Verbose, "verbose", "v", false, "log debug messages")
 	cmd.MarkFlagsMutuallyExclusive("nats-creds", "nats-nkey")
@@ -66,7 +65,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
 		}
-		// Here rather than in cobra, where the status would be that of a failure.
+		// Cobra would report these errors with the status of a failure.
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
@@ -77,9 +76,9 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		case s.DataDir == "":
 			return Usage("--data-dir: empty, want a folder")
 		case login != "" && s.NATSURL == "":
-			return Usage("--%s: it is for --nats-url, which is empty", login)
+			return Usage("--%s: it needs --nats-url", login)
 		case s.NATSURL != "" && (s.Login.Cert == "") != (s.Login.Key == ""):
-			return Usage("--nats-cert and --nats-key: one needs the other")
+			return Usage("--nats-cert and --nats-key: both are needed")
 		case s.Auth != "" && s.Auth != "open" && s.Auth != "required":
 			return Usage("--auth %q: want open or required", s.Auth)
 		}
@@ -87,8 +86,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	}
 }
 
-// givenLogin returns a flag of the command line that says how to log in at a
-// broker elsewhere. A variable that does may be there for other tools.
+// givenLogin returns a login flag from the command line, or "". It ignores variables,
+// because they may be set for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && natsVariables[f.Name] != "" {
@@ -98,7 +97,7 @@ func givenLogin(flags *pflag.FlagSet) (name string) {
 	return name
 }
 
-// TenantOrDefault returns the tenant of a command that works on just one.
+// TenantOrDefault returns the tenant of a command that uses a single tenant.
 func (s *Shared) TenantOrDefault() string {
 	if s.Tenant == "" {
 		return "default"
@@ -106,7 +105,7 @@ func (s *Shared) TenantOrDefault() string {
 	return s.Tenant
 }
 
-// DefaultDataDir returns $XDG_DATA_HOME/hooktrail, or where that is by default.
+// DefaultDataDir returns $XDG_DATA_HOME/hooktrail, or its default below the home folder.
 func DefaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hooktrail")
@@ -118,14 +117,14 @@ func DefaultDataDir() string {
 	return filepath.Join(home, ".local", "share", "hooktrail")
 }
 
-// EnvName returns the environment variable that stands in for a flag:
-// HOOKTRAIL_DATA_DIR for --data-dir.
+// EnvName returns the environment variable of a flag, such as HOOKTRAIL_DATA_DIR for
+// --data-dir.
 func EnvName(flag string) string {
 	return "HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// environment returns the value that the environment has for a flag, and the
-// name of the variable. An empty variable is none.
+// environment returns the variable that sets a flag, and its value. An empty variable
+// counts as unset.
 func environment(flag string) (name, value string) {
 	for _, name := range []string{EnvName(flag), natsVariables[flag]} {
 		if name == "" {
@@ -138,21 +137,21 @@ func environment(flag string) (name, value string) {
 	return "", ""
 }
 
-// exclusiveAnnotation is where cobra notes which flags a flag excludes.
+// exclusiveAnnotation is the annotation in which cobra stores mutually exclusive flags.
 const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 
-// environmentAnnotation notes the variable that a flag has its value from.
+// environmentAnnotation stores the variable that has set a flag.
 const environmentAnnotation = "hooktrail_environment"
 
-// Given reports whether a flag stands on the command line. What the environment
-// says is meant for more commands than this one, and may not fit all of them.
+// Given reports whether a flag is on the command line. A variable may be meant for
+// other commands, so a command that cannot use a flag rejects only a given one.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && f.Annotations[environmentAnnotation] == nil
 }
 
-// fromEnvironment sets the flags that were not given from the environment,
-// unless one was given that excludes them.
+// fromEnvironment sets flags from the environment, except given flags and flags that a
+// given one excludes.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -173,7 +172,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 			errs = append(errs, fmt.Errorf("environment variable %s: value %q: %w", name, value, cause(err)))
 			return
 		}
-		_ = flags.SetAnnotation(f.Name, environmentAnnotation, []string{name}) // the flag is there
+		_ = flags.SetAnnotation(f.Name, environmentAnnotation, []string{name}) // fails only for unknown flags
 	})
 	if len(errs) > 0 {
 		return Usage("%w", errors.Join(errs...))
@@ -181,7 +180,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// cause returns the part of a flag error that does not name the flag.
+// cause removes the name of the flag from an error.
 func cause(err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()
@@ -189,7 +188,7 @@ func cause(err error) error {
 	return err
 }
 
-// describeEnv ends the help of every flag with the variable that stands in for it.
+// describeEnv appends the variable of each flag to its help.
 func describeEnv(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := EnvName(f.Name)
@@ -203,5 +202,5 @@ func describeEnv(flags *pflag.FlagSet) {
 	})
 }
 
-// hasEnv reports whether a variable can stand in for f.
+// hasEnv reports whether a variable can set f.
 func hasEnv(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -11,53 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
-
-func TestPrintable(t *testing.T) {
-	tests := []struct{ name, in, want string }{
-		{"Plain", "fix the tëst\n\tnow", "fix the tëst\n\tnow"},
-		{"Escape", "\x1b]0;owned\a", `\x1b]0;owned\a`},
-		{"Return", "safe\rforged", `safe\rforged`},
-		{"Direction", "abc\u202edef", `abc\u202edef`},
-		{"NoUTF8", "a\xffb", `a\ufffdb`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := Printable(tt.in); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
-func FuzzPrintable(f *testing.F) {
-	f.Add("a\x1b[2Jb")
-	f.Add("\xff\u2066")
-	f.Fuzz(func(t *testing.T, s string) {
-		once := Printable(s)
-		if strings.IndexFunc(once, unsafeRune) >= 0 {
-			t.Errorf("%q keeps what a terminal obeys: %q", s, once)
-		}
-		if again := Printable(once); again != once {
-			t.Errorf("%q changes again: %q", once, again)
-		}
-	})
-}
-
-func TestShellQuote(t *testing.T) {
-	args := []string{"run", "show", "", "it's", "a b", "$HOME", "`id`", "a\nb", "x;y", "~", "*", "é", "plain-1./:=@%+,"}
-	line := ShellQuote(args...)
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", "for a in "+line+`; do printf '%s\0' "$a"; done`).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	if diff := cmp.Diff(args, got); diff != "" {
-		t.Errorf("what the shell makes of %s (-want +got):\n%s", line, diff)
-	}
-	if want := "run show"; !strings.HasPrefix(line, want) {
-		t.Errorf("%s quotes what needs no quotes", line)
-	}
-}
 
 func TestPalette(t *testing.T) {
 	if got := PaletteFor(&bytes.Buffer{}).Bad("x"); got != "x" {
@@ -122,7 +74,7 @@ func TestProgress(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	p := &Progress{w: &out, label: "import", now: func() time.Time { return now }}
-	p.Finish() // nothing drawn, nothing to take away
+	p.Finish() // draws nothing
 	p.Set(0, 10)
 	p.Set(1, 10) // too soon
 	now = now.Add(barInterval)
@@ -146,7 +98,7 @@ func TestProgress_NoTerminal(t *testing.T) {
 	p.Finish()
 }
 
-// A terminal that knows no escapes gets no bar either.
+// A terminal without control sequences gets no bar.
 func TestProgress_DumbTerminal(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil || !IsTerminal(terminal) {

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// prepare makes cobra behave as the command contract says, for root and all
-// commands below it.
+// prepare sets up cobra for root and all its subcommands: silent errors, usage errors,
+// variables in the help, and the version.
 func prepare(root *cobra.Command) {
 	root.SilenceErrors = true
 	root.SilenceUsage = true
@@ -33,8 +33,8 @@ func prepare(root *cobra.Command) {
 	}
 }
 
-// refuseUnknown makes the help command refuse what is no command. Cobra's own
-// shows the help of the root then.
+// refuseUnknown makes the help command reject unknown commands. Cobra would show the
+// help of the root.
 func refuseUnknown(help *cobra.Command) {
 	show := help.Run
 	help.Args, help.Run = cobra.ArbitraryArgs, nil
@@ -55,8 +55,8 @@ func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// usageArgs returns the check of cmd's arguments with its refusals made usage
-// errors. A command that says nothing about arguments takes none.
+// usageArgs returns the argument check of cmd with usage errors. By default a command
+// accepts no arguments.
 func usageArgs(cmd *cobra.Command) cobra.PositionalArgs {
 	validate := cmd.Args
 	if validate == nil {
@@ -75,13 +75,12 @@ func usageArgs(cmd *cobra.Command) cobra.PositionalArgs {
 
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("no argument is taken, got %q", args[0])
+		return fmt.Errorf("unexpected argument %q", args[0])
 	}
 	return nil
 }
 
-// unknownCommand refuses an argument where a command was meant, and says which
-// one may have been.
+// unknownCommand rejects an unknown subcommand and suggests a similar one.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -96,10 +95,10 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q; there are %s", args[0], strings.Join(names, ", "))
+	return fmt.Errorf("unknown command %q; want one of %s", args[0], strings.Join(names, ", "))
 }
 
-// version returns the version that the binary was built from.
+// version returns the module version of the binary.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

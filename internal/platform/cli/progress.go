@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// Progress is the bar of long work. It is drawn only on a terminal, at most
-// ten times a second. Its methods may be called concurrently, and on a nil
-// Progress, which draws nothing.
+// Progress is a progress bar. It draws on a terminal at most ten times per second. Its
+// methods may be called concurrently. A nil Progress draws nothing.
 type Progress struct {
 	w     io.Writer
 	label string
 	now   func() time.Time
 
-	mu    sync.Mutex // guards drawn, and keeps lines whole
-	drawn time.Time  // when; zero is never
+	mu    sync.Mutex // guards drawn; locked while a line is written
+	drawn time.Time  // time of the last drawing; zero before the first
 }
 
 const (
@@ -30,8 +29,8 @@ const (
 	percentOfDone = 100
 )
 
-// NewProgress returns a bar on w, which is stderr: nil when that is no terminal
-// or one that cannot take a line away again.
+// NewProgress returns a progress bar on w. It returns nil unless w is a terminal that
+// can clear a line.
 func NewProgress(w io.Writer, label string) *Progress {
 	if !IsTerminal(w) || os.Getenv("TERM") == dumb {
 		return nil
@@ -39,7 +38,7 @@ func NewProgress(w io.Writer, label string) *Progress {
 	return &Progress{w: w, label: label, now: time.Now}
 }
 
-// Set draws the bar with done of total. A total of 0 is unknown.
+// Set draws the bar with done of total. A total of 0 means unknown.
 func (p *Progress) Set(done, total uint64) {
 	if p == nil {
 		return
@@ -54,7 +53,7 @@ func (p *Progress) Set(done, total uint64) {
 	fmt.Fprint(p.w, clearLine+bar(p.label, done, total))
 }
 
-// Finish takes the bar away.
+// Finish clears the bar.
 func (p *Progress) Finish() {
 	if p == nil {
 		return

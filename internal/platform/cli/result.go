@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// result is the stdout of a command. It remembers that something could not be
-// written, so that a command need not look at each write.
+// result is the stdout of a command. It stores the first write error, so that commands
+// need not check each write.
 type result struct {
 	w io.Writer
 
 	mu  sync.Mutex // guards err
-	err error      // the first
+	err error      // first write error
 }
 
 // Write writes p to the command's stdout.
@@ -29,7 +29,7 @@ func (r *result) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// lost returns an error if not everything was written.
+// lost returns an error if a write failed.
 func (r *result) lost() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,11 +39,11 @@ func (r *result) lost() error {
 	return nil
 }
 
-// fileOf returns the file that is written to through w, nil when there is none.
+// fileOf returns the file behind w, or nil.
 func fileOf(w io.Writer) *os.File {
 	if r, ok := w.(*result); ok {
 		w = r.w
 	}
-	f, _ := w.(*os.File) // nil if it is none
+	f, _ := w.(*os.File) // nil for other writers
 	return f
 }

@@ -10,8 +10,8 @@ import (
 
 const severalTenants = "hooktrail_several_tenants"
 
-// SeveralTenants lets --tenant be given to cmd more than once; what it was given
-// is in [Shared.Tenants] then, and [Shared.Tenant] is empty.
+// SeveralTenants lets users repeat --tenant. [Shared.Tenants] then contains all values,
+// and [Shared.Tenant] is empty.
 func SeveralTenants(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = make(map[string]string)
@@ -19,10 +19,10 @@ func SeveralTenants(cmd *cobra.Command) {
 	cmd.Annotations[severalTenants] = "true"
 }
 
-// checkTenants refuses several tenants where cmd takes one.
+// checkTenants rejects several tenants unless cmd accepts them.
 func (s *Shared) checkTenants(cmd *cobra.Command) error {
 	if len(s.Tenants) > 1 && cmd.Annotations[severalTenants] == "" {
-		return Usage("--tenant: this command takes one")
+		return Usage("--tenant: this command accepts one tenant")
 	}
 	return nil
 }
@@ -30,14 +30,14 @@ func (s *Shared) checkTenants(cmd *cobra.Command) error {
 // tenants is the value of --tenant.
 type tenants Shared
 
-// Set adds a tenant; an empty one is none.
+// Set adds a tenant. An empty value removes all tenants.
 func (t *tenants) Set(tenant string) error {
 	if tenant == "" {
 		t.Tenant, t.Tenants = "", nil
 		return nil
 	}
 	if slices.Contains(t.Tenants, tenant) {
-		return errors.New("it is given twice")
+		return errors.New("repeated tenant")
 	}
 	t.Tenants = append(t.Tenants, tenant)
 	t.Tenant = ""
@@ -47,7 +47,7 @@ func (t *tenants) Set(tenant string) error {
 	return nil
 }
 
-// String returns what was given.
+// String returns all values.
 func (t *tenants) String() string { return strings.Join(t.Tenants, " ") }
 
 // Type names the kind of the value, for the help.

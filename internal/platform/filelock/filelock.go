@@ -1,9 +1,9 @@
-// Package filelock holds locks that a process loses when it ends, however it
-// ends: flock(2) on a file that stays in place.
+// Package filelock locks files with flock(2). The system releases a lock when its
+// process exits for any reason.
 //
-// A lock is held by one open file, so a second [Try] in the same process is
-// refused like one from another process. The file is never removed: whoever
-// removed it could leave two processes holding locks on two files of one name.
+// A lock belongs to one open file. A second [Try] therefore fails in the same process
+// too. Lock files are never removed, because two processes could then lock different
+// files with the same name.
 package filelock
 
 import (
@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// ErrHeld is returned by [Try] when somebody else holds the lock.
+// ErrHeld is wrapped by [Try] when the file is already locked.
 var ErrHeld = errors.New("lock is held by another process")
 
 const pollEvery = 25 * time.Millisecond
 
-// Lock is a lock that is held until Unlock, or until the process ends.
+// Lock is a locked file. Unlock or the end of the process releases it.
 type Lock struct{ file *os.File }
 
-// Try takes the lock on path, creating the file when it is missing, or returns
-// an error that wraps [ErrHeld] at once.
+// Try locks the file at path and creates it if it is missing. It does not wait for
+// another lock and wraps [ErrHeld] instead.
 func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
 
 func try(path string, how int) (*Lock, error) {
@@ -48,14 +48,14 @@ func try(path string, how int) (*Lock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// Wait takes the lock on path, waiting for its holder until ctx ends. It calls
-// held, once, if there is one.
+// Wait locks the file at path. It waits for another lock until ctx ends, and calls
+// held once before it waits.
 func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_EX, held)
 }
 
-// Share takes a share of the lock on path, waiting until ctx ends for one that has
-// all of it. Any number can have a share; nobody can have all of it then.
+// Share takes a shared lock. Any number of shared locks can exist at the same time, but
+// no exclusive lock. Share waits like [Wait].
 func Share(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_SH, held)
 }

@@ -1,6 +1,5 @@
-// Package sqlitetx has the few calls that readers and writers of a SQLite file
-// repeat: transactions that neither panic nor lie on a full disk, and single values
-// out of rows.
+// Package sqlitetx runs SQLite transactions that are safe on a full disk, and reads
+// single values.
 package sqlitetx
 
 import (
@@ -12,15 +11,16 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// How a transaction of [Within] begins.
+// The modes of a transaction.
 const (
-	BeginWrite = "BEGIN IMMEDIATE" // it may write, and waits for others that do
-	BeginRead  = "BEGIN"           // it sees one state of the file
+	BeginWrite = "BEGIN IMMEDIATE" // may write; waits for other writers
+	BeginRead  = "BEGIN"           // reads one snapshot of the file
 )
 
-// Within runs fn in a transaction that ends with ctx. Unlike the one of sqlitex
-// it neither panics when a disk error makes the rollback fail too, nor takes a
-// transaction for committed that SQLite undid by itself, as it may on a full disk.
+// Within runs fn in a transaction that is interrupted when ctx ends. It differs from
+// sqlitex in two ways. It does not panic when a disk error makes the rollback fail.
+// And it returns an error when SQLite has rolled back the transaction by itself, which
+// can happen on a full disk.
 func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() error) (err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
@@ -32,7 +32,7 @@ func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() erro
 		return err
 	}
 	if conn.AutocommitEnabled() {
-		return errors.New("the database undid the transaction")
+		return errors.New("the database rolled back the transaction")
 	}
 	if err := sqlitex.Execute(conn, "COMMIT", nil); err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -40,7 +40,7 @@ func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() erro
 	return nil
 }
 
-// RollBack undoes the transaction, if one is open.
+// RollBack rolls back the open transaction, if there is one.
 func RollBack(conn *sqlite.Conn) error {
 	if conn.AutocommitEnabled() {
 		return nil
@@ -58,19 +58,18 @@ func Bytes(stmt *sqlite.Stmt, column int) []byte {
 	return b[:stmt.ColumnBytes(column, b)]
 }
 
-// Run steps a statement that returns no rows and makes it ready for the next time.
+// Run executes a prepared statement without result rows and resets it.
 func Run(stmt *sqlite.Stmt) error {
 	_, err := stmt.Step()
 	return errors.Join(err, stmt.Reset())
 }
 
-// Exec runs one statement that is not worth keeping.
+// Exec runs a statement once, without caching it.
 func Exec(conn *sqlite.Conn, statement string) error {
 	return sqlitex.ExecuteTransient(conn, statement, nil)
 }
 
-// Int returns the first column of the first row, 0 when it is NULL or there is
-// none.
+// Int returns the first column of the first row, or 0 for NULL or no row.
 func Int(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,

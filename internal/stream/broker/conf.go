@@ -10,23 +10,22 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// OwnerAccount is the account of a server elsewhere that has the streams.
+// OwnerAccount is the account of an external server that contains the streams.
 const OwnerAccount = "HOOKTRAIL"
 
-// ConfUser is a user for the configuration of a nats-server: the owner, a
-// service, or with EngineOf an engine of that tenant. It has a key or a name.
+// ConfUser is a user in the configuration of a nats-server: the owner, a service, or
+// an engine of the tenant EngineOf. It has a key, or a name and a password.
 type ConfUser struct {
 	Role     subjects.Role
 	Durable  string // of a service that consumes
 	EngineOf string
 	Key      string // public
 	Name     string
-	Password string // the name of a variable of the server's environment
+	Password string // name of an environment variable of the server
 }
 
-// ConfUsers returns the users that a data directory has keys for, and makes
-// those of the services that are missing. With a tenant the consumers are those
-// that read it alone.
+// ConfUsers returns the users with keys in a data directory and creates missing keys
+// of services. With a tenant the consumers read only that tenant.
 func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
 	dir := filepath.Join(dataDir, "nats")
 	names := map[subjects.Role]string{subjects.Owner: ownerKey}
@@ -56,11 +55,11 @@ func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser,
 	return users, err
 }
 
-// ownerKey names the key of who makes the streams at a server elsewhere.
+// ownerKey names the key of the owner, who creates the streams of an external server.
 const ownerKey = "owner"
 
-// WriteConf writes the part of a nats-server's configuration that gives users
-// the rights that they have at the embedded server, and no others.
+// WriteConf writes nats-server configuration that gives users the same rights as at
+// the embedded server.
 func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	c := conf{w: bufio.NewWriter(out), space: space}
 	var tenants []string
@@ -72,7 +71,7 @@ func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	for _, u := range users {
 		switch {
 		case u.EngineOf == "":
-			c.user(u, space.Rights(u.Role, u.Durable, InboxElsewhere(u.Role)))
+			c.user(u, subjects.RoleRights(space, u.Role, u.Durable, ExternalInbox(u.Role)))
 		case engines[u.EngineOf] == nil:
 			tenants = append(tenants, u.EngineOf)
 			fallthrough
@@ -97,7 +96,7 @@ func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	return nil
 }
 
-// conf writes a configuration. The writer remembers what goes wrong.
+// conf writes a configuration. The writer stores the first error.
 type conf struct {
 	w     *bufio.Writer
 	space subjects.Space
@@ -107,7 +106,7 @@ func (c *conf) line(depth int, format string, args ...any) {
 	fmt.Fprintf(c.w, "%*s"+format+"\n", append([]any{2 * depth, ""}, args...)...)
 }
 
-// user writes a user. Who may do everything has no list.
+// user writes a user. The owner has all rights, so it needs no permissions.
 func (c *conf) user(u ConfUser, r subjects.Rights) {
 	what := string(u.Role)
 	switch {
@@ -154,7 +153,7 @@ func (c *conf) exports(tenants []string) error {
 	}
 	c.line(2, "exports: [")
 	for _, tenant := range tenants {
-		routes, err := c.space.Routes(tenant)
+		routes, err := subjects.TenantRoutes(c.space, tenant)
 		if err != nil {
 			return err
 		}
@@ -171,11 +170,11 @@ func (c *conf) exports(tenants []string) error {
 }
 
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
-	routes, err := c.space.Routes(tenant)
+	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {
 		return err
 	}
-	rights := subjects.GuestRights(routes)
+	rights := subjects.RouteRights(routes)
 	c.line(1, "%q {", tenantAccount(tenant))
 	c.line(2, "limits: {max_connections: %d}", maxOfAccount)
 	c.line(2, "users: [")
@@ -196,7 +195,7 @@ func (c *conf) tenant(tenant string, engines []ConfUser) error {
 func tenantAccount(tenant string) string {
 	token, err := subjects.Token(tenant)
 	if err != nil {
-		return "TENANT" // not reached: its routes could not be named either
+		return "TENANT" // not reached: TenantRoutes fails first
 	}
 	return "TENANT_" + token
 }

@@ -28,7 +28,7 @@ include "nats.conf"
 
 `
 
-// deployed are the users of deploy/nats-auth.conf.
+// deployed lists the users of deploy/nats-auth.conf.
 func deployed() []broker.ConfUser {
 	users := []broker.ConfUser{{Name: "owner", Password: "OWNER_PASSWORD"}}
 	for _, role := range subjects.Roles() {
@@ -60,8 +60,8 @@ func TestConf_Deployed(t *testing.T) {
 	}
 }
 
-// What is printed for the keys of a data directory is what a server takes: who
-// has a key there may do there what it may do at the embedded one.
+// A server accepts the configuration for the keys of a data directory. Each key has
+// the same rights as at the embedded server.
 func TestConf_Keys(t *testing.T) {
 	dir := t.TempDir()
 	_, seed, err := broker.AddTenant(dir, "a b.*")
@@ -105,7 +105,7 @@ func TestConf_Keys(t *testing.T) {
 	}
 }
 
-// serve runs a server with a configuration and JetStream.
+// serve runs a server with JetStream and this configuration.
 func serve(t *testing.T, conf []byte) (url string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nats.conf")

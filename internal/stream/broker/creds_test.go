@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// operator is a server that takes only users whose JWT an account of its
-// operator has signed, and the credentials file of one.
+// operator runs a server that accepts only JWTs signed by an account of its operator.
+// It returns the credentials file of a user.
 func operator(t *testing.T) (url, creds string) {
 	t.Helper()
 	pair := func(create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string) {

@@ -8,8 +8,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// TestDeployedServer holds the server of docker-compose.yml to the settings of
-// the embedded one.
+// TestDeployedServer compares the server of docker-compose.yml with the embedded one.
 func TestDeployedServer(t *testing.T) {
 	got, err := server.ProcessConfigFile(filepath.Join("..", "..", "..", "deploy", "nats.conf"))
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,22 +15,22 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ErrNotRunning is wrapped by [Dial] when nobody runs the embedded server.
-var ErrNotRunning = errors.New("nobody runs the embedded broker")
+// ErrNotRunning is wrapped by [Dial] when no process runs the embedded server.
+var ErrNotRunning = errors.New("no process runs the embedded broker")
 
-// Dial connects to the broker that opts name, or to the embedded server of the
-// data directory if somebody runs it, with the rights of the role: it runs no
-// server and makes no streams. The caller closes the connection.
+// Dial connects to the external broker of opts, or to the running embedded server of
+// the data directory, with the rights of the role. It starts no server and creates
+// no streams. The caller closes the connection.
 func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 	options := []nats.Option{nats.Name(opts.Name), nats.Timeout(dialTimeout)}
 	if deadline, ok := ctx.Deadline(); ok {
 		options = append(options, nats.Timeout(min(dialTimeout, time.Until(deadline))))
 	}
-	where := opts.elsewhere
+	target := opts.external
 	if opts.URL == "" {
-		where = opts.here
+		target = opts.running
 	}
-	address, how, err := where()
+	address, how, err := target()
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +49,9 @@ func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// here returns what a connection to the embedded server that somebody runs needs.
-func (o Options) here() (address string, options []nats.Option, err error) {
+// running returns the address and the connection options of the embedded server
+// that another process runs.
+func (o Options) running() (address string, options []nats.Option, err error) {
 	d, err := dialerOf(filepath.Join(o.DataDir, "nats"))
 	var host string
 	if err == nil {
@@ -63,31 +63,10 @@ func (o Options) here() (address string, options []nats.Option, err error) {
 	case err != nil:
 		return "", nil, err
 	}
-	options = []nats.Option{nats.SetCustomDialer(d)}
-	if o.Role != subjects.Owner {
-		options, err = withKey(options, d.dir, o)
-		return "nats://" + host, options, err
+	if o.Role == subjects.Owner {
+		options, err = ownerLogin(d.dir)
+	} else {
+		options, err = roleLogin(d.dir, o)
 	}
-	secret, err := os.ReadFile(filepath.Join(d.dir, "secret"))
-	if err != nil {
-		return "", nil, fmt.Errorf("broker secret: %w", err)
-	}
-	return "nats://" + host, append(options, ownerLogin(string(secret))...), nil
-}
-
-// withKey adds the key that a role has at the embedded server of dir, and its inbox.
-func withKey(options []nats.Option, dir string, opts Options) ([]nats.Option, error) {
-	name, err := keyName(opts.Space, opts.Role, opts.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	file, err := loadKey(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	key, err := nats.NkeyOptionFromSeed(file)
-	if err != nil {
-		return nil, fmt.Errorf("key %s: %w", file, err)
-	}
-	return append(options, key, nats.CustomInboxPrefix(inboxOf(opts.Role))), nil
+	return "nats://" + host, append(options, nats.SetCustomDialer(d)), err
 }

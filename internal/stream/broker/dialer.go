@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// serverName is how the server of a data directory, with its secret, calls
-// itself. It tells nothing of the secret.
+// serverName returns the name of the server with this secret. The name does not reveal
+// the secret.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the address that dir's url file has at that moment,
-// whatever address it is asked for: the server may come back elsewhere. A server
-// that was killed leaves its address, and the system may give the port to
-// another program; so who is there has to give the right name.
+// dialer connects to the address in the url file of dir and ignores the requested
+// address, because a restarted server can have another one. A killed server leaves
+// its url file, and another program may get its port. The dialer therefore checks the
+// name of the server.
 type dialer struct{ dir, name string }
 
-// dialerOf returns the dialer to the server of dir.
+// dialerOf returns the dialer for the server of dir.
 func dialerOf(dir string) (dialer, error) {
 	name, err := os.ReadFile(filepath.Join(dir, "name"))
 	if err != nil {
@@ -56,7 +56,7 @@ func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	return greeted, nil
 }
 
-// greet reads what a NATS server says first, before it is told anything.
+// greet reads the INFO line of the server before the client sends anything.
 func (d dialer) greet(conn net.Conn) (net.Conn, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout)); err != nil {
 		return nil, err
@@ -72,24 +72,23 @@ func (d dialer) greet(conn net.Conn) (net.Conn, error) {
 	if data, ok := bytes.CutPrefix(line, []byte("INFO ")); !ok || json.Unmarshal(data, &info) != nil || info.Name != d.name {
 		return nil, fmt.Errorf("another program has the port of the server of %s", d.dir)
 	}
-	said := bytes.Clone(line)
-	return &greetedConn{Conn: conn, said: said, rest: r}, conn.SetReadDeadline(time.Time{})
+	return &greetedConn{Conn: conn, greeting: bytes.Clone(line), rest: r}, conn.SetReadDeadline(time.Time{})
 }
 
 const greetingBytes = 32 << 10
 
-// greetedConn is a connection whose first line was read ahead.
+// greetedConn is a connection whose INFO line was already read.
 type greetedConn struct {
 	net.Conn
-	said []byte
-	rest *bufio.Reader
+	greeting []byte
+	rest     *bufio.Reader
 }
 
 // Read implements net.Conn.
 func (c *greetedConn) Read(p []byte) (int, error) {
-	if len(c.said) > 0 {
-		n := copy(p, c.said)
-		c.said = c.said[n:]
+	if len(c.greeting) > 0 {
+		n := copy(p, c.greeting)
+		c.greeting = c.greeting[n:]
 		return n, nil
 	}
 	if c.rest.Buffered() > 0 {
@@ -98,8 +97,8 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address reads the url file. An address that is not on the loopback is
-// refused: our secret would go there.
+// address reads the url file. It rejects addresses outside the loopback, because the
+// client would send the secret there.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

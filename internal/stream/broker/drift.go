@@ -9,10 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// matters are the fields of a stream that the guarantees rest on, by their
-// names in [jetstream.StreamConfig]. Others, such as placement, replicas and
-// description, are the operator's.
-var matters = [...]string{
+// compared lists the fields of [jetstream.StreamConfig] that the guarantees depend on.
+// Operators may change other fields, such as placement, replicas and description.
+var compared = [...]string{
 	"Subjects", "Retention", "Storage", "Discard", "DiscardNewPerSubject",
 	"MaxBytes", "MaxMsgs", "MaxMsgsPerSubject", "MaxMsgSize", "MaxAge", "Duplicates",
 	"DenyDelete", "DenyPurge", "AllowRollup", "Sealed", "NoAck",
@@ -21,12 +20,12 @@ var matters = [...]string{
 	"AllowMsgTTL", "SubjectDeleteMarkerTTL", "AllowMsgCounter", "PersistMode",
 }
 
-// compare names each field that matters and differs.
+// compare describes each compared field that differs.
 func compare(want, got jetstream.StreamConfig) []string {
 	want.Subjects, got.Subjects = slices.Sorted(slices.Values(want.Subjects)), slices.Sorted(slices.Values(got.Subjects))
 	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
 	var drift []string
-	for _, name := range matters {
+	for _, name := range compared {
 		a, b := w.FieldByName(name).Interface(), g.FieldByName(name).Interface()
 		if !reflect.DeepEqual(a, b) {
 			drift = append(drift, fmt.Sprintf("%s %s: want %s, got %s", want.Name, name, show(a), show(b)))

@@ -15,38 +15,55 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 const (
-	maxMemory    = 64 << 20 // of memory streams: we make none
-	maxPayload   = 1 << 20  // an event is at most 1,000,000 bytes, and has headers
+	maxMemory    = 64 << 20 // of memory streams, which Hooktrail does not use
+	maxPayload   = 1 << 20  // an event of at most 1,000,000 bytes plus headers
 	maxClients   = 1024
-	maxBatches   = 1000 // atomic batches in flight; abandoned ones count for 10 s
+	maxBatches   = 1000 // unfinished atomic batches; the server drops an abandoned batch after 10 s
 	readyTimeout = 10 * time.Second
 
-	maxSubscriptions = 1024 // of one connection: an engine needs one
+	maxSubscriptions = 1024 // per connection; an engine needs one
 )
 
-// embedded is the server that this process runs, and what it holds on disk.
+// embedded is the server that this process runs, with its lock and its files.
 type embedded struct {
 	dir      string
+	secret   string
 	server   *server.Server
 	url      string
-	lock     *filelock.Lock
+	lock     *filelock.Lock // nil until startLocked returns
 	maxStore int64
 
-	own      *nats.Conn    // nil where the Broker's has all rights
-	closing  chan struct{} // ends the doorman's watch
+	owner    *nats.Conn    // manages the streams; nil if the connection of the Broker does
+	closing  chan struct{} // ends watching
 	watching sync.WaitGroup
 }
 
-// startEmbedded runs the server of dir, whose lock the caller holds, on the
-// port that it had last where that is free.
-func startEmbedded(ctx context.Context, dir, secret string, opts Options) (*embedded, error) {
-	// A process that was killed leaves its address behind: nobody may follow it.
+// startLocked runs the server of dir, which then owns lock. After an error the lock
+// is released.
+func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
+	e, err := startEmbedded(ctx, dir, opts)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	e.lock = lock
+	return e, nil
+}
+
+// startEmbedded runs the server of dir on its previous port, if that is free. The
+// caller holds the lock of dir.
+func startEmbedded(ctx context.Context, dir string, opts Options) (*embedded, error) {
+	secret, err := loadSecret(dir)
+	if err != nil {
+		return nil, err
+	}
+	// A killed process leaves its address behind. No client may use it.
 	if err := os.RemoveAll(filepath.Join(dir, "url")); err != nil {
 		return nil, fmt.Errorf("stale broker address: %w", err)
 	}
@@ -61,25 +78,25 @@ func startEmbedded(ctx context.Context, dir, secret string, opts Options) (*embe
 	if port == 0 {
 		port = lastPort(ctx, dir, host)
 	}
-	door, err := openDoor(dir, secret, opts)
+	auth, err := newAuthenticator(dir, secret, opts)
 	if err != nil {
 		return nil, err
 	}
-	sopts := serverOptions(dir, secret, door)
+	sopts := serverOptions(dir, secret, auth)
 	sopts.Host, sopts.Port, sopts.JetStreamMaxStore = host, port, maxStore
-	srv, err := runServer(sopts, door, opts.Logger)
+	srv, err := runServer(sopts, auth, opts.Logger)
 	if err != nil {
 		return nil, err
 	}
-	e := &embedded{dir: dir, server: srv, url: "nats://" + srv.Addr().String(), maxStore: maxStore, closing: make(chan struct{})}
-	e.watching.Go(func() { door.watch(e.closing) })
+	e := &embedded{dir: dir, secret: secret, server: srv, url: "nats://" + srv.Addr().String(), maxStore: maxStore, closing: make(chan struct{})}
+	e.watching.Go(func() { auth.watch(e.closing) })
 	if err := atomicfile.Write(filepath.Join(dir, "port"), []byte(portOf(srv.Addr()))); err != nil {
 		return nil, errors.Join(fmt.Errorf("broker port: %w", err), e.stop())
 	}
 	return e, nil
 }
 
-func serverOptions(dir, secret string, door *doorman) *server.Options {
+func serverOptions(dir, secret string, auth *authenticator) *server.Options {
 	o := &server.Options{
 		ServerName: serverName(secret),
 		NoSigs:     true,
@@ -87,8 +104,8 @@ func serverOptions(dir, secret string, door *doorman) *server.Options {
 		MaxSubs:    maxSubscriptions,
 		MaxPayload: maxPayload,
 
-		CustomClientAuthentication: door,
-		AlwaysEnableNonce:          true, // for keys to sign
+		CustomClientAuthentication: auth,
+		AlwaysEnableNonce:          true, // clients sign it with their key
 
 		JetStream:          true,
 		JetStreamMaxMemory: maxMemory,
@@ -100,23 +117,23 @@ func serverOptions(dir, secret string, door *doorman) *server.Options {
 		StoreDir:               dir,
 		SyncAlways:             true,
 	}
-	if door != nil && !door.closed {
-		// Only so that clients are not told that they need credentials: the doorman
-		// says who they are.
+	if auth != nil && !auth.required {
+		// With these options the server does not ask clients for credentials. The
+		// authenticator still identifies each client.
 		o.NoAuthUser, o.Users = loopbackUser, []*server.User{{Username: loopbackUser}}
 	}
 	return o
 }
 
-// runServer starts a server and waits until it takes connections.
-func runServer(opts *server.Options, door *doorman, log *slog.Logger) (*server.Server, error) {
+// runServer starts a server and waits until it accepts connections.
+func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*server.Server, error) {
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("embedded broker: %w", err)
 	}
 	logger := &serverLogger{log: log.With("part", "nats-server")}
 	srv.SetLoggerV2(logger, false, false, false)
-	door.server = srv
+	auth.server = srv
 	srv.Start()
 	err = logger.fatal()
 	if err == nil && !srv.ReadyForConnections(readyTimeout) {
@@ -133,7 +150,7 @@ func runServer(opts *server.Options, door *doorman, log *slog.Logger) (*server.S
 	return srv, nil
 }
 
-// announce writes the address, when the streams are there.
+// announce writes the address file. The streams must exist.
 func (e *embedded) announce() error {
 	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {
 		return fmt.Errorf("announce broker address: %w", err)
@@ -141,14 +158,25 @@ func (e *embedded) announce() error {
 	return nil
 }
 
-// stop takes the address back, ends the server and lets go of the lock, in this
-// order: who finds the lock free finds the store closed.
+// connectOwner opens a connection with all rights. stop closes it.
+func (e *embedded) connectOwner(name string) (jetstream.JetStream, error) {
+	options := append(ownerOptions(e.secret), nats.InProcessServer(e.server), nats.Name(name+" (server)"), nats.MaxReconnects(-1))
+	nc, err := nats.Connect(e.url, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", e.url, err)
+	}
+	e.owner = nc
+	return jetstream.New(nc)
+}
+
+// stop removes the address file, stops the server and releases the lock, in this
+// order. A process that gets the lock therefore finds a closed store.
 func (e *embedded) stop() error {
 	err := os.RemoveAll(filepath.Join(e.dir, "url"))
 	close(e.closing)
 	e.watching.Wait()
-	if e.own != nil {
-		e.own.Close()
+	if e.owner != nil {
+		e.owner.Close()
 	}
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
@@ -158,8 +186,8 @@ func (e *embedded) stop() error {
 	return err
 }
 
-// lastPort returns the port that the server of dir had last, or one that the
-// system chooses when that is taken.
+// lastPort returns the previous port of the server of dir, or RANDOM_PORT if that
+// port is unknown or in use.
 func lastPort(ctx context.Context, dir, host string) int {
 	data, err := os.ReadFile(filepath.Join(dir, "port"))
 	if err != nil {

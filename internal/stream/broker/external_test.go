@@ -53,7 +53,7 @@ func TestOpen_ExternalOutOfReach(t *testing.T) {
 	}
 }
 
-// A broker that is away is connected to when it comes, and gets its streams then.
+// When an unavailable broker starts, the client connects and creates the streams.
 func TestOpen_Later(t *testing.T) {
 	s := natstest.Listen(t, t.TempDir(), natstest.Options{NoStreams: true})
 	s.Stop()
@@ -114,7 +114,7 @@ func TestOpen_DriftIsReportedAndKept(t *testing.T) {
 	if _, err := js.CreateStream(t.Context(), made); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the first time changed nothing
+	for range 2 { // the first call changed nothing
 		b := open(t, broker.Options{URL: s.URL(), StreamMaxBytes: 64 * mib})
 		want := []string{
 			"HOOKTRAIL_EV Subjects: want hooktrail.chain.> hooktrail.ev.>, got hooktrail.chain.> hooktrail.ev.> more",

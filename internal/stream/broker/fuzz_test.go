@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// put writes a file that somebody else made.
+// put writes a file of another program.
 func put(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -25,8 +25,8 @@ func put(t *testing.T, path string, data []byte) {
 	}
 }
 
-// Whatever is in the file of a key, it is the key of a user, found by its public
-// half and no other, or an error that tells nothing of what is there.
+// A key file contains the key of a user, which only its public half finds, or causes an
+// error that does not quote the file.
 func FuzzKeyFile(f *testing.F) {
 	_, seed, err := newKey()
 	if err != nil {
@@ -44,7 +44,7 @@ func FuzzKeyFile(f *testing.F) {
 		public, err := publicKey(path)
 		if err != nil {
 			if text := strings.TrimSpace(string(data)); len(text) > 12 && strings.Contains(err.Error(), text) {
-				t.Errorf("the error tells the key: %v", err)
+				t.Errorf("the error quotes the key: %v", err)
 			}
 			return
 		}
@@ -57,8 +57,8 @@ func FuzzKeyFile(f *testing.F) {
 	})
 }
 
-// Whatever is in the file of a tenant's key, it lets in that key alone, as a
-// tenant whose ways out lead to nobody else; and the list says the same.
+// The file of a tenant's key admits only that key. The routes of the tenant reach no
+// other tenant, and Tenants lists the same key.
 func FuzzTenantFile(f *testing.F) {
 	public, _, err := newKey()
 	if err != nil {
@@ -85,7 +85,7 @@ func FuzzTenantFile(f *testing.F) {
 		if err != nil || k.Key != public || k.Tenant == "" {
 			t.Fatalf("let in %+v: %v", k, err)
 		}
-		routes, err := subjects.Space{}.Routes(k.Tenant)
+		routes, err := subjects.TenantRoutes(subjects.Space{}, k.Tenant)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func FuzzTenantFile(f *testing.F) {
 	})
 }
 
-// Whatever a server says that it does not permit is said, and is known as that.
+// Refusal recognises every permissions violation and repeats its text.
 func FuzzRefusal(f *testing.F) {
 	f.Add(`Permissions Violation for Publish to "hooktrail.ev.a.p.r.custom"`)
 	f.Add(`Permissions Violation for Subscription to "_INBOX.x.*" using queue "q"`)

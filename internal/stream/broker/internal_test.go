@@ -35,7 +35,7 @@ func TestEmbedded_Settings(t *testing.T) {
 	}
 	var sum int64
 	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "KV_HOOKTRAIL_CHECKPOINTS"} {
-		stream, err := b.js.Stream(t.Context(), name)
+		stream, err := b.conn.js.Stream(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestEmbedded_Settings(t *testing.T) {
 func TestOpen_DiskTooSmall(t *testing.T) {
 	for _, opts := range []Options{{MaxStore: 1 << 60}, {StreamMaxBytes: 1 << 60}, {MaxStore: 200 << 20, StreamMaxBytes: 200 << 20}} {
 		opts.DataDir = t.TempDir()
-		for range 2 { // the first one left nothing locked behind
+		for range 2 { // the first attempt left no lock
 			_, err := Open(t.Context(), opts)
 			if !errors.Is(err, ErrDiskSmall) || !strings.Contains(err.Error(), "--data-dir") {
 				t.Errorf("%+v: got %v, want %v with a fix", opts, err, ErrDiskSmall)
@@ -69,7 +69,7 @@ func TestOpen_DiskBecameTooSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.js.Publish(t.Context(), "hooktrail.chain.acme.p1", nil); err != nil {
+		if _, err := b.conn.js.Publish(t.Context(), "hooktrail.chain.acme.p1", nil); err != nil {
 			t.Errorf("publish: %v", err)
 		}
 		b.check(t.Context())
@@ -131,9 +131,9 @@ func TestRedactURL(t *testing.T) {
 	}
 }
 
-// The port of a server that was killed may be another program's by the time a
-// client comes back: it gets nothing of ours, least of all the password.
-func TestDialer_ForeignServerOnTheOldPort(t *testing.T) {
+// Another program may get the port of a killed server. A reconnecting client sends it
+// nothing, in particular no password.
+func TestDialer_OtherServerOnTheOldPort(t *testing.T) {
 	dir := t.TempDir()
 	foreign, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -153,7 +153,7 @@ func TestDialer_ForeignServerOnTheOldPort(t *testing.T) {
 		}
 		defer conn.Close()
 		fmt.Fprint(conn, `INFO {"server_id":"X","server_name":"another","version":"2.15.2","headers":true,"max_payload":1048576}`+"\r\n")
-		data, _ := io.ReadAll(conn) // what came counts, not how it ended
+		data, _ := io.ReadAll(conn) // only the data counts
 		got <- data
 	}()
 	nc, err := nats.Connect(nats.DefaultURL, nats.UserInfo("hooktrail", "secret"), nats.SetCustomDialer(dialer{dir: dir, name: serverName("secret")}))

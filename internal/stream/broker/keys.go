@@ -13,14 +13,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// keyEnding is that of the files of keys.
+// keyEnding is the file extension of keys.
 const keyEnding = ".nk"
 
-// keyDir holds the keys of the services, below the folder of the server.
+// keyDir returns the folder with the keys of the services.
 func keyDir(dir string) string { return filepath.Join(dir, "keys") }
 
-// keyName names the key of a role: that of a service that reads one tenant
-// alone is another than that of one that reads all.
+// keyName returns the name of a role's key. A consumer of a single tenant has a key
+// for that tenant.
 func keyName(space subjects.Space, role subjects.Role, tenant string) (string, error) {
 	if !role.Consumes() {
 		tenant = ""
@@ -28,7 +28,7 @@ func keyName(space subjects.Space, role subjects.Role, tenant string) (string, e
 	return space.Durable(string(role), tenant)
 }
 
-// roleOf returns the role of a key's name.
+// roleOf returns the role and the durable of a key name.
 func roleOf(name string) (role subjects.Role, durable string, ok bool) {
 	base, _, _ := strings.Cut(name, "==")
 	for _, r := range subjects.Roles() {
@@ -39,8 +39,8 @@ func roleOf(name string) (role subjects.Role, durable string, ok bool) {
 	return "", "", false
 }
 
-// loadKey returns the file of a key in dir, making the key when there is none.
-// Of processes that make it at once one does.
+// loadKey returns the file of a key in dir and creates missing keys. If several
+// processes create a key at the same time, one of them succeeds.
 func loadKey(dir, name string) (string, error) {
 	path := filepath.Join(keyDir(dir), name+keyEnding)
 	switch _, err := os.Stat(path); {
@@ -74,8 +74,7 @@ func loadKey(dir, name string) (string, error) {
 	return path, nil
 }
 
-// newKey makes the key of a user: what others may know of it, and what they may
-// not.
+// newKey creates the key pair of a user.
 func newKey() (public string, seed []byte, err error) {
 	pair, err := nkeys.CreateUser()
 	if err == nil {
@@ -85,12 +84,12 @@ func newKey() (public string, seed []byte, err error) {
 		seed, err = pair.Seed()
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("make a key: %w", err)
+		return "", nil, fmt.Errorf("create a key: %w", err)
 	}
 	return public, seed, nil
 }
 
-// publicKey reads what others may know of the key in a file.
+// publicKey returns the public half of the key in a file.
 func publicKey(path string) (string, error) {
 	seed, err := os.ReadFile(path)
 	if err != nil {
@@ -103,7 +102,7 @@ func publicKey(path string) (string, error) {
 	return pair.PublicKey()
 }
 
-// keyOwner returns the name of the key in dir whose public half is known.
+// keyOwner returns the name of the key in dir with this public half.
 func keyOwner(dir, public string) (name string, ok bool) {
 	files, err := filepath.Glob(filepath.Join(keyDir(dir), "*"+keyEnding))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// serverLogger hands the server's messages to slog and keeps the fatal one,
-// after which a server in a program of its own would have ended.
+// serverLogger passes messages of the server to slog. It stores fatal errors, after
+// which a standalone server would exit.
 type serverLogger struct {
 	log *slog.Logger
 
@@ -25,23 +25,23 @@ func (l *serverLogger) fatal() error {
 }
 
 // Noticef implements server.Logger.
-func (l *serverLogger) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v...) }
+func (l *serverLogger) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v...) }
 
-// Warnf implements server.Logger. That the server knows its password in plain
-// text is no news to who made it, at random, for this server alone.
+// Warnf implements server.Logger. A plain-text password is only a debug message,
+// because the broker generates the password for this server alone.
 func (l *serverLogger) Warnf(format string, v ...any) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(format, "Plaintext passwords detected") {
 		level = slog.LevelDebug
 	}
-	l.say(level, format, v...)
+	l.write(level, format, v...)
 }
 
 // Errorf implements server.Logger.
-func (l *serverLogger) Errorf(format string, v ...any) { l.say(slog.LevelError, format, v...) }
+func (l *serverLogger) Errorf(format string, v ...any) { l.write(slog.LevelError, format, v...) }
 
 // Debugf implements server.Logger.
-func (l *serverLogger) Debugf(format string, v ...any) { l.say(slog.LevelDebug, format, v...) }
+func (l *serverLogger) Debugf(format string, v ...any) { l.write(slog.LevelDebug, format, v...) }
 
 // Tracef implements server.Logger.
 func (l *serverLogger) Tracef(string, ...any) {}
@@ -51,9 +51,9 @@ func (l *serverLogger) Fatalf(format string, v ...any) {
 	l.mu.Lock()
 	l.err = errors.Join(l.err, fmt.Errorf(format, v...))
 	l.mu.Unlock()
-	l.say(slog.LevelError, format, v...)
+	l.write(slog.LevelError, format, v...)
 }
 
-func (l *serverLogger) say(level slog.Level, format string, v ...any) {
-	l.log.Log(context.Background(), level, "embedded broker said", "text", fmt.Sprintf(format, v...))
+func (l *serverLogger) write(level slog.Level, format string, v ...any) {
+	l.log.Log(context.Background(), level, "embedded broker message", "text", fmt.Sprintf(format, v...))
 }

@@ -1,22 +1,26 @@
 package broker
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Login is who connects to a broker elsewhere, and how. User and password, or a
-// token, stand in the URL.
+// Login holds the credentials for an external broker. A user and password, or a
+// token, are part of the URL instead.
 type Login struct {
 	Creds string // file with a user's JWT and seed
 	NKey  string // file with a user's seed
-	CA    string // file with the certificates that the server's is checked with
+	CA    string // file with the certificates that verify the server
 	Cert  string // file with the client's certificate
 	Key   string // file with its key
 }
@@ -24,15 +28,15 @@ type Login struct {
 func (l Login) validate() error {
 	switch {
 	case l.Creds != "" && l.NKey != "":
-		return errors.New("--nats-creds and --nats-nkey: only one of both can be used")
+		return errors.New("--nats-creds and --nats-nkey: use only one of them")
 	case (l.Cert == "") != (l.Key == ""):
-		return errors.New("--nats-cert and --nats-key: one needs the other")
+		return errors.New("--nats-cert and --nats-key: both are needed")
 	}
 	return nil
 }
 
-// options returns what a connection needs for the login. A file that cannot be
-// used is named.
+// options returns the connection options for the login. Errors name the flag of an
+// unusable file.
 func (l Login) options() ([]nats.Option, error) {
 	var options []nats.Option
 	for _, f := range []struct{ flag, file string }{
@@ -64,17 +68,73 @@ func (l Login) options() ([]nats.Option, error) {
 	return options, nil
 }
 
-// elsewhere returns what a connection to a broker elsewhere needs.
-func (o Options) elsewhere() (address string, options []nats.Option, err error) {
+// external returns the address and the connection options of an external broker.
+func (o Options) external() (address string, options []nats.Option, err error) {
 	options, err = o.Login.options()
 	if err == nil && o.Role != subjects.Owner && !strings.HasPrefix(o.URL, contextURL) {
-		options = append(options, nats.CustomInboxPrefix(InboxElsewhere(o.Role)))
+		options = append(options, nats.CustomInboxPrefix(ExternalInbox(o.Role)))
 	}
 	return o.URL, options, err
 }
 
-// InboxElsewhere is the inbox prefix of a role at a broker elsewhere, unless a
-// NATS context has one. It is of the usual kind, so that usual rights are enough.
-func InboxElsewhere(role subjects.Role) string {
+// ExternalInbox returns the inbox prefix of a role at an external broker. A NATS
+// context may set another one. The prefix starts with _INBOX, so that common rights
+// cover it.
+func ExternalInbox(role subjects.Role) string {
 	return subjects.LoopbackInbox + "." + string(role)
+}
+
+const (
+	serviceUser  = "hooktrail"
+	loopbackUser = "loopback"
+)
+
+// ownerLogin returns the options that log in as the owner at the embedded server
+// of dir.
+func ownerLogin(dir string) ([]nats.Option, error) {
+	secret, err := os.ReadFile(filepath.Join(dir, "secret"))
+	if err != nil {
+		return nil, fmt.Errorf("broker secret: %w", err)
+	}
+	return ownerOptions(string(secret)), nil
+}
+
+func ownerOptions(secret string) []nats.Option {
+	return []nats.Option{nats.UserInfo(serviceUser, secret), nats.CustomInboxPrefix(subjects.ServiceInbox + ".owner")}
+}
+
+// roleLogin returns the options that log in with the key of a role at the embedded
+// server of dir.
+func roleLogin(dir string, opts Options) ([]nats.Option, error) {
+	name, err := keyName(opts.Space, opts.Role, opts.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	file, err := loadKey(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	key, err := nats.NkeyOptionFromSeed(file)
+	if err != nil {
+		return nil, fmt.Errorf("key %s: %w", file, err)
+	}
+	return []nats.Option{key, nats.CustomInboxPrefix(inboxOf(opts.Role))}, nil
+}
+
+// loadSecret returns the password of the owner and creates it on first use. The
+// caller holds the lock of dir.
+func loadSecret(dir string) (string, error) {
+	path := filepath.Join(dir, "secret")
+	data, err := os.ReadFile(path)
+	if err == nil && len(data) > 0 {
+		return string(data), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("broker secret: %w", err)
+	}
+	secret := rand.Text()
+	if err := atomicfile.Write(path, []byte(secret)); err != nil {
+		return "", fmt.Errorf("broker secret: %w", err)
+	}
+	return secret, nil
 }

@@ -75,7 +75,7 @@ func (i *issuer) issue(t *testing.T, name string) (*x509.Certificate, *ecdsa.Pri
 
 func (i *issuer) file(name string) string { return filepath.Join(i.dir, name) }
 
-// A server that shows a certificate, and wants one of its clients and a password.
+// The server requires a client certificate and a password.
 func TestLogin_TLS(t *testing.T) {
 	ca := newIssuer(t)
 	ca.issue(t, "server")
@@ -119,8 +119,7 @@ func TestLogin_Token(t *testing.T) {
 	}
 }
 
-// Who would wait for a broker that is away says why one that is there turns it
-// away.
+// With Later, a client reports why an available broker rejects it.
 func TestLogin_RefusedLater(t *testing.T) {
 	url := running(t, &server.Options{Authorization: "sesame"})
 	b := open(t, broker.Options{URL: strings.Replace(url, "//", "//wrong@", 1), Later: true})
@@ -140,7 +139,7 @@ func TestLogin_RefusedLater(t *testing.T) {
 	}
 }
 
-// Files that cannot be used are named, with the flag.
+// Errors about unusable files name the flag.
 func TestLogin_BadFiles(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for want, login := range map[string]broker.Login{

@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Each service has its own durable and inbox, and none the others'.
+// Each service can use only its own durable and inbox.
 func TestRole_OnlyItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	open(t, broker.Options{DataDir: dir})
@@ -48,7 +48,7 @@ func TestRole_OnlyItsOwn(t *testing.T) {
 	}
 }
 
-// quiet keeps refusals, which a test is about, out of the log.
+// quiet discards the log of expected refusals.
 func quiet(nc *nats.Conn) *nats.Conn {
 	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	return nc
@@ -65,8 +65,7 @@ func allowed(t *testing.T, nc *nats.Conn, subject string) {
 	}
 }
 
-// The first command runs the server, and has no more rights in it than when it
-// comes second.
+// The process that runs the server has the same rights as a process that joins it.
 func TestRole_RunsTheServer(t *testing.T) {
 	b := open(t, broker.Options{DataDir: t.TempDir(), Role: subjects.MetricsRole})
 	if !b.Embedded() {
@@ -112,20 +111,20 @@ func TestAuth_Required(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strangers(t, b, false)
+	anonymousAllowed(t, b, false)
 	open(t, broker.Options{DataDir: dir, Role: subjects.PublisherRole})
 	if _, err := broker.Open(t.Context(), broker.Options{DataDir: dir, Auth: broker.AuthOpen}); err == nil || !strings.Contains(err.Error(), "required") {
 		t.Errorf("joined with another mode: %v", err)
 	}
 	closeBroker(t, b)
-	// Whoever runs it the next time keeps it closed, until told otherwise.
+	// The mode stays until another one is set.
 	b, err = broker.Open(t.Context(), broker.Options{DataDir: dir, Role: subjects.MetricsRole, StreamMaxBytes: 64 * mib})
 	if err != nil {
 		t.Fatal(err)
 	}
-	strangers(t, b, false)
+	anonymousAllowed(t, b, false)
 	closeBroker(t, b)
-	strangers(t, open(t, broker.Options{DataDir: dir, Auth: broker.AuthOpen}), true)
+	anonymousAllowed(t, open(t, broker.Options{DataDir: dir, Auth: broker.AuthOpen}), true)
 	if err := os.WriteFile(filepath.Join(dir, "nats", "auth"), []byte("perhaps\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -136,9 +135,9 @@ func TestAuth_Required(t *testing.T) {
 	}
 }
 
-// strangers wants the server to take who has no credentials, or not to; and
-// never who has wrong ones.
-func strangers(t *testing.T, b *broker.Broker, taken bool) {
+// anonymousAllowed requires that the server accepts or rejects clients without
+// credentials. It must reject wrong credentials in both cases.
+func anonymousAllowed(t *testing.T, b *broker.Broker, taken bool) {
 	t.Helper()
 	nc, err := nats.Connect(b.URL())
 	if (err == nil) != taken {
@@ -152,7 +151,7 @@ func strangers(t *testing.T, b *broker.Broker, taken bool) {
 	}
 	for name, option := range map[string]nats.Option{
 		"password": nats.UserInfo("hooktrail", "wrong"), "no password": nats.UserInfo("hooktrail", ""),
-		"user": nats.UserInfo("loopback", ""), "token": nats.Token("x"), "key": strangeKey(t),
+		"user": nats.UserInfo("loopback", ""), "token": nats.Token("x"), "key": unknownKey(t),
 	} {
 		if nc, err := nats.Connect(b.URL(), option); !errors.Is(err, nats.ErrAuthorization) {
 			nc.Close()
@@ -161,8 +160,8 @@ func strangers(t *testing.T, b *broker.Broker, taken bool) {
 	}
 }
 
-// strangeKey is of nobody here.
-func strangeKey(t *testing.T) nats.Option {
+// unknownKey returns an unknown key.
+func unknownKey(t *testing.T) nats.Option {
 	t.Helper()
 	dir := t.TempDir()
 	_, seed, err := broker.AddTenant(dir, "somebody")
@@ -180,7 +179,7 @@ func strangeKey(t *testing.T) nats.Option {
 	return key
 }
 
-// Who dials as the owner may do what the owner may: it can read the secret.
+// Dial with the role of the owner has all rights.
 func TestDial_Owner(t *testing.T) {
 	dir := t.TempDir()
 	open(t, broker.Options{DataDir: dir, Auth: broker.AuthRequired})
@@ -192,7 +191,7 @@ func TestDial_Owner(t *testing.T) {
 	allowed(t, nc, "replay.acme")
 }
 
-// A folder in which everybody may put a key is no place for keys.
+// A key folder that every user can write to is rejected.
 func TestOpen_FolderOfEverybody(t *testing.T) {
 	for _, name := range []string{"nats", "nats/keys", "nats/tenants"} {
 		dir := t.TempDir()

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child runs the server and publishes to it, a line for each acknowledgement.
+// child runs the server, publishes to it and prints a line for each acknowledgement.
 func child(dir string) error {
 	ctx := context.Background()
 	b, err := broker.Open(ctx, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib})
@@ -48,8 +48,8 @@ func child(dir string) error {
 	}
 }
 
-// A client asks nothing of another program that has the old port either.
-func TestDial_ForeignServerOnTheOldPort(t *testing.T) {
+// A client sends nothing to another program on the old port.
+func TestDial_OtherServerOnTheOldPort(t *testing.T) {
 	dir := t.TempDir()
 	if err := open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib}).Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestDial_ForeignServerOnTheOldPort(t *testing.T) {
 	}
 }
 
-// publish stores a message, waiting for the connection to come back.
+// publish stores a message and waits for the connection if necessary.
 func publish(t *testing.T, b *broker.Broker) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -92,7 +92,7 @@ func publish(t *testing.T, b *broker.Broker) {
 	defer b.Conn().RemoveStatusListener(status)
 	id := rand.Text()
 	for {
-		// What is sent to a server that ends just then gets no answer.
+		// A server that stops at this moment sends no answer.
 		once, stop := context.WithTimeout(ctx, time.Second)
 		_, err := b.JetStream().Publish(once, chain(t), []byte("{}"), jetstream.WithMsgID(id))
 		stop()
@@ -240,9 +240,9 @@ func TestBroker_FollowsTheServer(t *testing.T) {
 	}
 }
 
-// Whoever joined goes on when the process that ran the server ends, and nobody
-// starts anew: one of them runs it then, and another one after that.
-func TestBroker_Succeeds(t *testing.T) {
+// When the process that runs the server exits, a joined process takes over the server,
+// and after that another one.
+func TestBroker_TakesOver(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, broker.Options{DataDir: dir})
 	others := []*broker.Broker{open(t, broker.Options{DataDir: dir}), open(t, broker.Options{DataDir: dir})}

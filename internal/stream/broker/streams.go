@@ -25,25 +25,24 @@ const (
 	checkpointHistory = 8 // of each key
 )
 
-// Codes of the server that the client library does not name.
+// Error codes of the server without a name in the client library.
 const (
 	errCodeResources jetstream.ErrorCode = 10023
 	errCodeStorage   jetstream.ErrorCode = 10047
 	errCodeOverlap   jetstream.ErrorCode = 10065
 )
 
-// StreamOptions are what deployments choose about the streams.
+// StreamOptions are the settings of streams that a deployment can choose.
 type StreamOptions struct {
-	MaxBytes    int64 // of the event stream; 0: that of an existing one, else DefaultBytes
-	AllowTamper bool  // tests only: made without DenyDelete and DenyPurge
+	MaxBytes    int64 // of the event stream; 0: no change, or DefaultBytes for a new stream
+	AllowTamper bool  // tests only: new streams lack DenyDelete and DenyPurge
 
 	DefaultBytes int64 // of a new event stream when MaxBytes is 0; 0 means DefaultStreamBytes
 	Replicas     int   // of new streams on a cluster; 0 means 1
 }
 
-// EnsureStreams makes the streams of space that are missing. A stream that
-// exists is never changed: drift names each of its fields that differs from
-// what would have been made.
+// EnsureStreams creates the missing streams of space. It never changes an existing
+// stream. drift lists each setting that differs from the setting of a new stream.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {
@@ -60,8 +59,8 @@ func EnsureStreams(
 	return drift, nil
 }
 
-// ensure returns the configuration that the stream has, making it when it is
-// missing. Another process may make it at the same moment.
+// ensure creates a missing stream and returns the configuration of the stream. Another
+// process may create it at the same time.
 func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -76,7 +75,7 @@ func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamCo
 	return stream.CachedInfo().Config, nil
 }
 
-// explain adds the fix to the errors of a new stream that an operator can mend.
+// explain adds a remedy to errors that an operator can fix.
 func explain(err error) error {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
@@ -84,8 +83,8 @@ func explain(err error) error {
 	}
 	switch api.ErrorCode {
 	case errCodeStorage, errCodeResources:
-		return fmt.Errorf("%w: the broker has no room for it; "+
-			"make room on its disk, raise its max_file_store, or make a smaller stream with hooktrail nats init --max-bytes", err)
+		return fmt.Errorf("%w: the broker lacks space for it; "+
+			"free space on its disk, raise its max_file_store, or create a smaller stream with hooktrail nats init --max-bytes", err)
 	case errCodeOverlap:
 		return fmt.Errorf("%w: another stream stores these subjects; choose another subject prefix", err)
 	}
@@ -114,29 +113,30 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 		AllowDirect:       true,
 	}
 	ev, dlq, adv := base, base, base
-	ev.Name, ev.Subjects, ev.MaxBytes, ev.MaxAge = space.EventStream(), space.EventSubjects(), size, eventAge
+	ev.Name, ev.Subjects, ev.MaxBytes, ev.MaxAge = space.EventStream(), subjects.EventSubjects(space), size, eventAge
 	ev.Description = "Hooktrail: events and manifests"
 	ev.AllowAtomicPublish = true
 	ev.DenyDelete, ev.DenyPurge = !opts.AllowTamper, !opts.AllowTamper
 
-	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), space.DeadLetterSubjects(), deadLetterBytes, deadLetterAge
+	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
-	// A letter more is worth more than the oldest one: the loss of both is
-	// logged, but a full stream would stop the consumer that writes to it.
+	// A new letter replaces the oldest one. A full stream would stop the consumer
+	// that writes to it. Both messages are in the log.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
 
-	adv.Name, adv.Subjects, adv.MaxBytes, adv.MaxAge = space.AdvisoryStream(), space.AdvisorySubjects(), advisoryBytes, deadLetterAge
+	adv.Name, adv.Subjects, adv.MaxBytes, adv.MaxAge = space.AdvisoryStream(), subjects.AdvisorySubjects(space), advisoryBytes, deadLetterAge
 	adv.Description = "Hooktrail: alarms about changes to the event stream"
 	adv.Discard = jetstream.DiscardOld
 	adv.DenyPurge = !opts.AllowTamper
 	return []jetstream.StreamConfig{ev, dlq, adv, checkpointConfig(base, space, opts)}
 }
 
-// checkpointConfig is that of the key-value bucket of checkpoints. Who writes to
-// it writes a key and its lease in one atomic batch, and reads from the leader:
-// neither is as buckets are by default. Nothing is kept out of it by age: the
-// newest of a tenant is the proof of a ledger that nothing comes to any more.
+// checkpointConfig returns the configuration of the key-value bucket of checkpoints.
+// Unlike other buckets it allows atomic batches, because the auditor writes a
+// checkpoint together with its lease, and no direct reads, because the auditor reads
+// from the leader. It has no maximum age. The last checkpoint of an inactive ledger
+// must stay.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

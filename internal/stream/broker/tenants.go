@@ -17,26 +17,26 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// TenantKey is the public half of a key with which engines of a tenant connect.
-// Fields may be added, never renamed.
+// TenantKey is the public half of a key of a tenant's engines. New fields may be
+// added; fields are never renamed.
 type TenantKey struct {
 	Tenant  string    `json:"tenant"`
 	Key     string    `json:"key"`
 	Created time.Time `json:"created"`
 }
 
-// ErrNoKey is wrapped when there is no such key of a tenant.
+// ErrNoKey is wrapped when a tenant has no such key.
 var ErrNoKey = errors.New("there is no such key")
 
-// tenantDir holds the public keys of tenants, a file each, below the folder of
-// the server, which looks there whenever one connects.
+// tenantDir returns the folder with the public keys of tenants. The server reads it
+// for each connection.
 func tenantDir(dir string) string { return filepath.Join(dir, "tenants") }
 
 const tenantEnding = ".json"
 
-// AddTenant makes a key for engines of a tenant, and lets them connect to the
-// embedded server of the data directory with it. A tenant may have several. The
-// seed, which is what an engine needs, is kept nowhere.
+// AddTenant creates a key with which engines of a tenant can connect to the embedded
+// server of the data directory. A tenant may have several keys. An engine needs the
+// seed, which AddTenant does not store.
 func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	if tenant == "" {
 		return TenantKey{}, nil, errors.New("tenant: empty")
@@ -63,8 +63,8 @@ func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	return k, seed, nil
 }
 
-// Tenants returns the keys of a data directory, by tenant and age. Files that
-// hold no key are left out, and named by the error.
+// Tenants returns the keys of a data directory, sorted by tenant and age. It skips
+// files without a valid key and names them in the error.
 func Tenants(dataDir string) ([]TenantKey, error) {
 	dir := filepath.Join(dataDir, "nats")
 	files, err := os.ReadDir(tenantDir(dir))
@@ -98,8 +98,8 @@ func Tenants(dataDir string) ([]TenantKey, error) {
 	return keys, errors.Join(errs...)
 }
 
-// readTenant returns the tenant's key whose public half is known. The name of
-// the file is not believed.
+// readTenant returns the tenant's key with this public half. It checks that the file
+// contains the key of its name.
 func readTenant(dir, public string) (TenantKey, error) {
 	if !nkeys.IsValidPublicUserKey(public) {
 		return TenantKey{}, fmt.Errorf("key of a tenant: %w", ErrNoKey)
@@ -114,7 +114,7 @@ func readTenant(dir, public string) (TenantKey, error) {
 		return TenantKey{}, fmt.Errorf("key of a tenant: %s: %w", path, err)
 	}
 	if k.Key != public || k.Tenant == "" {
-		return TenantKey{}, fmt.Errorf("key of a tenant: %s is of another key", path)
+		return TenantKey{}, fmt.Errorf("key of a tenant: %s contains another key", path)
 	}
 	if _, err := subjects.Token(k.Tenant); err != nil {
 		return TenantKey{}, fmt.Errorf("key of a tenant: %s: tenant: %w", path, err)
@@ -122,8 +122,8 @@ func readTenant(dir, public string) (TenantKey, error) {
 	return k, nil
 }
 
-// RemoveTenant takes a tenant's keys back, or only one of them, and returns
-// which: who is connected with one is cut off by a running server in a moment.
+// RemoveTenant removes one key or all keys of a tenant and returns the removed keys. A
+// running server disconnects their clients within about a second.
 func RemoveTenant(dataDir, tenant, key string) ([]TenantKey, error) {
 	keys, err := Tenants(dataDir)
 	keys = slices.DeleteFunc(keys, func(k TenantKey) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// engine connects as an engine of a tenant, with a key of its own.
+// engine connects as an engine of a tenant with a new key.
 func engine(t *testing.T, b *broker.Broker, dir, tenant string) *nats.Conn {
 	t.Helper()
 	_, seed, err := broker.AddTenant(dir, tenant)
@@ -25,7 +25,7 @@ func engine(t *testing.T, b *broker.Broker, dir, tenant string) *nats.Conn {
 	return engineWith(t, b, seed)
 }
 
-// keyOption is what a connection needs that comes with a seed.
+// keyOption returns the option to log in with a seed.
 func keyOption(t *testing.T, seed []byte) nats.Option {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "engine.nk")
@@ -49,7 +49,7 @@ func engineWith(t *testing.T, b *broker.Broker, seed []byte) *nats.Conn {
 	return nc
 }
 
-// wantStored publishes to subject, and wants it stored on another.
+// wantStored publishes to one subject and requires that the message is stored on another.
 func wantStored(t *testing.T, b *broker.Broker, nc *nats.Conn, subject, stored string) {
 	t.Helper()
 	ack, err := nc.Request(subject, []byte(subject), 5*time.Second)
@@ -65,7 +65,7 @@ func wantStored(t *testing.T, b *broker.Broker, nc *nats.Conn, subject, stored s
 	}
 }
 
-// refused wants the server to refuse what do asks for, in its own words.
+// refused requires that the server refuses do with this text.
 func refused(t rapid.TB, nc *nats.Conn, what string, do func() error) {
 	t.Helper()
 	before := nc.LastError()
@@ -124,7 +124,7 @@ func TestTenant_DoesNothingElse(t *testing.T) {
 			return err
 		})
 	}
-	// Inboxes are the account's own: what b is told, a does not hear.
+	// Accounts do not share inboxes, so a does not receive the messages of b.
 	sub, err := a.SubscribeSync("_INBOX.>")
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestTenant_DoesNothingElse(t *testing.T) {
 	}
 }
 
-// Whatever the ids are made of, a tenant reaches nobody's subjects but its own.
+// With any ids, a tenant reaches only its own subjects.
 func TestTenant_NastyIDs(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// closeTimeout is how long a broker that is not used any more may take to end.
+// closeTimeout limits the time to close a broker.
 const closeTimeout = 10 * time.Second
 
-// Use opens a broker, calls work with it and closes it, also when ctx has ended
-// by then.
+// Use opens a broker, calls work and closes the broker, even if ctx has ended.
 func Use(ctx context.Context, opts Options, work func(*Broker) error) (err error) {
 	b, err := Open(ctx, opts)
 	if err != nil {

@@ -8,56 +8,56 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// apply has the batch applied and acknowledges it. Only then is it done: a
-// crash in between repeats it, and the position tells that it was done.
-func (l *loop) apply(ctx context.Context, in *inbox) error {
-	if in.end == nil {
+// apply commits the batch and then acknowledges it. After a crash between the two
+// the messages are delivered again, and the position shows that they were applied.
+func (l *loop) apply(ctx context.Context, b *batch) error {
+	if b.end == nil {
 		return nil
 	}
-	for _, p := range in.poisoned {
-		if err := l.bury(ctx, in, p); err != nil {
+	for _, p := range b.poisoned {
+		if err := l.deadLetter(ctx, b, p); err != nil {
 			return err
 		}
 	}
-	if err := l.commit(ctx, in, in.position()); err != nil {
+	if err := l.commit(ctx, b, b.position()); err != nil {
 		return err
 	}
-	l.progress.Done += uint64(len(in.messages))
-	l.progress.Last = max(l.progress.Last, in.last+in.pending)
-	l.progress.Lag = in.pending
+	l.progress.Done += uint64(len(b.messages))
+	l.progress.Last = max(l.progress.Last, b.last+b.pending)
+	l.progress.Lag = b.pending
 	if l.filters == nil {
-		l.progress.Lag = l.progress.Last - in.last
+		l.progress.Lag = l.progress.Last - b.last
 	}
 	l.report(nil)
-	// Neither must arrive: the next reset says the same to the server.
-	for i, msg := range in.dead {
-		if err := msg.TermWithReason(in.reasons[i]); err != nil {
+	// The acknowledgements may be lost. The next reset has the same effect.
+	for i, msg := range b.dead {
+		if err := msg.TermWithReason(b.reasons[i]); err != nil {
 			return fmt.Errorf("terminate: %w", err)
 		}
 	}
-	if err := in.end.Ack(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+	if err := b.end.Ack(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
 	return nil
 }
 
-// commit has the projection apply what is in in, nil for nothing, until it
-// works. When ctx ends between two tries it gives up; the try in hand gets
-// StopTimeout.
-func (l *loop) commit(ctx context.Context, in *inbox, next Position) error {
+// commit applies b to the projection and retries until that succeeds. A nil b moves
+// only the position. commit gives up when ctx ends between two attempts. The current
+// attempt may take StopTimeout.
+func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
-		var batch []Message
-		if in != nil {
-			batch = in.messages
+		var messages []Message
+		if b != nil {
+			messages = b.messages
 		}
-		err := l.p.Apply(l.work, batch, next) //nolint:contextcheck // it outlives ctx by StopTimeout
+		err := l.p.Apply(l.work, messages, next) //nolint:contextcheck // it outlives ctx by StopTimeout
 		if err == nil {
 			l.pos = next
 			return nil
 		}
 		var poison *Poison
-		if in != nil && errors.As(err, &poison) {
-			if err := l.bury(ctx, in, poison); err != nil {
+		if b != nil && errors.As(err, &poison) {
+			if err := l.deadLetter(ctx, b, poison); err != nil {
 				return err
 			}
 			failures = -1
@@ -72,7 +72,7 @@ func (l *loop) commit(ctx context.Context, in *inbox, next Position) error {
 		if moved != nil {
 			return errors.Join(err, moved)
 		}
-		l.log.WarnContext(ctx, "batch was not applied", "error", err, "failures", failures+1)
+		l.log.WarnContext(ctx, "batch not applied", "error", err, "failures", failures+1)
 		l.report(err)
 		if !pause(backoff(retryFirst, l.opts.RetryMax, failures), ctx.Done()) {
 			return err
@@ -80,13 +80,13 @@ func (l *loop) commit(ctx context.Context, in *inbox, next Position) error {
 	}
 }
 
-// happened asks the projection what became of a failed Apply: it can fail and
-// have happened. The error says that it is somewhere else altogether.
+// happened reports whether a failed Apply has committed nevertheless. It returns an
+// error if the projection has an unexpected position.
 func (l *loop) happened(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {
 	case err != nil:
-		return false, nil //nolint:nilerr // it is not well: Apply will say so again
+		return false, nil //nolint:nilerr // the next Apply reports it
 	case pos.Equal(next):
 		return true, nil
 	case pos.Sequence != l.pos.Sequence:

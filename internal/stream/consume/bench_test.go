@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// BenchmarkRun reads 50,000 messages: with a bare ordered consumer, which is
-// the limit, and with the loop.
+// BenchmarkRun reads 50,000 messages with the loop and, as the limit, with a plain
+// ordered consumer.
 func BenchmarkRun(b *testing.B) {
 	const n = 50_000
 	js := natstest.Start(b, natstest.Options{NoSync: true, MaxBytes: 1 << 30}).JetStream(b)

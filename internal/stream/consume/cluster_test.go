@@ -32,7 +32,7 @@ func TestRun_OutlivesLeaders(t *testing.T) {
 	for range 3 {
 		leader := c.Leader(space.EventStream(), "test")
 		if leader < 0 {
-			continue // between two: that is what this is about
+			continue // between two leaders, which is the case under test
 		}
 		send(20)
 		c.Stop(leader)
@@ -48,7 +48,7 @@ func TestRun_OutlivesLeaders(t *testing.T) {
 	}
 }
 
-// publishOnce stores message n once, however often that has to be tried.
+// publishOnce retries until message n is stored, and stores it once.
 func publishOnce(t *testing.T, js jetstream.JetStream, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -11,44 +11,44 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Position is how far a projection has got, and in which stream.
+// Position is the last stream sequence that a projection has committed.
 type Position = projection.Position
 
-// Marks are the high-water marks by which a projection tells copies from new
-// events.
+// Marks are high-water marks of producers. A projection uses them to recognise
+// repeated events.
 type Marks = projection.Marks
 
-// ErrStreamChanged ends Run when the stream is not the one that the projection
-// was built from.
+// ErrStreamChanged ends Run when the projection was built from another stream.
 var ErrStreamChanged = errors.New("the stream is not the one that was read before")
 
-// Message is an event or a manifest as the stream holds it.
+// Message is an event or a manifest as stored in the stream.
 type Message struct {
 	Sequence uint64           // of the stream
 	Subject  string           // as stored
-	Address  subjects.Address // what the subject says; the zero Address when it is not one of ours, see [Options.Foreign]
+	Address  subjects.Address // parsed from Subject; zero for an unknown subject, see [Options.Foreign]
 	Data     []byte           // the event's or manifest's bytes, verbatim
 	Stored   time.Time        // when the server stored it
 }
 
-// Projection is what a service makes of the stream. Its methods are called from
-// one goroutine.
+// Projection is the state that a service derives from the stream. Run calls its
+// methods from one goroutine.
 type Projection interface {
-	// Position returns what Apply committed last. It is called at the start,
-	// after each failure of Apply, and after each loss of the broker.
+	// Position returns the last committed position. Run calls it at the start,
+	// after each failed Apply, and after each lost connection.
 	Position(ctx context.Context) (Position, error)
 
-	// Apply applies batch in stream order and commits it together with next in
-	// one transaction. The batch is empty when only the position moves. A
-	// [*Poison] error, with nothing committed, names the one message that can
-	// never be applied: it is dead-lettered, and Apply is called again without
-	// it, but with the same next. Any other error is tried again later, for ever,
-	// unless Position says that the batch was committed all the same.
+	// Apply applies batch in stream order and commits it together with next in one
+	// transaction. The batch is empty when only the position moves.
+	//
+	// A [*Poison] error names one message that can never be applied. Apply must
+	// not have committed anything. Run dead-letters the message and calls Apply
+	// again without it and with the same next. Run retries after any other error,
+	// unless Position shows that the batch was committed.
 	Apply(ctx context.Context, batch []Message, next Position) error
 }
 
-// Poison is the error for a message that can never be applied. The reason goes
-// into the stream of dead letters: it must not quote the message.
+// Poison is the error for a message that can never be applied. Reason must not quote
+// the message, because it is stored in the stream of dead letters.
 type Poison struct { //nolint:errname // it names the message as much as the error
 	Sequence uint64 // of the stream
 	Reason   string
@@ -60,54 +60,54 @@ func (p *Poison) Error() string { return fmt.Sprintf("message %d: %s", p.Sequenc
 // Hole is an inclusive range of stream sequences that no longer exist.
 type Hole struct {
 	First, Last uint64
-	Expired     bool // by age or size, at the head of the stream; otherwise somebody deleted them
+	Expired     bool // removed by age or size at the head of the stream; otherwise deleted by a user
 }
 
-// Progress is how a run stands.
+// Progress is the state of a call of Run.
 type Progress struct {
-	Done     uint64   // messages applied in this run
-	Position Position // what is committed
-	Last     uint64   // last sequence of the stream, as far as known
+	Done     uint64   // messages applied in this call
+	Position Position // last committed position
+	Last     uint64   // last known sequence of the stream
 	Target   uint64   // with Drain: the sequence to reach; 0 otherwise
-	Lag      uint64   // messages that are to come, counted from Position
-	Err      error    // what keeps the run from going on; nil when nothing does
+	Lag      uint64   // messages of the stream after Position
+	Err      error    // the current failure; nil if there is none
 }
 
-// Options say what to read and how. Durable is required.
+// Options configure Run. Durable is required.
 type Options struct {
-	Durable string // name of the service, and of its consumer on the server
+	Durable string // name of the service and of its consumer on the server
 	Space   subjects.Space
-	Tenant  string // only this tenant's messages; empty means all
-	Foreign bool   // hand over messages on foreign subjects instead of dead-lettering them
+	Tenant  string // read only this tenant; empty means all
+	Foreign bool   // pass messages on unknown subjects to Apply instead of dead-lettering them
 
-	Batch      int           // messages per Apply at most, 1000 by default
-	BatchBytes int           // bytes per Apply at most, give or take a message; 8 MiB by default
-	Linger     time.Duration // how long a batch that is not full waits for more, while a drain knows of more; by default it does not
+	Batch      int           // maximum messages per Apply, 1000 by default
+	BatchBytes int           // approximate maximum bytes per Apply, 8 MiB by default
+	Linger     time.Duration // time that a partial batch waits for more messages, 0 by default; a drain does not wait for new ones
 
-	Drain       bool          // handle all up to the stream's last message at start, then return nil
+	Drain       bool          // return nil after the last message that the stream had at the start
 	AckWait     time.Duration // of the durable, 60 s by default
-	IdleCheck   time.Duration // how often an idle run looks for itself, 2 s by default
+	IdleCheck   time.Duration // interval of checks while no message arrives, 2 s by default
 	RetryMax    time.Duration // longest pause before a retry, 30 s by default
-	StopTimeout time.Duration // what the batch in hand gets to finish when ctx ends, 10 s by default
+	StopTimeout time.Duration // time for the current batch after ctx ends, 10 s by default
 
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is what the stream must hold while the position is the zero one, of
-	// a projection whose position was lost; its zero value expects nothing.
+	// Expected is a position that the stream must contain while the position of the
+	// projection is zero, because the projection lost it. Zero expects nothing.
 	Expected Position
 
-	// OnHole is told of messages that are gone before they were read.
+	// OnHole receives messages that were lost before they were read.
 	OnHole func(Hole)
 
-	// OnStreamChanged is asked when the stream was re-created or rolled back.
-	// Nil ends Run with ErrStreamChanged, an error ends Run with it, nil goes
-	// on behind the last message in common that Passed knows of, or else from the
-	// first message of the stream as it is now.
+	// OnStreamChanged is called when the stream was created again or rolled back. An
+	// error ends Run. After nil, Run resumes after the last common message of
+	// Passed, or at the first message. A nil function ends Run with
+	// ErrStreamChanged.
 	OnStreamChanged func(reason string) error
 
-	// Passed returns positions that the projection has passed, the latest first.
-	// They are compared with a stream that changed.
+	// Passed returns earlier positions of the projection, the latest first. Run
+	// compares them with a changed stream.
 	Passed func(ctx context.Context) ([]Position, error)
 }
 

@@ -42,7 +42,7 @@ func TestRun_DrainHandlesAllAndReturns(t *testing.T) {
 	check(t, p, upTo(25))
 }
 
-// Few full batches cost a projection less than many; at the end nobody waits.
+// Linger fills batches. A drain does not wait at the end.
 func TestRun_DrainFillsItsBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js, p, began := natstest.Start(t).JetStream(t), newMemory(), time.Now()
@@ -75,9 +75,9 @@ func TestRun_GoesOnWhereTheProjectionIs(t *testing.T) {
 	js := natstest.Start(t).JetStream(t)
 	publish(t, js, "acme", 1, 30)
 	p := newMemory()
-	// Applied and committed, and acknowledged up to the end on the server …
+	// All messages are committed and acknowledged …
 	drain(t, js, consume.Options{}, p)
-	// … but the projection is one that was restored from a copy.
+	// … but the projection was restored from a backup.
 	p.seqs, p.data = p.seqs[:10], nil
 	p.pos.Sequence, p.pos.Hash = 10, events.HashOf([]byte("acme 10"))
 	drain(t, js, consume.Options{}, p)
@@ -90,7 +90,7 @@ func TestRun_ErrorIsTriedAgain(t *testing.T) {
 		publish(t, js, "acme", 1, 20)
 		p := newMemory()
 		p.fail = func(call int, _ []consume.Message) (bool, error) {
-			if call < 12 { // for minutes: longer than the ack wait
+			if call < 12 { // for minutes, longer than the ack wait
 				return false, errors.New("disk is full")
 			}
 			return true, nil
@@ -158,7 +158,7 @@ func TestRun_PoisonIsDeadLettered(t *testing.T) {
 	}
 }
 
-// deadLetters returns the first n dead letters, and fails when there are more.
+// deadLetters returns n dead letters and fails if there are more.
 func deadLetters(t *testing.T, js jetstream.JetStream, n int) []consume.DeadLetter {
 	t.Helper()
 	c, err := js.CreateConsumer(t.Context(), space.DeadLetterStream(), jetstream.ConsumerConfig{
@@ -240,7 +240,7 @@ func TestRun_StopHasADeadline(t *testing.T) {
 	})
 }
 
-// applyFunc calls before ahead of each Apply of the projection inside.
+// applyFunc calls before and then Apply of the inner projection.
 type applyFunc struct {
 	*memory
 	before func(context.Context) error

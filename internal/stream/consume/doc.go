@@ -1,26 +1,27 @@
-// Package consume is the one loop by which every service reads the stream.
+// Package consume reads the event stream for every service.
 //
-// [Run] hands a [Projection] batches in stream order. The projection commits
-// its state together with the position of the last message, and only then are
-// the messages acknowledged. The projection's position is the only truth about
-// what was done: at each start, and after anything went wrong, the durable
-// consumer on the server is reset to the position behind it. A durable that
-// goes on by itself delivers new messages first and those that a killed process
-// had in hand only after its ack wait.
+// [Run] passes batches in stream order to a [Projection]. The projection commits its
+// state together with the position of the last message. Run acknowledges the
+// messages after the commit. The position is the only record of progress. At each
+// start, and after each error, Run resets the durable to the message after the
+// position. Without the reset the server would deliver new messages first, and the
+// unacknowledged messages of a killed process only after the ack wait.
 //
-// A message is applied exactly once per position: repeats by stream sequence
-// are dropped here, repeats by (tenant, producer, sequence), which a half-stored
-// batch leaves behind, by the projection with its [Marks]. The position never
-// moves over a hole by accident: without a tenant the next message must have
-// the next sequence, with one the consumer's own count must have no gap.
-// Otherwise the consumer is reset. A hole that the stream really has, because
-// messages expired or were deleted, is confirmed with the stream's leader,
-// reported, and passed.
+// Run drops messages that the server delivers again. The projection drops repeated
+// events by (tenant, producer, sequence) with its [Marks]. Such repeats occur when a
+// publisher sends a batch again that was stored in part.
 //
-// Messages have three fates: applied and acknowledged; tried again, for ever and
-// with growing pauses, when the projection returns an error; or dead-lettered
-// and terminated, when it returns a [*Poison].
+// The position never skips messages silently. Without a tenant the sequences must be
+// consecutive. With a tenant the delivery count of the consumer must be. If a
+// message is missing, Run resets the durable. If messages have expired or were
+// deleted, Run confirms that with the leader of the stream, reports a [Hole] and
+// continues after it.
 //
-// A durable must be read by one process at a time; the lock on the projection
-// sees to it. Two of them make holes for each other, and the warnings say so.
+// Each message has one of three outcomes. It is applied and acknowledged. Or Run
+// retries it with growing pauses, without a limit, because the projection returned
+// an error. Or it is dead-lettered and terminated, because the projection returned a
+// [*Poison].
+//
+// Only one process may read a durable at a time. The lock of the projection ensures
+// that. Two readers would miss messages, and the log would contain warnings.
 package consume

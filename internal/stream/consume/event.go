@@ -4,14 +4,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Event returns the event of a message that is not a manifest. It is a [*Poison]
-// error if there is none, or one that claims another tenant, producer, run or
-// kind than its subject: the subject is what the broker has checked. The ledger
-// sets the same messages apart.
+// Event decodes the event of a message that is not a manifest. It returns a
+// [*Poison] error if the data is not an event, or if its tenant, producer, run or
+// kind differ from the subject, which the broker has checked. The ledger quarantines
+// the same messages.
 func (m Message) Event() (events.Event, error) {
 	e, err := events.Decode(m.Data)
 	if err != nil {
-		return events.Event{}, &Poison{Sequence: m.Sequence, Reason: "not an event"} // err may quote it
+		return events.Event{}, &Poison{Sequence: m.Sequence, Reason: "not an event"} // err may quote the message
 	}
 	a := m.Address
 	for _, id := range []struct {

@@ -17,17 +17,15 @@ import (
 
 var space subjects.Space
 
-// memory is a projection that lives as long as the test: what a process would
-// have on disk.
+// memory is a projection in memory. It survives a restart of Run, like a file.
 type memory struct {
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	pos   consume.Position
 	seqs  []uint64
 	data  []string
 	calls int
 
-	// fail, when set, decides what becomes of a call: commit it or not, and
-	// what to return.
+	// fail, if set, decides whether a call commits and which error it returns.
 	fail    func(call int, batch []consume.Message) (commit bool, err error)
 	changed chan struct{} // gets a token after each call, if there is room
 }
@@ -67,7 +65,7 @@ func (m *memory) applied() []uint64 {
 	return append([]uint64(nil), m.seqs...)
 }
 
-// wait returns once n messages were applied.
+// wait returns after n messages were applied.
 func (m *memory) wait(t *testing.T, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -81,7 +79,7 @@ func (m *memory) wait(t *testing.T, n int) {
 	}
 }
 
-// running is a Run in a goroutine of its own.
+// running is a call of Run in a goroutine.
 type running struct {
 	cancel context.CancelFunc
 	done   chan error
@@ -101,7 +99,7 @@ func start(t *testing.T, js jetstream.JetStream, opts consume.Options, p consume
 	return r
 }
 
-// stop ends the run, which must be clean.
+// stop ends the run and requires a nil error.
 func (r *running) stop(t *testing.T) {
 	t.Helper()
 	r.cancel()
@@ -126,8 +124,7 @@ func drain(t *testing.T, js jetstream.JetStream, opts consume.Options, p consume
 	}
 }
 
-// publish stores n messages of tenant, whose data is tenant and number from
-// first, and returns when all are.
+// publish stores n messages of tenant. Their data is the tenant and a number from first.
 func publish(t *testing.T, js jetstream.JetStream, tenant string, first, n int) {
 	t.Helper()
 	subject, err := space.Event(tenant, "p1", "r1", "run.started")
@@ -161,7 +158,7 @@ func between(first, last uint64) []uint64 {
 	return all
 }
 
-// remove deletes a message from a stream made without deny flags.
+// remove deletes a message from a stream without deny flags.
 func remove(t *testing.T, js jetstream.JetStream, seq uint64) {
 	t.Helper()
 	stream, err := js.Stream(t.Context(), space.EventStream())

@@ -25,7 +25,7 @@ func lostDeliveries(t *testing.T, tenant string) {
 	t.Helper()
 	js := natstest.Start(t).JetStream(t)
 	p := newMemory()
-	// The thief must find the durable: it is named after the tenant.
+	// The other reader uses the durable of the tenant.
 	opts := consume.Options{Tenant: tenant, AckWait: time.Hour, Batch: 2}
 	r := start(t, js, opts, p)
 	publish(t, js, "acme", 1, 1)
@@ -61,7 +61,7 @@ func lostDeliveries(t *testing.T, tenant string) {
 	}
 }
 
-// Nothing follows the message that was lost, so that no hole shows.
+// No message follows the lost one, so that no later sequence reveals the loss.
 func TestRun_LostLastDeliveryComesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js := natstest.Start(t).JetStream(t)
@@ -80,7 +80,7 @@ func TestRun_LostLastDeliveryComesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			publish(t, js, "acme", n, 2) // one for each of the two who wait
+			publish(t, js, "acme", n, 2) // one for each of the two readers
 			for range batch.Messages() {
 				stolen++
 			}
@@ -134,8 +134,8 @@ func TestRun_DeletedMessagesArePassedAndReported(t *testing.T) {
 	}
 }
 
-// A stream that was purged while nobody read it has no message that shows what
-// is gone.
+// A stream that was purged while no consumer was running has no message that reveals the
+// loss.
 func TestRun_PurgedTailIsReported(t *testing.T) {
 	js := natstest.Start(t, tampered()).JetStream(t)
 	publish(t, js, "acme", 1, 5)
@@ -194,7 +194,7 @@ func TestRun_ExpiredMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js := natstest.Start(t, natstest.Options{NoStreams: true}).JetStream(t)
 		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
-			Name: space.EventStream(), Subjects: space.EventSubjects(), MaxAge: time.Minute,
+			Name: space.EventStream(), Subjects: []string{space.AllEvents(), space.AllChains()}, MaxAge: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// machine does to a stream and its reader what can happen to them, in any
-// order, and knows what the projection must have in the end.
+// machine applies random operations to a stream and its reader, and computes the expected
+// state of the projection.
 type machine struct {
 	js      jetstream.JetStream
 	stream  jetstream.Stream
@@ -28,7 +28,7 @@ type machine struct {
 	tenant  string // of the reader; empty for all
 	p       *memory
 	stored  []string // data by sequence-1; "" once deleted
-	applied []uint64 // what the projection must have, as long as nothing new comes
+	applied []uint64 // expected state of the projection until the next message
 }
 
 func (m *machine) publish(t *rapid.T) {
@@ -46,7 +46,7 @@ func (m *machine) publish(t *rapid.T) {
 	}
 }
 
-// remove deletes any message, one that was read included.
+// remove deletes any message, even one that was read.
 func (m *machine) remove(t *rapid.T) {
 	if len(m.stored) == 0 {
 		t.Skip("nothing stored")
@@ -61,8 +61,7 @@ func (m *machine) remove(t *rapid.T) {
 	m.stored[i] = ""
 }
 
-// read runs the loop until it has called Apply some times, each of which can
-// fail before or after it committed.
+// read runs the loop for several calls of Apply. Each can fail before or after its commit.
 func (m *machine) read(t *rapid.T) {
 	fates := rapid.SliceOfN(rapid.SampledFrom([]string{"ok", "ok", "fails", "fails after commit"}), 1, 4).Draw(t, "fates")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -93,7 +92,7 @@ func (m *machine) options(batch int) consume.Options {
 	return consume.Options{Durable: "test", Space: m.space, Tenant: m.tenant, Batch: batch, RetryMax: time.Millisecond}
 }
 
-// steal takes deliveries of the durable away, as a process does that is killed.
+// steal takes deliveries of the durable, like a killed process.
 func (m *machine) steal(t *rapid.T) {
 	durable, err := m.space.Durable("test", m.tenant)
 	if err != nil {
@@ -117,7 +116,7 @@ func (m *machine) steal(t *rapid.T) {
 	}
 }
 
-// restore takes the projection back to what it was some messages ago.
+// restore resets the projection to an earlier state.
 func (m *machine) restore(t *rapid.T) {
 	if len(m.p.seqs) == 0 {
 		t.Skip("nothing applied")
@@ -132,7 +131,7 @@ func (m *machine) restore(t *rapid.T) {
 	m.p.pos.Sequence, m.p.pos.Hash = m.p.seqs[n-1], events.HashOf([]byte(m.p.data[n-1]))
 }
 
-// drain reads all and compares with what was stored.
+// drain reads all messages and compares the result with the stream.
 func (m *machine) drain(t *rapid.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -143,8 +142,8 @@ func (m *machine) drain(t *rapid.T) {
 	if err := consume.Run(ctx, m.js, opts, m.p); err != nil {
 		t.Fatal(err)
 	}
-	// What was applied before stays, whatever was deleted since; behind it comes
-	// each message that is still there.
+	// Applied messages stay, even if they were deleted. All existing messages
+	// follow them.
 	var last uint64
 	if n := len(before); n > 0 {
 		last = before[n-1]
@@ -170,8 +169,8 @@ func (m *machine) mine(data string) bool {
 func TestRun_AnythingMayHappen(t *testing.T) {
 	for _, tenant := range []string{"", "acme"} {
 		t.Run("tenant="+tenant, func(t *testing.T) {
-			// Its own streams stay: the server removes the folder of the last one,
-			// which may be that of the next one already.
+			// The streams stay. The server removes the folder of a deleted stream
+			// late, when the next stream may use it already.
 			js := natstest.Start(t, natstest.Options{NoSync: true}).JetStream(t)
 			n := 0
 			rapid.Check(t, func(t *rapid.T) {

@@ -2,5 +2,5 @@
 
 package consume_test
 
-// stormEvents is how many events a consumer is killed amidst.
+// stormEvents is the number of events during which a consumer is killed.
 const stormEvents = 100_000

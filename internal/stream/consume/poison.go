@@ -14,13 +14,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeadLetter says which message a consumer could not handle, and why. It points
-// into the stream and has none of the message's payload. Fields may be added,
+// DeadLetter identifies a message that a consumer could not handle, with the reason.
+// It contains nothing of the message's payload. New fields may be added; fields are
 // never renamed.
 type DeadLetter struct {
 	Consumer string      `json:"consumer"`
 	Stream   string      `json:"stream"`
-	Created  time.Time   `json:"created"` // of the stream: sequences are unique within it
+	Created  time.Time   `json:"created"` // creation time of the stream; sequences are unique within it
 	Sequence uint64      `json:"sequence"`
 	Subject  string      `json:"subject"`
 	Tenant   string      `json:"tenant,omitempty"`
@@ -33,11 +33,11 @@ type DeadLetter struct {
 	Reason   string      `json:"reason"`
 }
 
-// bury moves a message of the batch to the dead letters. It returns once the
-// letter is stored, however long that takes, or ctx ends. A crash behind it can
-// bury the message twice, never lose it.
-func (l *loop) bury(ctx context.Context, in *inbox, poison *Poison) error {
-	m, raw, ok := in.take(poison.Sequence)
+// deadLetter removes a message from the batch and stores its dead letter. It retries
+// until the letter is stored or ctx ends. A crash can store the letter twice, but
+// cannot lose it.
+func (l *loop) deadLetter(ctx context.Context, b *batch, poison *Poison) error {
+	m, raw, ok := b.take(poison.Sequence)
 	if !ok {
 		return fmt.Errorf("poison: message %d is not in the batch: %s", poison.Sequence, poison.Reason)
 	}
@@ -51,39 +51,35 @@ func (l *loop) bury(ctx context.Context, in *inbox, poison *Poison) error {
 	if err != nil {
 		return fmt.Errorf("dead letter: %w", err)
 	}
-	subject, err := l.opts.Space.DeadLetter(l.opts.Durable)
-	if err != nil {
-		return fmt.Errorf("dead letter: %w", err)
-	}
 	id := l.durable + " " + strconv.FormatInt(l.created.UnixNano(), 10) + " " + strconv.FormatUint(m.Sequence, 10)
 	for failures := 0; ; failures++ {
-		err := l.post(ctx, subject, data, id)
+		err := l.publishLetter(ctx, data, id)
 		if err == nil {
 			break
 		}
-		err = fmt.Errorf("dead letter for message %d: %w", m.Sequence, because(ctx, err))
-		l.log.WarnContext(ctx, "dead letter was not stored", "error", err, "failures", failures+1)
+		err = fmt.Errorf("dead letter for message %d: %w", m.Sequence, causeOf(ctx, err))
+		l.log.WarnContext(ctx, "dead letter not stored", "error", err, "failures", failures+1)
 		l.report(err)
 		if !pause(backoff(retryFirst, l.opts.RetryMax, failures), ctx.Done()) {
 			return err
 		}
 	}
-	l.log.ErrorContext(ctx, "message was dead-lettered",
+	l.log.ErrorContext(ctx, "message dead-lettered",
 		"sequence", m.Sequence, "subject", m.Subject, "reason", poison.Reason)
-	in.dead = append(in.dead, raw)
-	in.reasons = append(in.reasons, oneLine(poison.Reason))
+	b.dead = append(b.dead, raw)
+	b.reasons = append(b.reasons, oneLine(poison.Reason))
 	return nil
 }
 
-func (l *loop) post(ctx context.Context, subject string, data []byte, id string) error {
+func (l *loop) publishLetter(ctx context.Context, data []byte, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	ack, err := l.js.Publish(ctx, subject, data, jetstream.WithMsgID(id))
+	ack, err := l.js.Publish(ctx, l.letters, data, jetstream.WithMsgID(id))
 	if err == nil && ack.Stream != l.opts.Space.DeadLetterStream() {
-		return errors.New("it was stored in stream " + ack.Stream)
+		return errors.New("stored in the wrong stream " + ack.Stream)
 	}
 	return err
 }
 
-// oneLine makes a reason fit for an acknowledgement.
+// oneLine removes line breaks, which an acknowledgement cannot contain.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -12,30 +12,30 @@ import (
 const (
 	fetchWait      = 30 * time.Second
 	fetchHeartbeat = 5 * time.Second
-	fetchBytes     = 32 << 20 // half of what the server lets wait for a reader before it hangs up
+	fetchBytes     = 32 << 20 // half of the pending bytes at which the server disconnects a client
 
-	replicatedFetch = 256 // messages per request where bytes cannot be limited
+	replicatedFetch = 256 // messages per request when bytes cannot be limited
 )
 
-var errStalled = errors.New("messages are there and do not come")
+var errStalled = errors.New("messages are pending but not delivered")
 
-// holeError is a delivery that does not follow the one before.
-type holeError struct{ after, got uint64 }
+// skipError reports a delivery that does not follow the previous one.
+type skipError struct{ after, got uint64 }
 
-func (e *holeError) Error() string {
-	return fmt.Sprintf("message %d was delivered behind %d: a delivery in between is missing", e.got, e.after)
+func (e *skipError) Error() string {
+	return fmt.Sprintf("message %d was delivered after %d: a delivery between them is missing", e.got, e.after)
 }
 
-// fetch makes one request and applies what it brings. An empty one is not the
-// end of the stream.
+// fetch sends one request and applies its messages. A request without messages does
+// not mean the end of the stream.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// A replicated consumer sends its word that the bytes are used up, or the
-		// count is while bytes are left, ahead of the messages, which wait for
-		// their quorum: the client would hang up on them.
+		// Messages of a replicated consumer wait for their quorum. The status that
+		// ends a request by bytes arrives before them, and the client would drop
+		// them. The same happens if the count ends a request with bytes left.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
@@ -43,11 +43,11 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	batch, err := consumer.Fetch(count, options...)
 	if err != nil {
 		cancel()
-		return fmt.Errorf("ask for messages: %w", err)
+		return fmt.Errorf("request messages: %w", err)
 	}
 	messages := batch.Messages()
-	// The request's goroutine ends before the next reset: what it still got is
-	// dropped, and delivered again after the reset.
+	// The goroutine of the request must end before the next reset. Its remaining
+	// messages are dropped and delivered again after the reset.
 	defer func() {
 		cancel()
 		for range messages {
@@ -56,7 +56,7 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	}()
 	r := reader{loop: l, stream: stream, messages: messages}
 	for {
-		more, err := r.batch(ctx)
+		more, err := r.readBatch(ctx)
 		if err != nil {
 			return err
 		}
@@ -70,45 +70,44 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	return nil
 }
 
-// reader takes batches from the messages of one request.
+// reader forms batches from the messages of one request.
 type reader struct {
-	*loop
+	loop     *loop
 	stream   jetstream.Stream
 	messages <-chan jetstream.Msg
 }
 
-// batch waits for a message and applies it with all that are there. It returns
-// false when the request has brought all it will.
-func (r *reader) batch(ctx context.Context) (more bool, err error) {
+// readBatch waits for a message and applies it together with all available messages.
+// It returns false when the request is complete.
+func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	msg, err := r.first(ctx)
 	if msg == nil || err != nil {
 		return false, err
 	}
-	r.stalled = 0
-	in := inbox{loop: r.loop, stream: r.stream, last: r.pos.Sequence}
-	more, bad := r.collect(ctx, &in, msg)
-	// What came before the bad one is good.
-	if err := r.apply(ctx, &in); err != nil {
+	r.loop.stalled = 0
+	b := batch{loop: r.loop, stream: r.stream, last: r.loop.pos.Sequence}
+	more, rejected := r.collect(ctx, &b, msg)
+	// The messages before the rejected one are valid.
+	if err := r.loop.apply(ctx, &b); err != nil {
 		return false, err
 	}
-	if bad != nil {
-		return false, bad
+	if rejected != nil {
+		return false, rejected
 	}
-	if r.drained() {
+	if r.loop.drained() {
 		return false, errDrained
 	}
-	if r.draining && in.pending == 0 {
-		// Nothing more for us, so the stream's last message is not: was deleted,
-		// or is another tenant's.
+	if r.loop.draining && b.pending == 0 {
+		// The rest of the stream was deleted or belongs to other tenants.
 		return more, r.watch(ctx)
 	}
 	return more, nil
 }
 
-// first waits for the first message of a batch. Meanwhile it looks at the
-// stream itself: a request can be lost with its server, and nothing comes then.
+// first waits for the first message of a batch. It checks the stream regularly,
+// because a request can be lost together with its server.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
-	idle := time.NewTicker(r.opts.IdleCheck)
+	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()
 	for {
 		select {
@@ -125,58 +124,58 @@ func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 }
 
 func (r *reader) watch(ctx context.Context) error {
-	stream, err := r.open(ctx)
+	stream, err := r.loop.open(ctx)
 	if err != nil {
 		return err
 	}
-	if !stream.CachedInfo().Created.Equal(r.created) {
-		return errors.New("stream was created anew")
+	if !stream.CachedInfo().Created.Equal(r.loop.created) {
+		return errors.New("stream was created again")
 	}
-	if err := r.check(ctx, stream); err != nil {
+	if err := r.loop.check(ctx, stream); err != nil {
 		return err
 	}
-	if r.progress.Lag == 0 {
-		r.stalled = 0
+	if r.loop.progress.Lag == 0 {
+		r.loop.stalled = 0
 		return nil
 	}
-	// One check may have come between the storing and the delivery.
-	if r.stalled++; r.stalled > 1 {
+	// A single check may run between storage and delivery.
+	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}
 	return nil
 }
 
-// collect adds msg and all that is there to in, up to the size of a batch.
-func (r *reader) collect(ctx context.Context, in *inbox, msg jetstream.Msg) (more bool, err error) {
+// collect adds msg and all available messages to b, up to the size of a batch.
+func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more bool, err error) {
 	var linger <-chan time.Time
-	if r.opts.Linger > 0 {
-		timer := time.NewTimer(r.opts.Linger)
+	if r.loop.opts.Linger > 0 {
+		timer := time.NewTimer(r.loop.opts.Linger)
 		defer timer.Stop()
 		linger = timer.C
 	}
 	for {
-		if err := in.add(ctx, msg); err != nil {
+		if err := b.add(ctx, msg); err != nil {
 			return false, err
 		}
-		if in.full() {
+		if b.full() {
 			return true, nil
 		}
-		if msg, more = r.another(ctx, in, linger); msg == nil {
+		if msg, more = r.next(ctx, b, linger); msg == nil {
 			return more, nil
 		}
 	}
 }
 
-// another returns the next message of a batch, nil when the batch is to be applied,
-// and then whether the request may bring more.
-func (r *reader) another(ctx context.Context, in *inbox, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
+// next returns the next message of a batch. It returns nil when the batch should be
+// applied, and then reports whether the request may deliver more messages.
+func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed
 		return msg, false
 	default:
 	}
-	// Who drains does not wait for more than there is.
-	if linger == nil || r.draining && in.pending == 0 {
+	// A drain does not wait for new messages.
+	if linger == nil || r.loop.draining && b.pending == 0 {
 		return nil, true
 	}
 	select {

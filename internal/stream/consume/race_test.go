@@ -2,6 +2,6 @@
 
 package consume_test
 
-// stormEvents is how many events a consumer is killed amidst. The detector
-// makes the database ten times slower, so that fewer are as much of a storm.
+// stormEvents is the number of events during which a consumer is killed. It is smaller
+// because the race detector makes the database ten times slower.
 const stormEvents = 20_000

@@ -12,13 +12,27 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// refusalCheck is how often a session looks whether the broker refused it
-// something. The broker says so beside the messages: who asked gets no answer.
+// refusalCheck is the interval of checks for refused requests.
 const refusalCheck = 100 * time.Millisecond
 
-// untilRefused returns what the broker refuses to the loop that it had not
-// refused before, or nil when ctx ends first.
-func (l *loop) untilRefused(ctx context.Context, before error) error {
+// refusals detects requests of a loop that the broker refuses. The broker sends no
+// answer to a refused request. It reports the refusal on the connection instead.
+type refusals struct {
+	nc      *nats.Conn
+	before  error  // last error of the connection at the start of the session
+	stream  string // name of the event stream
+	durable string
+	letters string // subject of the dead letters
+}
+
+func (l *loop) watchRefusals() refusals {
+	nc := l.js.Conn()
+	return refusals{nc: nc, before: nc.LastError(), stream: l.opts.Space.EventStream(), durable: l.durable, letters: l.letters}
+}
+
+// wait returns the first refusal after the start of the session, or nil when ctx
+// ends.
+func (r refusals) wait(ctx context.Context) error {
 	tick := time.NewTicker(refusalCheck)
 	defer tick.Stop()
 	for {
@@ -26,44 +40,42 @@ func (l *loop) untilRefused(ctx context.Context, before error) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := l.refusal(before); err != nil {
+			if err := r.check(); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// refusal returns the latest permissions violation if it is about the loop:
-// others may use the connection too. That answers cannot be heard stays true.
-func (l *loop) refusal(before error) error {
-	nc := l.js.Conn()
-	err := nc.LastError()
+// check returns the last permissions violation if it concerns this loop. Other users
+// of the connection cause violations too. A refused subscription to replies counts
+// even if it is older than the session, because it stays refused.
+func (r refusals) check() error {
+	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
 	}
 	action, quoted, _ := strings.Cut(err.Error(), ` to "`)
 	subject, _, _ := strings.Cut(quoted, `"`)
-	inbox := cmp.Or(nc.Opts.InboxPrefix, "_INBOX")
-	deaf := strings.HasSuffix(action, "Subscription") && strings.HasPrefix(subject, inbox+".")
-	fresh := err != before //nolint:errorlint // each report is another error
-	if deaf || fresh && l.publishes(subject) {
+	inbox := cmp.Or(r.nc.Opts.InboxPrefix, "_INBOX")
+	noReplies := strings.HasSuffix(action, "Subscription") && strings.HasPrefix(subject, inbox+".")
+	isNew := err != r.before //nolint:errorlint // each report is another error
+	if noReplies || isNew && r.concerns(subject) {
 		return broker.Refusal(err)
 	}
 	return nil
 }
 
-// publishes tells whether the loop sends to subject: requests about the stream
-// and its durable, acknowledgements, dead letters.
-func (l *loop) publishes(subject string) bool {
-	stream := l.opts.Space.EventStream()
-	letters, err := l.opts.Space.DeadLetter(l.opts.Durable)
+// concerns reports whether the loop publishes to subject: requests about the stream
+// and its durable, acknowledgements, and dead letters.
+func (r refusals) concerns(subject string) bool {
 	switch {
-	case err == nil && subject == letters:
+	case subject == r.letters:
 		return true
 	case strings.HasPrefix(subject, "$JS.ACK."):
-		return strings.Contains(subject, "."+stream+"."+l.durable+".")
+		return strings.Contains(subject, "."+r.stream+"."+r.durable+".")
 	case strings.HasPrefix(subject, "$JS.API.DIRECT."):
-		return false // a publisher's
+		return false // sent by a publisher
 	}
-	return strings.HasPrefix(subject, "$JS.API.") && strings.Contains(subject+".", "."+stream+".")
+	return strings.HasPrefix(subject, "$JS.API.") && strings.Contains(subject+".", "."+r.stream+".")
 }

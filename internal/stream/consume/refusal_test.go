@@ -18,10 +18,10 @@ import (
 
 const inboxOfReader = "_INBOX.reader"
 
-// readerRights are what a consumer needs of the broker; the streams beside
-// the events' are looked at by who connects.
+// readerRights returns the rights that a consumer needs. The connection itself reads the
+// information about other streams.
 func readerRights() subjects.Rights {
-	r := subjects.Space{}.Rights(subjects.ReaderRole, "reader", inboxOfReader)
+	r := subjects.RoleRights(subjects.Space{}, subjects.ReaderRole, "reader", inboxOfReader)
 	r.Publish = slices.DeleteFunc(r.Publish, func(s string) bool {
 		return strings.HasSuffix(s, "INFO.HOOKTRAIL_DLQ") || strings.HasSuffix(s, "INFO.HOOKTRAIL_ADV") ||
 			strings.HasSuffix(s, "INFO.KV_HOOKTRAIL_CHECKPOINTS")
@@ -29,9 +29,9 @@ func readerRights() subjects.Rights {
 	return r
 }
 
-// readAs reads a stream with an event, a message that is none, and a durable
-// that has to be made anew, with the rights r. It returns what Run says first:
-// nil once it has handled both and said so.
+// readAs reads a stream with rights r. The stream has an event and an invalid message, and
+// the durable must be replaced. readAs returns the first error of Run, or nil after both
+// messages were handled and acknowledged.
 func readAs(t *testing.T, r subjects.Rights) error {
 	t.Helper()
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{Name: "reader", Publish: r.Publish, Subscribe: r.Subscribe}}})
@@ -66,7 +66,7 @@ func readAs(t *testing.T, r subjects.Rights) error {
 	return err
 }
 
-// acknowledged tells whether the server knows that all was handled.
+// acknowledged reports whether the server received all acknowledgements.
 func acknowledged(t *testing.T, srv *natstest.Server) bool {
 	t.Helper()
 	c, err := srv.JetStream(t).Consumer(t.Context(), "HOOKTRAIL_EV", "reader")
@@ -92,8 +92,8 @@ func TestRun_Rights(t *testing.T) {
 	})
 }
 
-// wantRefusal wants a run with the rights r to say what it may not do, and not
-// that something took too long.
+// wantRefusal requires that a run with rights r reports the refused subject instead of a
+// timeout.
 func wantRefusal(t *testing.T, r subjects.Rights, what string) {
 	t.Helper()
 	began := time.Now()
@@ -106,7 +106,7 @@ func wantRefusal(t *testing.T, r subjects.Rights, what string) {
 	}
 }
 
-// A drain ends where a service goes on trying.
+// A drain fails where a service retries.
 func TestRun_DrainWithoutRights(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{Name: "reader", Publish: []string{"unused"}, Subscribe: []string{"_INBOX.>"}}}})
 	js := srv.JetStream(t, nats.UserInfo("reader", "reader"))

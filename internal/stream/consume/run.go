@@ -20,43 +20,44 @@ const (
 	sessionFirst   = 10 * time.Millisecond // first pause before a new session
 	sessionMost    = 5 * time.Second
 	retryFirst     = 100 * time.Millisecond // first pause before Apply is tried again
-	manyResets     = 5                      // in a row without progress: somebody else reads our durable
+	manyResets     = 5                      // in a row without progress; another process may read the same durable
 )
 
 var errDrained = errors.New("drained")
 
-// stopError ends Run.
+// stopError ends Run with err.
 type stopError struct{ err error }
 
 func (e stopError) Error() string { return e.err.Error() }
 func (e stopError) Unwrap() error { return e.err }
 
-// loop is one call of Run. All of it belongs to that goroutine.
+// loop is one call of Run. Only the goroutine of that call uses it.
 type loop struct {
 	opts    Options
 	js      jetstream.JetStream
 	p       Projection
 	log     *slog.Logger
 	durable string
+	letters string   // subject of the dead letters
 	filters []string // of the tenant; nil for all messages
 
-	work context.Context //nolint:containedctx // outlives ctx of Run by StopTimeout, for what is in hand
+	work context.Context //nolint:containedctx // outlives the context of Run by StopTimeout, for the current batch
 
 	pos       Position
-	created   time.Time // of the stream, in this session
-	draining  bool      // target is set
+	created   time.Time // creation time of the stream in this session
+	draining  bool      // progress.Target is set
 	progress  Progress
-	delivered uint64 // the consumer's count of deliveries since its reset
-	stalled   int    // checks in a row that found messages which had not come
-	resets    int    // sessions that ended in a hole, since the last progress
+	delivered uint64 // deliveries that the consumer counted since its reset
+	stalled   int    // consecutive checks that found undelivered messages
+	resets    int    // sessions that ended with a missing delivery since the last progress
 }
 
-// Run reads the stream and applies it to p until ctx ends; then it lets the
-// batch in hand finish and returns nil. With Drain it returns nil once all is
-// handled that was in the stream at the start, and an error if ctx ends before.
+// Run reads the stream and applies it to p until ctx ends. It then finishes the
+// current batch and returns nil. With Drain it returns nil after it has handled all
+// messages that the stream had at the start, and an error if ctx ends earlier.
 //
-// A broker that goes away is waited for; Progress tells. So are rights that are
-// lacking, but by a drain, which fails then.
+// Run waits while the broker is unavailable or rights are missing, and reports the
+// error through Progress. A drain fails if rights are missing.
 func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection) error {
 	l, err := newLoop(js, opts.withDefaults(), p)
 	if err != nil {
@@ -74,7 +75,7 @@ func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection
 	})
 	l.work = work
 	err = l.run(ctx)
-	// Both, and in this order: ctx may end between the two.
+	// This order matters because ctx may end between the two calls.
 	cancel()
 	stop()
 	wg.Wait()
@@ -87,6 +88,9 @@ func newLoop(js jetstream.JetStream, opts Options, p Projection) (*loop, error) 
 	if l.durable, err = opts.Space.Durable(opts.Durable, opts.Tenant); err != nil {
 		return nil, fmt.Errorf("consume: %w", err)
 	}
+	if l.letters, err = opts.Space.DeadLetter(opts.Durable); err != nil {
+		return nil, fmt.Errorf("consume: %w", err)
+	}
 	if opts.Tenant != "" {
 		if l.filters, err = opts.Space.Tenant(opts.Tenant); err != nil {
 			return nil, fmt.Errorf("consume: %w", err)
@@ -96,8 +100,8 @@ func newLoop(js jetstream.JetStream, opts Options, p Projection) (*loop, error) 
 	return l, nil
 }
 
-// run goes from session to session. Each begins like the first: with the
-// position, the stream's identity, and a reset of the durable.
+// run starts one session after the other. Each session reads the position, checks
+// the identity of the stream and resets the durable.
 func (l *loop) run(ctx context.Context) error {
 	status := l.js.Conn().StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.CLOSED)
 	defer l.js.Conn().RemoveStatusListener(status)
@@ -129,10 +133,10 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// failed reports why a session ended. One reset is nothing to worry about.
+// failed reports why a session ended. A single reset is normal.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
-	if _, ok := errors.AsType[*holeError](err); ok {
+	if _, ok := errors.AsType[*skipError](err); ok {
 		l.resets++
 		if l.resets < manyResets {
 			level = slog.LevelDebug
@@ -141,19 +145,19 @@ func (l *loop) failed(ctx context.Context, err error) {
 		}
 	}
 	if errors.Is(err, broker.ErrPermission) {
-		level = slog.LevelError // nobody but an operator can mend it
+		level = slog.LevelError // only an operator can fix it
 	}
 	if errors.Is(err, errDisconnected) {
-		level = slog.LevelInfo // who made the connection warns of it
+		level = slog.LevelInfo // the owner of the connection logs the warning
 	}
-	l.log.Log(ctx, level, "reading was interrupted", "error", err, "position", l.pos.Sequence)
+	l.log.Log(ctx, level, "reading interrupted", "error", err, "position", l.pos.Sequence)
 	if level >= slog.LevelInfo {
 		l.report(err)
 	}
 }
 
-// waitForBroker waits for d, less when the connection comes back, and for as
-// long as there is none.
+// waitForBroker waits until d has passed and the connection works. It returns early
+// when the client reconnects.
 func (l *loop) waitForBroker(ctx context.Context, status <-chan nats.Status, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -169,12 +173,12 @@ func (l *loop) waitForBroker(ctx context.Context, status <-chan nats.Status, d t
 			if nc := l.js.Conn(); nc.IsConnected() || nc.IsClosed() {
 				return
 			}
-			timer.Reset(time.Second) // should a change of status have been missed
+			timer.Reset(time.Second) // in case a change of status was missed
 		}
 	}
 }
 
-// backoff doubles from first to most, with jitter down to the half.
+// backoff doubles from first to most, with up to 50 % jitter.
 func backoff(first, most time.Duration, failures int) time.Duration {
 	d := most
 	if failures < 16 {
@@ -183,7 +187,7 @@ func backoff(first, most time.Duration, failures int) time.Duration {
 	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
-// pause waits for d or done, and reports whether it was d.
+// pause waits for d and reports whether it has passed before done was closed.
 func pause(d time.Duration, done <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

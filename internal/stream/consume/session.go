@@ -13,14 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fetches is how many batches one request to the server asks for.
+// fetches is the number of batches in one request to the server.
 const fetches = 4
 
 var errDisconnected = errors.New("broker connection lost")
 
-// session reads until something breaks. It always returns an error. Losing the
-// connection, or being refused something, ends it at once: an answer that was on
-// its way never comes.
+// session reads until an error occurs, which it returns. It ends immediately when
+// the connection is lost or a request is refused, because no answer follows.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	discard(status)
 	if !l.js.Conn().IsConnected() {
@@ -28,9 +27,9 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
-	before := l.js.Conn().LastError()
+	refused := l.watchRefusals()
 	wg.Go(func() {
-		if err := l.untilRefused(ctx, before); err != nil {
+		if err := refused.wait(ctx); err != nil {
 			cancel(err)
 		}
 	})
@@ -46,14 +45,14 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 			}
 		}
 	})
-	err := because(ctx, l.read(ctx))
+	err := causeOf(ctx, l.read(ctx))
 	cancel(nil)
 	wg.Wait()
 	return err
 }
 
 // because returns why the session was ended, if err says only that it was.
-func because(ctx context.Context, err error) error {
+func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) && (errors.Is(cause, errDisconnected) || errors.Is(cause, broker.ErrPermission)) {
 		return cause
@@ -98,8 +97,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its present state. Messages are looked up at the
-// stream's leader: a replica that is behind would know of holes that are none.
+// open returns the stream with its current state. Later lookups go to the leader of
+// the stream, because a replica that lags would report messages as missing.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -111,9 +110,9 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify sees to it that the stream is the one that the position is of: the
-// same creation time, and the same message at the position. A broker that lost
-// its last writes gives their sequences to other messages.
+// identify checks that the position belongs to this stream. The creation time and
+// the message at the position must be the same. A broker that lost its last writes
+// assigns their sequences to other messages.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -132,15 +131,16 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	if err := l.opts.OnStreamChanged(reason); err != nil {
 		return stopError{err}
 	}
-	common, err := l.common(ctx, stream)
+	common, err := l.lastCommon(ctx, stream)
 	if err != nil {
 		return err
 	}
-	l.draining = false // the target was one of the old stream
+	l.draining = false // the target belongs to the old stream
 	return l.commit(ctx, nil, common)
 }
 
-// difference says how the stream differs from the one that at is a position of.
+// difference describes how the stream differs from the stream of position at. The
+// ledger stores these texts.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {
@@ -150,16 +150,16 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Posit
 	case at.Sequence > info.State.LastSeq:
 		return fmt.Sprintf("it ends at %d, and %d was read before", info.State.LastSeq, at.Sequence), nil
 	case at.Sequence == 0 || at.Sequence < info.State.FirstSeq:
-		return "", nil // nothing read, or expired: there is nothing to compare
+		return "", nil // nothing was read, or the message has expired
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	msg, err := stream.GetMsg(ctx, at.Sequence)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound) && at.Hash == events.Hash{}:
-		return "", nil // it was gone before: see passTail
+		return "", nil // the message was already missing: see passTail
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		l.log.WarnContext(ctx, "message was deleted after it was read", "sequence", at.Sequence)
+		l.log.WarnContext(ctx, "message deleted after it was read", "sequence", at.Sequence)
 		l.opts.OnHole(Hole{First: at.Sequence, Last: at.Sequence})
 		return "", nil
 	case err != nil:
@@ -172,8 +172,8 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Posit
 
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// attach makes the durable what it should be and resets it to the message
-// behind the position.
+// attach creates or updates the durable and resets it to the message after the
+// position.
 func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -182,7 +182,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 		Durable:        l.durable,
 		FilterSubjects: l.filters,
 		DeliverPolicy:  jetstream.DeliverAllPolicy,
-		// Half of the server's CPU of explicit acks.
+		// AckAll needs half the server CPU of explicit acknowledgements.
 		AckPolicy:     jetstream.AckAllPolicy,
 		AckWait:       l.opts.AckWait,
 		MaxDeliver:    -1,
@@ -191,7 +191,8 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	consumer, err := l.js.CreateOrUpdateConsumer(ctx, name, config)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeConsumerCreate {
-		// What cannot be updated is made anew: the position is ours, not its.
+		// Some settings cannot be updated. The durable is replaced, because the
+		// projection has the position.
 		if err := l.js.DeleteConsumer(ctx, name, l.durable); err != nil {
 			return nil, fmt.Errorf("replace durable %s: %w", l.durable, err)
 		}
@@ -207,8 +208,8 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, nil
 }
 
-// next returns the sequence of the first message behind seq that is for us, or
-// 0 when there is none.
+// next returns the sequence of the first message after seq for this durable, or 0
+// when there is none.
 func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -222,7 +223,7 @@ func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (u
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound):
 		case err != nil:
-			return 0, fmt.Errorf("look behind message %d: %w", seq, err)
+			return 0, fmt.Errorf("look up the message after %d: %w", seq, err)
 		case found == 0 || msg.Sequence < found:
 			found = msg.Sequence
 		}
@@ -230,14 +231,14 @@ func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (u
 	return found, nil
 }
 
-// check finds out how far it is to the end, and whether a drain has got there.
+// check updates the lag and returns errDrained when a drain has reached its target.
 func (l *loop) check(ctx context.Context, stream jetstream.Stream) error {
 	state := stream.CachedInfo().State
 	l.progress.Last = state.LastSeq
 	if l.opts.Drain && !l.draining {
 		l.draining, l.progress.Target = true, state.LastSeq
 	}
-	next, err := l.ahead(ctx, stream, state.LastSeq)
+	next, err := l.pending(ctx, stream, state.LastSeq)
 	if err != nil {
 		return err
 	}

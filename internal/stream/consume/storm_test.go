@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is the process that is killed: it drains, and prints a line per batch.
+// child is the process to kill. It drains and prints a line per batch.
 func child(url, path string) error {
 	ctx := context.Background()
 	nc, err := nats.Connect(url)
@@ -61,8 +61,7 @@ func child(url, path string) error {
 	}, l)
 }
 
-// logbook is a projection on disk, which keeps each event once and refuses
-// one that it has.
+// logbook is a projection on disk that stores each event once and rejects repeats.
 type logbook struct {
 	db    *projection.DB
 	marks *projection.Marks
@@ -107,7 +106,7 @@ func (l *logbook) Apply(ctx context.Context, batch []consume.Message, next consu
 	})
 }
 
-// checkLog verifies that exactly 1 to n are there, in this order.
+// checkLog requires the events 1 to n in this order.
 func checkLog(t *testing.T, path string, n int64) {
 	t.Helper()
 	err := projection.Read(t.Context(), path, logSchema, func(conn *sqlite.Conn) error {
@@ -126,8 +125,8 @@ func checkLog(t *testing.T, path string, n int64) {
 	}
 }
 
-// fill publishes the events 1 to n of one producer as they are after many
-// half-stored batches: some of each come before the whole batch does.
+// fill publishes the events 1 to n of one producer. A part of each batch comes first, as
+// after a failed attempt.
 func fill(t *testing.T, s *natstest.Server, n int) {
 	t.Helper()
 	js := s.JetStream(t)
@@ -179,7 +178,7 @@ func TestRun_StoppedAnywhereEndsWithExactlyAll(t *testing.T) {
 			Durable: "storm", Batch: stormEvents / 200, StopTimeout: time.Nanosecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 			Progress: func(consume.Progress) {
 				if calls++; calls == last {
-					// At any moment from now on, the middle of a commit included.
+					// At any moment from now on, even during a commit.
 					time.AfterFunc(rand.N(5*time.Millisecond), cancel)
 				}
 			},

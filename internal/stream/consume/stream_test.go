@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// goOn accepts each changed stream and keeps the reasons.
+// goOn accepts each changed stream and records the reasons.
 func goOn(reasons *[]string) consume.Options {
 	return consume.Options{OnStreamChanged: func(reason string) error {
 		*reasons = append(*reasons, reason)
@@ -47,7 +47,7 @@ func TestRun_RecreatedStreamIsNoticed(t *testing.T) {
 	drain(t, js, consume.Options{}, p) // the new one is known now
 }
 
-// A stream that is made anew has no message to compare the position with.
+// A stream that was created again has no message at the position.
 func TestRun_RecreatedStreamIsEmpty(t *testing.T) {
 	s := natstest.Start(t, tampered())
 	js := s.JetStream(t)
@@ -101,8 +101,7 @@ func TestRun_StreamRecreatedWhileRunning(t *testing.T) {
 	}
 }
 
-// A power cut or a restored backup takes the store back, and the sequences
-// behind it are used again.
+// After a power failure or a restored backup the broker assigns later sequences again.
 func TestRun_RolledBackStreamIsNoticed(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -153,7 +152,7 @@ func TestRun_RolledBackStreamIsNoticed(t *testing.T) {
 
 func nothing(*memory) []consume.Position { return nil }
 
-// all positions that m has passed, the latest first.
+// passed returns all earlier positions of m, the latest first.
 func all(m *memory) []consume.Position {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,12 +1,12 @@
-// Package projection keeps what is derived from the stream in a SQLite file:
-// the state, the position in the stream up to which it holds, and how far each
-// producer has been counted, all committed in one transaction.
+// Package projection stores state that is derived from the stream in a SQLite file.
+// The file also contains the position in the stream and the last counted sequence of
+// each producer. One transaction commits all of them.
 //
-// A file belongs to one process, the one that holds the lock beside it; a
-// second one waits. Others may read it at any time with [Read]. When
-// [DB.Commit] returns nil, what it wrote survives a power cut.
+// Only one process can open a file for writing. It locks a file next to it, and other
+// writers wait for the lock. Other processes can read the file at any time with
+// [Read]. When [DB.Commit] returns nil, the data survives a power failure.
 //
-// A projection can be deleted and built again from the stream. So there are no
-// migrations: a file of another schema version, or of another program, is refused
-// with [ErrSchema].
+// A projection can be deleted and rebuilt from the stream. There are no migrations. A
+// file with another schema version, or of another program, is rejected with
+// [ErrSchema].
 package projection

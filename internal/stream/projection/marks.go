@@ -5,30 +5,29 @@ import (
 	"maps"
 )
 
-// Mark is the highest sequence of one producer that was counted for one tenant.
+// Mark is the highest counted sequence of one producer of one tenant.
 type Mark struct {
 	Tenant   string
 	Producer string
 	Sequence uint64
 }
 
-// Marks are the high-water marks of all producers, by which copies are told
-// from new events: a half-stored batch leaves orphans in the stream that come
-// again with the whole one. The zero Marks are empty. They belong to one
-// goroutine.
+// Marks are the high-water marks of all producers. They distinguish new events from
+// repeats. The stream contains repeats after a publisher has sent a partly stored
+// batch again. The zero Marks are empty. Only one goroutine may use Marks.
 //
-// What Repeat raises is provisional until Commit, so that a batch that could
-// not be stored is not taken for a copy when it comes again.
+// Changes by Repeat are provisional until Commit. Otherwise the events of a failed
+// commit would count as repeats in the next attempt.
 type Marks struct {
-	kept    map[source]uint64
-	changed map[source]uint64
+	committed map[source]uint64
+	changed   map[source]uint64
 }
 
 type source struct{ tenant, producer string }
 
-// Repeat reports whether the event with this sequence was counted already, and
-// counts it if not. Sequence 0 stands for events that no outbox numbered: they
-// cannot be told apart and are never repeats.
+// Repeat reports whether the event with this sequence was counted before, and counts
+// it if not. Events with sequence 0 were not numbered by an outbox and are never
+// repeats.
 func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	if sequence == 0 {
 		return false
@@ -36,7 +35,7 @@ func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	s := source{tenant, producer}
 	have, ok := m.changed[s]
 	if !ok {
-		have = m.kept[s]
+		have = m.committed[s]
 	}
 	if sequence <= have {
 		return true
@@ -48,15 +47,15 @@ func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	return false
 }
 
-// Load sets the committed marks, forgetting all others.
+// Load replaces all marks by these committed marks.
 func (m *Marks) Load(marks iter.Seq[Mark]) {
-	*m = Marks{kept: make(map[source]uint64)}
+	*m = Marks{committed: make(map[source]uint64)}
 	for k := range marks {
-		m.kept[source{k.Tenant, k.Producer}] = k.Sequence
+		m.committed[source{k.Tenant, k.Producer}] = k.Sequence
 	}
 }
 
-// Changed yields the marks that were raised since the last Commit or Rollback.
+// Changed yields the marks that changed since the last Commit or Rollback.
 func (m *Marks) Changed() iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {
 		for s, n := range m.changed {
@@ -67,14 +66,14 @@ func (m *Marks) Changed() iter.Seq[Mark] {
 	}
 }
 
-// Commit keeps what was raised: it is on disk.
+// Commit makes the changes permanent. The caller has stored them on disk.
 func (m *Marks) Commit() {
-	if m.kept == nil {
-		m.kept = make(map[source]uint64, len(m.changed))
+	if m.committed == nil {
+		m.committed = make(map[source]uint64, len(m.changed))
 	}
-	maps.Copy(m.kept, m.changed)
+	maps.Copy(m.committed, m.changed)
 	clear(m.changed)
 }
 
-// Rollback forgets what was raised since the last Commit.
+// Rollback reverts the changes since the last Commit.
 func (m *Marks) Rollback() { clear(m.changed) }

@@ -6,12 +6,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Position is how far a projection has got, and in which stream. The zero
-// Position is that of a projection that has seen nothing.
+// Position is the last stream sequence that a projection has committed. An empty
+// projection has the zero Position.
 type Position struct {
-	Sequence uint64      // stream sequence of the last message applied; 0 when there is none yet
-	Stream   time.Time   // when the stream was created: its identity
-	Hash     events.Hash // of the bytes of the message at Sequence
+	Sequence uint64      // of the last applied message; 0 before the first
+	Stream   time.Time   // creation time of the stream, which identifies it
+	Hash     events.Hash // of the message at Sequence
 }
 
 // Equal reports whether p and q are the same position.

@@ -163,7 +163,7 @@ func TestDB_CancelledTransactionIsUndone(t *testing.T) {
 	}
 }
 
-// lines is a log whose lines can be received.
+// lines is a log that sends its lines to a channel.
 type lines chan<- string
 
 func (l lines) Write(line []byte) (int, error) {
@@ -171,8 +171,7 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// What was deleted lies in the file's log until that is emptied, and not in the free
-// room of the file.
+// The WAL contains deleted data until it is truncated. The free pages do not.
 func TestDB_Scrub(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.db")
 	texts := projection.Schema{Name: "texts", Version: 1, Tables: "CREATE TABLE texts (t TEXT NOT NULL) STRICT;\n"}
@@ -203,7 +202,7 @@ func TestDB_Scrub(t *testing.T) {
 	}
 }
 
-// remains returns which of the file at path and its log have a text in them.
+// remains returns which of the file and its WAL contain a text.
 func remains(t *testing.T, path, text string) (found []string) {
 	t.Helper()
 	for _, name := range []string{path, path + "-wal"} {
@@ -302,8 +301,7 @@ func TestOpen_ForeignFilesAreRefused(t *testing.T) {
 	}
 }
 
-// A backup is read where nothing can be written, SQLite's shared memory
-// included.
+// A backup can be read from a read-only folder, where SQLite cannot create shared memory.
 func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p?%23.db")
@@ -311,7 +309,7 @@ func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	if err := db.Tx(t.Context(), add(1)); err != nil {
 		t.Fatal(err)
 	}
-	// The test's own folder lets nobody in otherwise.
+	// Other users cannot enter the folder of the test by default.
 	if err := errors.Join(db.Close(), os.Chmod(path, 0o444), os.Chmod(dir, 0o555), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +318,7 @@ func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	if err := asNobody(func() error { return projection.Read(t.Context(), path, schema, nothing) }); err != nil {
 		t.Errorf("at rest: %v", err)
 	}
-	// With a log, the file alone is not the whole of it.
+	// If there is a log, the file alone is incomplete.
 	if err := os.WriteFile(path+"-wal", []byte("log"), 0o444); err != nil {
 		t.Skipf("root only: %v", err)
 	}
@@ -330,14 +328,14 @@ func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	}
 }
 
-// asNobody runs do without the right of root to write everywhere.
+// asNobody runs do as a user without the rights of root.
 func asNobody(do func() error) error {
 	if os.Geteuid() != 0 {
 		return do()
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		_, _, _ = syscall.Syscall(syscall.SYS_SETFSUID, 65534, 0, 0)
 		done <- do()
 	}()
@@ -354,8 +352,8 @@ func TestRead_NothingThere(t *testing.T) {
 	}
 }
 
-// TestMarks holds them against a plain set: an event is new exactly when no
-// committed one of its producer had its sequence or a higher one.
+// TestMarks compares Marks with a plain set. An event is new if no committed event of its
+// producer had the same or a higher sequence.
 func TestMarks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var marks projection.Marks

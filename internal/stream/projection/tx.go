@@ -15,12 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// ErrClosed is returned once Close was called.
+// ErrClosed is returned after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Tx runs fn in a transaction, which is on disk when Tx returns nil and, unless
-// the disk itself failed in the last moment, undone when it returns an error.
-// fn must neither end the transaction nor keep conn.
+// Tx runs fn in a transaction. The transaction is on disk when Tx returns nil. It is
+// rolled back when Tx returns an error, unless the disk failed during the commit. fn
+// must not end the transaction or retain conn.
 func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -30,9 +30,8 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }
 
-// Commit runs fn in a transaction and stores next and what fn raised in marks
-// with it: the whole step of a projection. When it fails, the marks are as
-// before. Marks may be nil.
+// Commit runs fn in a transaction that also stores next and the changes of marks. After
+// an error, marks has its previous state. marks may be nil.
 func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(conn *sqlite.Conn) error) error {
 	if marks != nil {
 		marks.Rollback()
@@ -58,10 +57,9 @@ func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(c
 	return err
 }
 
-// Scrub writes the file anew and empties its log, and returns when what was deleted
-// or changed before is in neither of the two any more: where rows were moved between
-// pages, SQLite leaves what was in their old place. It fails while a reader keeps the
-// log.
+// Scrub rewrites the file and truncates its WAL. Afterwards neither contains deleted or
+// overwritten data. SQLite leaves old copies of rows in pages from which it has moved
+// them. Scrub fails while a reader uses the WAL.
 func (db *DB) Scrub(ctx context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -78,7 +76,7 @@ func (db *DB) Scrub(ctx context.Context) error {
 		})
 	}
 	if err == nil && busy {
-		err = errors.New("a reader keeps it")
+		err = errors.New("a reader uses the log")
 	}
 	if err != nil {
 		return fmt.Errorf("scrub %s: %w", db.path, err)
@@ -95,8 +93,8 @@ func (db *DB) Position(ctx context.Context) (p Position, err error) {
 	return p, err
 }
 
-// Read runs fn on a snapshot of the file at path, which another process may be
-// writing. It wraps [fs.ErrNotExist] when there is none, and never makes one.
+// Read runs fn on a snapshot of the file at path. Another process may write the file
+// at the same time. Read does not create a missing file and wraps [fs.ErrNotExist].
 func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.Conn) error) (err error) {
 	if info, err := os.Stat(path); err != nil {
 		return fmt.Errorf("read projection: %w", err)
@@ -105,7 +103,7 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	}
 	conn, err := openReader(path)
 	if err != nil {
-		return fmt.Errorf("read projection %s: %w", path, readable(err))
+		return fmt.Errorf("read projection %s: %w", path, withRemedy(err))
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	conn.SetBusyTimeout(busyTimeout)
@@ -118,7 +116,7 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 			if err := checkEmpty(conn); err != nil {
 				return err
 			}
-			return fs.ErrNotExist // its owner is about to make it
+			return fs.ErrNotExist // the writer is about to create it
 		}
 		if err := schema.check(conn, have); err != nil {
 			return err
@@ -126,20 +124,20 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 		return fn(conn)
 	})
 	if err != nil {
-		return fmt.Errorf("read projection %s: %w", path, readable(err))
+		return fmt.Errorf("read projection %s: %w", path, withRemedy(err))
 	}
 	return nil
 }
 
-// openReader opens the file at path to be read. SQLite reads it through shared
-// memory beside it; where that can neither be used nor made, on a read-only
-// disk, the file is read alone, if there is no log to be read with it.
+// openReader opens the file at path for reading. SQLite needs a shared-memory file next
+// to it. On a read-only disk that file cannot be created, so openReader opens the
+// database alone, provided that its WAL is empty.
 func openReader(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = versionOf(conn); err == nil { // the first read finds out
+	if _, err = versionOf(conn); err == nil { // the first read reports the error
 		return conn, nil
 	}
 	err = errors.Join(err, conn.Close())
@@ -147,7 +145,7 @@ func openReader(path string) (*sqlite.Conn, error) {
 		return nil, err
 	}
 	if info, e := os.Stat(path + "-wal"); e == nil && info.Size() > 0 {
-		return nil, fmt.Errorf("%w; its log cannot be read here: copy the file and its -wal to a folder that can be written", err)
+		return nil, fmt.Errorf("%w; the log cannot be read here, so copy the file and its -wal to a writable folder", err)
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -157,17 +155,16 @@ func openReader(path string) (*sqlite.Conn, error) {
 	return sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
 }
 
-// Beside runs fn in a transaction of this file, with that at path beside it: name
-// is what its tables are called by, as in name.table. Nobody may write to that one
-// meanwhile.
-func (db *DB) Beside(ctx context.Context, path, name string, fn func(conn *sqlite.Conn) error) (err error) {
+// WithAttached attaches the database at path and runs fn in a transaction. SQL refers to
+// its tables as name.table. No process may write to the attached database meanwhile.
+func (db *DB) WithAttached(ctx context.Context, path, name string, fn func(conn *sqlite.Conn) error) (err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.conn == nil {
 		return ErrClosed
 	}
 	if err := sqlitex.Execute(db.conn, "ATTACH DATABASE ? AS "+name, &sqlitex.ExecOptions{Args: []any{path}}); err != nil {
-		return fmt.Errorf("open %s beside: %w", path, err)
+		return fmt.Errorf("attach %s: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, sqlitex.ExecuteTransient(db.conn, "DETACH DATABASE "+name, nil)) }()
 	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })

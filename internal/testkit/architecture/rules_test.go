@@ -65,6 +65,8 @@ func (f file) forbidden(to string) string {
 		return "services never import each other"
 	case from == "cmd" && !slices.Contains([]string{"internal/platform/cli", "internal/command/" + path.Base(f.dir)}, to):
 		return "a main imports cli and its own command"
+	case to == frame && !slices.Contains(frameUsers, from):
+		return "only commands import cli"
 	case from == target, slices.Contains(wings[from], target), bridges[f.dir] == to:
 		return ""
 	}

@@ -109,6 +109,15 @@ func TestCheck(t *testing.T) {
 			want: []string{"internal/evidence/auditor/a.go: imports github.com/rs/zerolog, which is reserved for [internal/platform/cli]"},
 		},
 		{
+			name: "FrameInService",
+			tree: map[string]string{
+				"internal/evidence/auditor/a.go":      imports("auditor", ours+"internal/platform/cli", ours+"internal/platform/termtext"),
+				"internal/evidence/auditor/a_test.go": imports("auditor", ours+"internal/platform/cli"),
+				"internal/command/auditor/a.go":       imports("auditor", ours+"internal/platform/cli"),
+			},
+			want: []string{"internal/evidence/auditor/a.go: imports internal/platform/cli: only commands import cli"},
+		},
+		{
 			name: "OracleInCode",
 			tree: map[string]string{
 				"pkg/redact/a.go":      imports("redact", "github.com/zricethezav/gitleaks/v8/config", "github.com/zricethezav/gitleaks/v8/detect"),

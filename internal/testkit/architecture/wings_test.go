@@ -54,6 +54,12 @@ var reserved = map[string][]string{
 	"github.com/parquet-go":           {"internal/evidence/bundle"},
 }
 
+// frame is the package of all commands: flags, output and exit status. Tests aside,
+// only these wings import it, so that services stay free of cobra.
+const frame = "internal/platform/cli"
+
+var frameUsers = []string{"internal/platform", "internal/command", "cmd", "internal/testkit"}
+
 // testOnly packages are not linked into a command: tests compare with them.
 var testOnly = []string{
 	"github.com/zricethezav/gitleaks/v8/detect",

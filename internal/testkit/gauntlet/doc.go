@@ -1,14 +1,12 @@
-// Package gauntlet attacks the evidence, in its tests alone.
+// Package gauntlet contains tests that attack the evidence.
 //
-// Histories are made by real publishers on a real server, and written by the
-// auditor. An attacker then has what the row of the table says: the file of a
-// ledger, the signing key too, the stream, or a producer of their own; and
-// repairs everything within reach behind the attack: hashes, the tree,
-// checkpoints, manifests, seals. A chain that is tampered with and not repaired
-// proves nothing. Positions are random; the seed is printed, and
+// Real publishers create histories on a real server, and the auditor writes the ledgers.
+// Each row of the table gives an attacker some access: the file of a ledger, the signing
+// key, the stream, or a producer. After a change the attacker repairs all data
+// within reach: hashes, the tree, checkpoints, manifests and seals. An attack without
+// repairs would prove nothing. Positions are random. The tests print their seed, and
 // HOOKTRAIL_GAUNTLET_SEED sets it.
 //
-// Each attack has its required verdict in every trial. What was found is written
-// into docs/guarantees.md by the test, with -update, and compared with it
-// without.
+// Each attack must get its required verdict in every trial. With -update the test writes
+// the results to docs/guarantees.md, otherwise it compares them.
 package gauntlet

@@ -20,14 +20,14 @@ import (
 
 const clusterSize = 3
 
-// Cluster is three servers on the loopback that keep each stream three times.
+// Cluster consists of three servers on the loopback with three replicas of each stream.
 type Cluster struct {
 	servers []*server.Server
 	options []*server.Options
 }
 
-// StartCluster runs a cluster with the streams of the default space until the
-// test ends. It takes some seconds to find its leaders.
+// StartCluster runs a cluster with the streams of the default space until the test ends.
+// The election of leaders takes some seconds.
 func StartCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	c := &Cluster{servers: make([]*server.Server, clusterSize)}
@@ -61,7 +61,7 @@ func StartCluster(tb testing.TB) *Cluster {
 	return c
 }
 
-// ensureStreams tries until the cluster has a leader that makes them.
+// ensureStreams retries until the cluster has a leader that creates the streams.
 func (c *Cluster) ensureStreams(tb testing.TB) {
 	tb.Helper()
 	js := c.JetStream(tb)
@@ -84,8 +84,8 @@ func (c *Cluster) ensureStreams(tb testing.TB) {
 	}
 }
 
-// JetStream returns the JetStream context of a connection that goes to any of
-// the servers, and is closed when the test ends.
+// JetStream returns the JetStream context of a new connection to any of the servers. The
+// connection is closed at the end of the test.
 func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	tb.Helper()
 	var urls []string
@@ -104,8 +104,8 @@ func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	return js
 }
 
-// Leader returns the server that leads the durable of a stream; with an empty
-// durable, the stream. It returns -1 while none does.
+// Leader returns the index of the server that leads a durable of the stream, or the
+// stream itself if durable is empty. It returns -1 while there is no leader.
 func (c *Cluster) Leader(stream, durable string) int {
 	return slices.IndexFunc(c.servers, func(s *server.Server) bool {
 		switch {
@@ -118,7 +118,7 @@ func (c *Cluster) Leader(stream, durable string) int {
 	})
 }
 
-// Stop ends one server. Stopping it twice does nothing.
+// Stop stops one server. A second call does nothing.
 func (c *Cluster) Stop(i int) {
 	if c.servers[i] == nil {
 		return
@@ -128,7 +128,7 @@ func (c *Cluster) Stop(i int) {
 	c.servers[i] = nil
 }
 
-// Restart runs a server again after Stop, on the same store and port.
+// Restart starts a server after Stop, with the same store and port.
 func (c *Cluster) Restart(tb testing.TB, i int) {
 	tb.Helper()
 	srv, err := server.NewServer(c.options[i])
@@ -155,7 +155,7 @@ func freePorts(tb testing.TB, n int) []int {
 		if err != nil {
 			tb.Fatalf("free port: %v", err)
 		}
-		defer func() { _ = l.Close() }() // after all are known, so that they differ
+		defer func() { _ = l.Close() }() // closed at the end, so that the ports differ
 		addr, ok := l.Addr().(*net.TCPAddr)
 		if !ok {
 			tb.Fatalf("free port: %v", l.Addr())

@@ -9,13 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// readBytes is how much of the stream is under way at a time. The server hangs
-// up on who has more than 64 MiB waiting.
+// readBytes limits the pending bytes of a request. The server disconnects clients with
+// more than 64 MiB pending.
 const readBytes = 8 << 20
 
-// Messages returns all messages that the event stream has when it is called, in
-// its order: each once, whatever becomes of the connection meanwhile. A test
-// that cannot read them all fails here, and does not take them for lost.
+// Messages returns all messages that the event stream has at the time of the call, in
+// stream order. Each message occurs once, even if the connection is lost. The test fails
+// if a message cannot be read.
 func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream.RawStreamMsg) {
 	tb.Helper()
 	ctx := tb.Context()
@@ -43,8 +43,7 @@ func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream
 		if err != nil {
 			tb.Fatal(err)
 		}
-		// So many numbers, each above the one before and none above the last, are
-		// all that there are.
+		// Ascending sequences up to the last one, in this number, are complete.
 		if n := meta.Sequence.Stream; n <= read || n > state.LastSeq {
 			tb.Fatalf("read %d of %d messages: #%d came behind #%d, the last is #%d", len(list), state.Msgs, n, read, state.LastSeq)
 		}
@@ -56,8 +55,7 @@ func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream
 	return list
 }
 
-// Events returns the events that are in the stream, in its order, without the
-// manifests.
+// Events returns the events of the stream in its order, without manifests.
 func (s *Server) Events(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	for _, msg := range s.Messages(tb) {

@@ -1,12 +1,11 @@
-// Package natstest runs real NATS servers for tests: in the process, where they
-// start in milliseconds and also run inside testing/synctest, or on the
-// loopback, where they can be stopped and started again.
+// Package natstest runs real NATS servers in tests. In-process servers start in
+// milliseconds and also work inside testing/synctest. Servers on the loopback can be
+// stopped and restarted.
 //
-// Inside a synctest bubble ack waits, back-off, duplicate windows and retention
-// follow the fake clock. One thing must stay outside of the bubble for that:
-// the server's access-time ticker, which the first store starts and whose
-// goroutine would keep the clock from advancing for the next bubble. This
-// package registers it when the test binary starts.
+// Inside a synctest bubble, ack waits, back-off, duplicate windows and retention follow
+// the fake clock. The first store of a process starts the server's access-time ticker.
+// If that happened inside a bubble, the clock of the next bubble would not advance. This
+// package therefore starts the ticker when the test binary starts.
 package natstest
 
 import (
@@ -32,24 +31,24 @@ func init() { ats.Register() }
 
 const readyTimeout = 10 * time.Second
 
-// Options are what a test may want different. The zero Options make the streams
-// of the default space as they are made for users.
+// Options change the server of a test. With the zero Options it has the default space and
+// the streams of a normal deployment.
 type Options struct {
 	Space       subjects.Space
 	MaxBytes    int64 // of the event stream, 64 MiB by default
-	AllowTamper bool  // streams without the deny flags
-	NoStreams   bool  // the test makes its own
-	NoSync      bool  // the server syncs now and then, as it does by default, not always
+	AllowTamper bool  // streams lack the deny flags
+	NoStreams   bool  // the test creates its own streams
+	NoSync      bool  // the server does not sync each write
 	Users       []User
 }
 
-// User has fewer rights than who connects without a name, who may do everything.
-// Its password is its name.
+// User is a user with limited rights. Its password is its name. Clients without a name
+// have all rights.
 type User struct {
 	Name      string
-	Publish   []string // the subjects that it may publish to, and no others
+	Publish   []string // allowed subjects
 	Subscribe []string
-	Responses bool // it may answer requests, too
+	Responses bool // may answer requests
 }
 
 // Server is a running NATS server with JetStream.
@@ -59,19 +58,19 @@ type Server struct {
 	listen bool
 	port   int
 
-	mu     sync.Mutex // guards server: connections ask for it while it is stopped and started
+	mu     sync.Mutex // guards server, which connections use while it restarts
 	server *server.Server
 }
 
-// Start runs a server that only this process can reach, until the test ends.
-// Inside a synctest bubble call it inside the bubble.
+// Start runs an in-process server until the test ends. A test with a synctest bubble must
+// call it inside the bubble.
 func Start(tb testing.TB, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: tb.TempDir()})
 }
 
-// Listen runs a server on a port of the loopback, with its store in dir, until
-// the test ends. [Server.Stop] and [Server.Restart] keep port and store.
+// Listen runs a server on a loopback port with its store in dir until the test ends. Port
+// and store survive [Server.Stop] and [Server.Restart].
 func Listen(tb testing.TB, dir string, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: dir, listen: true, port: server.RANDOM_PORT})
@@ -98,7 +97,7 @@ func start(tb testing.TB, s *Server) *Server {
 	return s
 }
 
-// EnsureStreams makes the streams that are missing.
+// EnsureStreams creates missing streams.
 func (s *Server) EnsureStreams(tb testing.TB) {
 	tb.Helper()
 	nc := s.Connect(tb)
@@ -116,7 +115,7 @@ func (s *Server) EnsureStreams(tb testing.TB) {
 	}
 }
 
-// Restart runs the server again after Stop, on the same store and port.
+// Restart starts the server after Stop, with the same store and port.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	opts := &server.Options{
@@ -158,7 +157,7 @@ func (s *Server) Restart(tb testing.TB) {
 	}
 }
 
-// setUsers gives a server users, and everything to who connects without a name.
+// setUsers configures users, and an anonymous user with all rights.
 func setUsers(opts *server.Options, users []User) {
 	if len(users) == 0 {
 		return
@@ -177,8 +176,7 @@ func setUsers(opts *server.Options, users []User) {
 	}
 }
 
-// Stop ends the server and waits until its store is closed. Stopping it twice
-// does nothing.
+// Stop stops the server and waits until its store is closed. A second call does nothing.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	srv := s.server
@@ -190,8 +188,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// InProcessConn implements nats.InProcessConnProvider: a connection to the
-// server that runs at the moment.
+// InProcessConn implements nats.InProcessConnProvider. It connects to the running server.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,17 +198,17 @@ func (s *Server) InProcessConn() (net.Conn, error) {
 	return s.server.InProcessConn()
 }
 
-// URL returns the address of a server that listens.
+// URL returns the address of a listening server.
 func (s *Server) URL() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.port) }
 
 // Dir returns the folder of the store.
 func (s *Server) Dir() string { return filepath.Join(s.dir, "jetstream") }
 
-// Space returns the space whose streams were made.
+// Space returns the space of the streams.
 func (s *Server) Space() subjects.Space { return s.opts.Space }
 
-// Connect returns a connection that is closed when the test ends, before the
-// server is. It reconnects for ever.
+// Connect returns a connection that is closed at the end of the test, before the server
+// stops. It reconnects without a limit of attempts.
 func (s *Server) Connect(tb testing.TB, opts ...nats.Option) *nats.Conn {
 	tb.Helper()
 	closed := make(chan struct{})
@@ -235,7 +232,7 @@ func (s *Server) Connect(tb testing.TB, opts ...nats.Option) *nats.Conn {
 	return nc
 }
 
-// JetStream returns the JetStream context of a connection of its own.
+// JetStream returns the JetStream context of a new connection.
 func (s *Server) JetStream(tb testing.TB, opts ...nats.Option) jetstream.JetStream {
 	tb.Helper()
 	js, err := jetstream.New(s.Connect(tb, opts...))

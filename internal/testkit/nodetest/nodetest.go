@@ -1,5 +1,5 @@
-// Package nodetest runs programs from npm in tests: the real readers of what we
-// write.
+// Package nodetest runs npm programs in tests. They are the original readers of formats
+// that Hooktrail writes.
 package nodetest
 
 import (
@@ -16,15 +16,14 @@ import (
 	"time"
 )
 
-// Installed is where programs of npm lie.
+// Installed locates installed npm programs.
 type Installed struct {
 	Node string // the interpreter
-	Dir  string // the folder that has node_modules, and a package.json
+	Dir  string // the folder with node_modules and package.json
 }
 
-// Install installs what the package.json at manifest depends on into a cache
-// folder, once. Where that cannot be done the test is skipped, or fails if
-// HOOKTRAIL_TEST_REQUIRE is 1.
+// Install installs the dependencies of a package.json into a cache folder, once. If that
+// fails, it skips the test, or fails it if HOOKTRAIL_TEST_REQUIRE is 1.
 func Install(tb testing.TB, manifest string) Installed {
 	tb.Helper()
 	skip := tb.Skipf
@@ -37,7 +36,7 @@ func Install(tb testing.TB, manifest string) Installed {
 	}
 	var about struct{ Name string }
 	if err := json.Unmarshal(data, &about); err != nil || about.Name == "" {
-		tb.Fatalf("%s: it has no name: %v", manifest, err)
+		tb.Fatalf("%s: missing name: %v", manifest, err)
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -57,22 +56,22 @@ func Install(tb testing.TB, manifest string) Installed {
 		return Installed{node, dir}
 	}
 	if err := install(tb, npm, dir, data); err != nil {
-		skip("%s cannot be had: %v", about.Name, err)
+		skip("%s is not available: %v", about.Name, err)
 	}
 	return Installed{node, dir}
 }
 
-// install makes the folder dir, whole or not at all.
+// install creates the folder dir atomically.
 func install(tb testing.TB, npm, dir string, manifest []byte) error {
 	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return err
 	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new-*") //nolint:usetesting // it is renamed into the cache
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new-*") //nolint:usetesting // renamed into the cache
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(fresh) }() // nothing is left of it after the rename
+	defer func() { _ = os.RemoveAll(fresh) }() // a no-op after the rename
 	if err := os.WriteFile(filepath.Join(fresh, "package.json"), manifest, 0o600); err != nil {
 		return err
 	}
@@ -89,8 +88,8 @@ func install(tb testing.TB, npm, dir string, manifest []byte) error {
 	return nil
 }
 
-// Run runs a script with what is installed and returns what it prints. The
-// script finds it through NODE_TEST_MODULES, the folder of [Installed.Dir].
+// Run runs a script and returns its output. The script finds the installed modules in
+// the folder NODE_TEST_MODULES.
 func (i Installed) Run(tb testing.TB, script string, args ...string) []byte {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), i.Node, append([]string{script}, args...)...)

@@ -1,5 +1,5 @@
-// Package pythontest spawns python3 for benchmarks: what a hook that is a script
-// costs before its first line.
+// Package pythontest starts python3 in benchmarks. They measure the start-up time of a
+// hook written as a script.
 package pythontest
 
 import (
@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// Find returns the interpreter that python3 runs in the end, not a shell script
-// that looks for it, as those of pyenv do: that would be measured with it, and
-// flatter whatever is compared. It skips tb where there is none.
+// Find returns the path of the python3 interpreter. It resolves wrapper scripts such as
+// pyenv's, which would add to the measured time. It skips tb if there is no python3.
 func Find(tb testing.TB) string {
 	tb.Helper()
 	python, err := exec.CommandContext(tb.Context(), "python3", "-c", "import sys; print(sys.executable, end='')").Output()
 	if err != nil || len(python) == 0 {
-		tb.Skipf("python3 is not here: %v", err)
+		tb.Skipf("python3 is not available: %v", err)
 	}
 	return string(python)
 }
 
-// Spawn runs python -c pass to its end and returns how long that took.
+// Spawn runs python -c pass and returns the elapsed time.
 func Spawn(tb testing.TB, python string) time.Duration {
 	tb.Helper()
 	began := time.Now()

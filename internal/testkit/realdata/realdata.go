@@ -1,5 +1,5 @@
-// Package realdata finds what real tools have recorded, for tests. It lies beside
-// the repository, in ../shared/data, or where HOOKTRAIL_DATA says.
+// Package realdata finds recorded sessions of real tools for tests. The recordings are in
+// the folder HOOKTRAIL_DATA, or in ../shared/data next to the repository.
 package realdata
 
 import (
@@ -9,18 +9,17 @@ import (
 	"testing"
 )
 
-// Path returns the path of a file or folder of the recorded data. It skips the
-// test where there is no such data at all, and fails it where only the path is
-// wrong.
+// Path returns the path of a recorded file or folder. It skips the test if there are no
+// recordings, and fails it if only the path is missing.
 func Path(tb testing.TB, elem ...string) string {
 	tb.Helper()
 	dir := os.Getenv("HOOKTRAIL_DATA")
 	if dir == "" {
-		_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is of interest
+		_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed
 		dir = filepath.Join(filepath.Dir(here), "..", "..", "..", "..", "shared", "data")
 	}
 	if _, err := os.Stat(dir); err != nil {
-		tb.Skipf("recorded data is not here: %v; set HOOKTRAIL_DATA to its folder", err)
+		tb.Skipf("recorded data is missing: %v; set HOOKTRAIL_DATA to its folder", err)
 	}
 	path := filepath.Join(append([]string{dir}, elem...)...)
 	if _, err := os.Stat(path); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
@@ -15,7 +14,7 @@ type Stream struct {
 	Tenant   string // limits the history to one tenant; empty means all
 	Examples int    // listed for each kind of difference
 	Dial     func(do func(*broker.Broker) error) error
-	Bar      *cli.Progress
+	Bar      Progress // may be nil
 }
 
 // StreamComparison describes how another configuration would have changed the results
@@ -39,11 +38,12 @@ func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result Stre
 		if err != nil {
 			return err
 		}
-		defer s.Bar.Finish()
+		bar := orSilent(s.Bar)
+		defer bar.Finish()
 		if r.truncated {
 			reason = fmt.Sprintf("the stream does not go back further than message %d: what it had before is expired", r.first)
 		}
-		_, err = fold(r.events(ctx, s.Bar).ofTenant(s.Tenant), false, "stream", base, changed)
+		_, err = fold(r.events(ctx, bar).ofTenant(s.Tenant), false, "stream", base, changed)
 		return err
 	})
 	if err != nil {

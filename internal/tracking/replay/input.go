@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -21,7 +20,7 @@ type Input struct {
 	Stdin  io.Reader // reading ends with the context
 	Tenant string    // tenant of events that name none
 	Only   string    // drops the events of all other tenants; empty drops none
-	Bar    *cli.Progress
+	Bar    Progress  // may be nil
 
 	// Seen, if not nil, is called with each event before it is folded.
 	Seen func(events.Event)
@@ -36,8 +35,9 @@ func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err e
 		return bad, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	defer in.Bar.Finish()
-	return fold(l.events(ctx, in.Tenant, in.Bar).ofTenant(in.Only).observed(in.Seen), true, l.name, replays...)
+	bar := orSilent(in.Bar)
+	defer bar.Finish()
+	return fold(l.events(ctx, in.Tenant, bar).ofTenant(in.Only).observed(in.Seen), true, l.name, replays...)
 }
 
 // lines is an open input.
@@ -96,7 +96,7 @@ func (l *lines) Close() error { return l.r.Close() }
 
 // events returns the events of the file. Events without a tenant get the given one.
 // The records that outboxes write about their numbering are included.
-func (l *lines) events(ctx context.Context, tenant string, bar *cli.Progress) history {
+func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})
 		n := uint64(0)

@@ -10,7 +10,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
@@ -20,7 +20,7 @@ import (
 // is written too.
 func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
-	safe := cli.SafeJSON(buf) // in front of the buffer, which splits characters
+	safe := termtext.SafeJSON(buf) // in front of the buffer, which splits characters
 	j := &jsonWriter{w: safe}
 	separator := "\n"
 	j.raw(`{"issues":[`)

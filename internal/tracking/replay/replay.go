@@ -9,7 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -115,7 +115,7 @@ func fold(h history, release bool, name string, replays ...*Replay) (bad Faults,
 		for _, r := range replays {
 			err := r.take(e)
 			if wrong, ok := errors.AsType[*store.DataError](err); ok {
-				bad.note(name + ": " + cli.OneLine(wrong.Error()))
+				bad.note(name + ": " + termtext.OneLine(wrong.Error()))
 				break // the other replays would fail in the same way
 			}
 			if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -44,7 +43,7 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 
 // events returns the events that a tracker would fold. It skips repeated events and
 // messages that are not events. It reads single messages and creates no consumer.
-func (s *streamReader) events(ctx context.Context, bar *cli.Progress) history {
+func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks
 		for from := max(s.first, 1); from <= s.last; from += streamWorkers * streamChunk {

@@ -110,7 +110,7 @@ func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 
 // withOld runs fn on the new file, with the old file attached as "old".
 func (r *rebuilding) withOld(ctx context.Context, db *projection.DB, fn func(*sqlite.Conn) error) error {
-	return db.Beside(ctx, r.old, "old", fn)
+	return db.WithAttached(ctx, r.old, "old", fn)
 }
 
 // texts returns the first column of a query.

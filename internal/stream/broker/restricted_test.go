@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// stranger connects without credentials.
-func stranger(t *testing.T, b *broker.Broker) *nats.Conn {
+// anonymous connects without credentials.
+func anonymous(t *testing.T, b *broker.Broker) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(b.URL())
 	if err != nil {
@@ -27,13 +27,13 @@ func stranger(t *testing.T, b *broker.Broker) *nats.Conn {
 	return quiet(nc)
 }
 
-// The server writes an answer wherever it is asked to, with rights that who asks
-// has not, and a manifest is what its writer wants it to be: so it could be told
-// by way of one to hand over, or to delete, what everybody wrote.
-func TestGuests_AnswersGoNowhereElse(t *testing.T) {
+// The server sends an answer to any reply subject with all rights of the account, and a
+// publisher chooses the content of a manifest. A client could therefore use an answer to
+// read or delete the data of others. Separate accounts prevent that.
+func TestRestricted_AnswersGoNowhereElse(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})
-	for name, nc := range map[string]*nats.Conn{"local": stranger(t, b), "engine": engine(t, b, dir, "acme")} {
+	for name, nc := range map[string]*nats.Conn{"local": anonymous(t, b), "engine": engine(t, b, dir, "acme")} {
 		spy := fmt.Sprintf(`{"stream_name":"HOOKTRAIL_EV","config":{"durable_name":"spy","name":"spy","deliver_subject":"_INBOX.%s"}}`, name)
 		for producer, order := range map[string]string{"spy": spy, "none": ""} {
 			if _, err := nc.Request("hooktrail.chain.acme."+producer, []byte(order), 5*time.Second); err != nil {
@@ -44,7 +44,7 @@ func TestGuests_AnswersGoNowhereElse(t *testing.T) {
 				"$JS.API.STREAM.DELETE.HOOKTRAIL_ADV", "hooktrail.dlq.auditor", "hooktrail.ev.other.p.r.custom",
 			} {
 				if name == "local" && strings.HasPrefix(reply, "hooktrail.ev.") {
-					continue // may write it anyway
+					continue // allowed in any case
 				}
 				err := nc.PublishRequest("$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme."+producer, reply, nil)
 				if err := errors.Join(err, nc.Flush()); err != nil {
@@ -52,7 +52,7 @@ func TestGuests_AnswersGoNowhereElse(t *testing.T) {
 				}
 			}
 		}
-		// Behind this answer those from before are where they go.
+		// After this answer, all earlier ones have been delivered.
 		if _, err := nc.Request("$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme.none", nil, 5*time.Second); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestGuests_AnswersGoNowhereElse(t *testing.T) {
 	}
 }
 
-// untouched wants the streams as they were made, with nobody reading them.
+// untouched requires streams without changes and without consumers.
 func untouched(t *testing.T, b *broker.Broker, who string) {
 	t.Helper()
 	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "KV_HOOKTRAIL_CHECKPOINTS"} {
@@ -78,19 +78,19 @@ func untouched(t *testing.T, b *broker.Broker, who string) {
 	}
 }
 
-// Who asks for a decision and nobody decides is told so, and waits for no timeout.
-func TestGuests_NobodyDecides(t *testing.T) {
+// Without a decision service a request fails at once.
+func TestRestricted_NoDecisionService(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})
-	for name, nc := range map[string]*nats.Conn{"local": stranger(t, b), "engine": engine(t, b, dir, "acme")} {
+	for name, nc := range map[string]*nats.Conn{"local": anonymous(t, b), "engine": engine(t, b, dir, "acme")} {
 		if _, err := nc.Request("hooktrail.decide.acme", nil, 5*time.Second); !errors.Is(err, nats.ErrNoResponders) {
 			t.Errorf("%s: got %v, want %v", name, err, nats.ErrNoResponders)
 		}
 	}
 }
 
-// A tenant that opens all the connections that it can takes none from others.
-func TestGuests_Connections(t *testing.T) {
+// A tenant that opens its maximum of connections does not affect others.
+func TestRestricted_Connections(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})
 	_, seed, err := broker.AddTenant(dir, "greedy")
@@ -114,7 +114,7 @@ func TestGuests_Connections(t *testing.T) {
 		t.Fatalf("got %d connections, then %v", len(conns), err)
 	}
 	engine(t, b, dir, "modest")
-	stranger(t, b)
+	anonymous(t, b)
 	open(t, broker.Options{DataDir: dir, Role: subjects.AuditorRole})
 	conns[0].Close()
 	for deadline := time.Now().Add(10 * time.Second); ; {
@@ -129,8 +129,8 @@ func TestGuests_Connections(t *testing.T) {
 	}
 }
 
-// Who does not even introduce itself is nobody, and has no rights.
-func TestGuests_Unintroduced(t *testing.T) {
+// A connection without CONNECT has no rights.
+func TestRestricted_WithoutConnect(t *testing.T) {
 	b := open(t, broker.Options{DataDir: t.TempDir()})
 	for _, first := range []string{"SUB > 1", "PUB hooktrail.ev.a.p.r.custom 0\r\n", "PING"} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(b.URL(), "nats://"))
@@ -145,9 +145,9 @@ func TestGuests_Unintroduced(t *testing.T) {
 	}
 }
 
-// A connection listens in so many places and no more.
-func TestGuests_Subscriptions(t *testing.T) {
-	nc := stranger(t, open(t, broker.Options{DataDir: t.TempDir()}))
+// The subscriptions of a connection are limited.
+func TestRestricted_Subscriptions(t *testing.T) {
+	nc := anonymous(t, open(t, broker.Options{DataDir: t.TempDir()}))
 	for n := range 2000 {
 		if _, err := nc.SubscribeSync(fmt.Sprintf("_INBOX.%d", n)); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package cli
+package termtext
 
 import (
 	"bytes"
@@ -8,19 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// SafeJSON returns a writer of JSON to w that puts its escape in the place of
-// every character that [Printable] would escape: what agents wrote reads the
-// same, and moves no cursor. Each write must end between two characters, as those
-// of an encoder do.
+// SafeJSON returns a writer that copies JSON to w and escapes every character that
+// [Printable] escapes. The value of the JSON does not change. Each write must end
+// on a character boundary, as the writes of an encoder do.
 func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }
 
-// Write writes p, which is whole characters of JSON. Outside of strings, JSON has
-// none that is escaped.
+// Write escapes and writes p. Characters to escape occur only inside JSON strings.
 func (s safeJSON) Write(p []byte) (int, error) {
 	done := 0
-	var out []byte // nil as long as nothing was to be escaped
+	var out []byte // nil until the first escape
 	for i := 0; i < len(p); {
 		r, size := utf8.DecodeRune(p[i:])
 		if unsafeRune(r) {

@@ -1,4 +1,4 @@
-package cli
+package termtext
 
 import (
 	"bytes"
@@ -17,8 +17,7 @@ func TestSafeJSON(t *testing.T) {
 	}
 }
 
-// FuzzSafeJSON: what is escaped reads the same, and nothing is left that a
-// terminal obeys.
+// FuzzSafeJSON checks that escaping keeps the value and leaves no control character.
 func FuzzSafeJSON(f *testing.F) {
 	f.Add("a\u202eb\x1b\x7f\u0085\ufeff\U000e0001")
 	f.Fuzz(func(t *testing.T, s string) {
@@ -28,7 +27,7 @@ func FuzzSafeJSON(f *testing.F) {
 			t.Fatal(err)
 		}
 		if strings.IndexFunc(out.String(), unsafeRune) >= 0 {
-			t.Errorf("%q keeps what a terminal obeys: %q", s, out.String())
+			t.Errorf("%q keeps a control character: %q", s, out.String())
 		}
 		var again string
 		if err := json.Unmarshal(out.Bytes(), &again); err != nil || again != s {

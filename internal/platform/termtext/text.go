@@ -1,0 +1,72 @@
+// Package termtext makes text safe and short enough for a terminal. It escapes
+// control characters in text that agents wrote, cuts table cells, and quotes
+// arguments for a shell.
+package termtext
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Printable returns s with every character escaped that could control a terminal
+// or deceive a reader. Escapes are written as in Go. Line feeds and tabs stay.
+// Titles, names and errors can contain text that an agent wrote.
+func Printable(s string) string {
+	if strings.IndexFunc(s, unsafeRune) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unsafeRune(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// unsafeRune reports whether r is a control character, a format character such as
+// a change of text direction, or the mark of invalid UTF-8.
+func unsafeRune(r rune) bool {
+	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
+}
+
+// OneLine returns s with each run of white space, line breaks included, replaced
+// by one space. It escapes nothing.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// maxCell is the length of the longest table cell, in characters.
+const maxCell = 80
+
+// Cell returns s for a table: cut to 80 characters, on one line and [Printable].
+func Cell(s string) string {
+	s = OneLine(s)
+	if runes := []rune(s); len(runes) > maxCell {
+		s = string(runes[:maxCell-1]) + "…"
+	}
+	return Printable(s)
+}
+
+// Time returns t in the form 2026-03-02 09:00:00 UTC.
+func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
+
+// ShellQuote returns a command line that a POSIX shell splits into args. Hints use
+// it, so that users can paste them.
+func ShellQuote(args ...string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = arg
+		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return !shellSafe(r) }) {
+			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+func shellSafe(r rune) bool {
+	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=@%+,", r))
+}

@@ -1,0 +1,93 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// AuthMode decides which clients the embedded server accepts.
+type AuthMode string
+
+// The modes.
+const (
+	AuthKept     AuthMode = ""         // the previous mode; AuthOpen in a new data directory
+	AuthOpen     AuthMode = "open"     // clients without credentials get the rights of a publisher
+	AuthRequired AuthMode = "required" // clients without credentials are rejected
+)
+
+func (m AuthMode) validate() error {
+	switch m {
+	case AuthKept, AuthOpen, AuthRequired:
+		return nil
+	}
+	return fmt.Errorf("--auth %q: want %s or %s", string(m), AuthOpen, AuthRequired)
+}
+
+// newAuthenticator returns the authenticator of dir. The caller holds the lock of
+// dir. The mode is stored, so that every command uses it from then on.
+func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) {
+	mode, err := readAuthMode(dir)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Auth != AuthKept && opts.Auth != mode {
+		mode = opts.Auth
+		if err := atomicfile.Write(filepath.Join(dir, "auth"), []byte(string(mode)+"\n")); err != nil {
+			return nil, fmt.Errorf("broker's authentication: %w", err)
+		}
+	}
+	if err := atomicfile.Write(filepath.Join(dir, "name"), []byte(serverName(secret))); err != nil {
+		return nil, fmt.Errorf("broker name: %w", err)
+	}
+	for _, role := range subjects.Roles() {
+		if _, err := loadKey(dir, string(role)); err != nil {
+			return nil, err
+		}
+	}
+	return &authenticator{
+		dir: dir, secret: secret, space: opts.Space, required: mode == AuthRequired, log: opts.Logger,
+		accounts: map[string]*server.Account{}, clients: map[uint64]restrictedClient{},
+	}, nil
+}
+
+// readAuthMode reads the mode of dir. An unknown mode is an error, because the
+// default would accept clients that the operator wants to reject.
+func readAuthMode(dir string) (AuthMode, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "auth"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return AuthOpen, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("broker's authentication: %w", err)
+	}
+	mode := AuthMode(strings.TrimSpace(string(data)))
+	if mode != AuthOpen && mode != AuthRequired {
+		return "", fmt.Errorf("broker's authentication: %s contains neither %s nor %s", filepath.Join(dir, "auth"), AuthOpen, AuthRequired)
+	}
+	return mode, nil
+}
+
+// errAuthMode is wrapped when the running server has another mode than the requested
+// one.
+var errAuthMode = errors.New("the broker runs with another --auth")
+
+// checkRunning returns errAuthMode unless the server of dir runs with mode m.
+func (m AuthMode) checkRunning(dir string) error {
+	mode, err := readAuthMode(dir)
+	if err != nil {
+		return err
+	}
+	if m == AuthKept || m == mode {
+		return nil
+	}
+	return fmt.Errorf("%w: it is %s, but %s was requested; stop the process that runs it first", errAuthMode, mode, m)
+}

@@ -1,0 +1,231 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/natscontext"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+const (
+	contextURL     = "nats://context:"
+	reconnectFirst = 50 * time.Millisecond
+	reconnectMost  = 2 * time.Second
+	retryConnect   = 100 * time.Millisecond
+	ensureTimeout  = 10 * time.Second
+)
+
+// connection is the client connection of a Broker. Open sets its fields; after that
+// they do not change.
+type connection struct {
+	opts   Options
+	health *health
+
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	streams jetstream.JetStream // manages streams; has the rights of the owner if this process runs the server
+	closed  chan struct{}       // closed when nc has ended permanently
+}
+
+func newConnection(opts Options, h *health) *connection {
+	return &connection{opts: opts, health: h, closed: make(chan struct{})}
+}
+
+// options returns the options of every connection. The client buffers nothing
+// while it is disconnected, so that a send fails at once and the sender knows it.
+func (c *connection) options() []nats.Option {
+	log := c.opts.Logger
+	return []nats.Option{
+		nats.Name(c.opts.Name),
+		nats.MaxReconnects(-1),
+		nats.IgnoreAuthErrorAbort(),
+		nats.RetryOnFailedConnect(c.opts.Later && c.opts.URL != ""),
+		nats.ReconnectBufSize(-1),
+		nats.CustomReconnectDelay(reconnectDelay),
+		nats.PingInterval(20 * time.Second),
+		nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("broker connection lost", "error", err)
+			}
+		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.reconnectFailed(err) }),
+		nats.ConnectHandler(func(*nats.Conn) { c.health.connected() }),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			c.health.connected()
+			log.Info("broker connected again", "url", nc.ConnectedUrlRedacted())
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			c.health.asyncError(err)
+		}),
+		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
+	}
+}
+
+// reconnectFailed reports a rejected attempt to reconnect. An unreachable server
+// is no news, because the loss of the connection was logged.
+func (c *connection) reconnectFailed(err error) {
+	if c.opts.URL == "" || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
+		return
+	}
+	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
+}
+
+// reconnectDelay doubles from 50 ms to 2 s. Jitter spreads the clients of a
+// restarted server.
+func reconnectDelay(attempts int) time.Duration {
+	d := reconnectMost
+	if attempts < 6 {
+		d = min(d, reconnectFirst<<attempts)
+	}
+	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter is no secret
+}
+
+func (c *connection) connect(address string, options ...nats.Option) error {
+	nc, err := nats.Connect(address, append(c.options(), options...)...)
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", address, err)
+	}
+	c.nc = nc
+	c.js, err = jetstream.New(nc)
+	return err
+}
+
+// connectEmbedded connects to the embedded server of dir with the rights of the
+// role. how is the way to reach the server.
+func (c *connection) connectEmbedded(dir, address string, how nats.Option) error {
+	var options []nats.Option
+	var err error
+	if c.opts.Role == subjects.Owner {
+		options, err = ownerLogin(dir)
+	} else {
+		options, err = roleLogin(dir, c.opts)
+	}
+	if err != nil {
+		return err
+	}
+	err = c.connect(address, append(options, how)...)
+	if c.streams == nil {
+		c.streams = c.js
+	}
+	return err
+}
+
+// connectExternal connects to the broker at URL. It waits for a server that does
+// not answer yet.
+func (c *connection) connectExternal(ctx context.Context) error {
+	for {
+		err := c.dialExternal()
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, nats.ErrAuthorization) || !retryable(err) {
+			return fmt.Errorf("connect to %s: %w", redactURL(c.opts.URL), err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("connect to %s: %w", redactURL(c.opts.URL), err)
+		case <-time.After(retryConnect):
+		}
+	}
+}
+
+func (c *connection) dialExternal() error {
+	address, how, err := c.opts.external()
+	if err != nil {
+		return err
+	}
+	options := append(c.options(), how...)
+	if name, ok := strings.CutPrefix(address, contextURL); ok {
+		nc, settings, err := natscontext.Connect(name, options...)
+		if err != nil {
+			return fmt.Errorf("nats context %q: %w", name, err)
+		}
+		c.nc = nc
+		c.js, err = contextJetStream(nc, settings)
+		c.streams = c.js
+		return err
+	}
+	c.nc, err = nats.Connect(address, options...)
+	if err != nil {
+		return err
+	}
+	c.js, err = jetstream.New(c.nc)
+	c.streams = c.js
+	return err
+}
+
+// whenConnected waits for the connection, then calls do.
+func (c *connection) whenConnected(ctx context.Context, do func(context.Context) error) error {
+	status := c.nc.StatusChanged(nats.CONNECTED)
+	defer c.nc.RemoveStatusListener(status)
+	if !c.nc.IsConnected() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-status:
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
+	defer cancel()
+	return do(ctx)
+}
+
+// drain flushes and closes the connection. It drops the connection when ctx ends.
+func (c *connection) drain(ctx context.Context) error {
+	if err := c.nc.Drain(); err != nil {
+		c.nc.Close() // a disconnected client has nothing to flush
+	}
+	select {
+	case <-c.closed:
+		return nil
+	case <-ctx.Done():
+		c.nc.Close()
+		return fmt.Errorf("drain connection: %w", ctx.Err())
+	}
+}
+
+func contextJetStream(nc *nats.Conn, s natscontext.Settings) (jetstream.JetStream, error) {
+	switch {
+	case s.JSDomain != "":
+		return jetstream.NewWithDomain(nc, s.JSDomain)
+	case s.JSAPIPrefix != "":
+		return jetstream.NewWithAPIPrefix(nc, s.JSAPIPrefix)
+	}
+	return jetstream.New(nc)
+}
+
+// retryable reports whether err means that the server is unreachable, not that
+// the address is wrong or the login was rejected.
+func retryable(err error) bool {
+	var network net.Error
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network)
+}
+
+// redactURL removes the credentials from a list of URLs.
+func redactURL(list string) string {
+	urls := strings.Split(list, ",")
+	for i, u := range urls {
+		scheme, rest, ok := strings.Cut(u, "://")
+		if !ok {
+			scheme, rest = "", u
+		} else {
+			scheme += "://"
+		}
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			rest = rest[at+1:]
+		}
+		urls[i] = scheme + rest
+	}
+	return strings.Join(urls, ",")
+}

@@ -1,0 +1,99 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	monitorEvery = 10 * time.Second
+	manySubjects = 500_000
+)
+
+// monitor checks the disk and the event stream until ctx ends.
+func (b *Broker) monitor(ctx context.Context) {
+	tick := time.NewTicker(monitorEvery)
+	defer tick.Stop()
+	for {
+		b.check(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// createStreamsLater creates the streams of a broker that was unavailable during
+// Open.
+func (b *Broker) createStreamsLater(ctx context.Context) {
+	for failures := 0; !b.ready && ctx.Err() == nil; failures++ {
+		err := b.conn.whenConnected(ctx, b.ensureStreams)
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			b.opts.Logger.WarnContext(ctx, "streams not created yet", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(reconnectDelay(failures)):
+		}
+	}
+}
+
+func (b *Broker) check(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, monitorEvery)
+	defer cancel()
+	stream, err := b.conn.streams.Stream(ctx, b.opts.Space.EventStream())
+	if err != nil {
+		return // users of the stream report the error
+	}
+	info := stream.CachedInfo()
+	b.health.warn(ctx, warnSubjects, subjectWarning(info))
+	if e := b.embedded.Load(); e != nil {
+		left := info.Config.MaxBytes - int64(info.State.Bytes)
+		b.health.warn(ctx, warnDisk, diskWarning(e.dir, left))
+		b.health.warn(ctx, warnStore, storeWarning(info.Config.MaxBytes+otherStreams, e.maxStore))
+	}
+}
+
+// subjectWarning returns a warning if the stream has too many live subjects.
+func subjectWarning(info *jetstream.StreamInfo) string {
+	if info.State.NumSubjects <= manySubjects {
+		return ""
+	}
+	return fmt.Sprintf("stream %s has %d live subjects, more than %d; each costs memory in the server, "+
+		"so shorten its MaxAge", info.Config.Name, info.State.NumSubjects, manySubjects)
+}
+
+// diskWarning returns a warning if the disk has less free space than the event
+// stream may still use. The overhead of the store and the projections need space
+// too.
+func diskWarning(dir string, left int64) string {
+	free, err := diskFree(dir)
+	switch {
+	case err != nil:
+		return err.Error()
+	case free < left:
+		return fmt.Sprintf("%s has %s free, the event stream may still grow by %s: "+
+			"free some space before the disk is full", dir, size(free), size(left))
+	case free < smallestStream:
+		return fmt.Sprintf("%s has only %s free: free some space before the disk is full", dir, size(free))
+	}
+	return ""
+}
+
+// storeWarning returns a warning if the streams may grow beyond the store. The disk
+// had more free space when they were created. The server then rejects messages
+// before the streams are full.
+func storeWarning(streams, store int64) string {
+	if streams < store {
+		return ""
+	}
+	return fmt.Sprintf("the streams may grow to %s, the store is limited to %s: free some space and restart",
+		size(streams), size(store))
+}

@@ -1,0 +1,112 @@
+package consume
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// batch collects consecutive messages for one Apply.
+type batch struct {
+	loop     *loop
+	stream   jetstream.Stream
+	last     uint64          // sequence of the last message
+	messages []Message       // to apply
+	raw      []jetstream.Msg // of messages, in the same order
+	end      jetstream.Msg   // the last message; its acknowledgement covers all
+	bytes    int
+	pending  uint64          // messages that the server still had for this durable when it delivered end
+	poisoned []*Poison       // to dead-letter before the batch is applied; still in messages
+	dead     []jetstream.Msg // dead-lettered, to terminate after the commit
+	reasons  []string        // of dead
+}
+
+func (b *batch) full() bool {
+	return len(b.messages) >= b.loop.opts.Batch || b.bytes >= b.loop.opts.BatchBytes
+}
+
+// add adds msg unless it is a repeat. It returns a skipError if messages before msg
+// are missing.
+func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
+	meta, err := msg.Metadata()
+	if err != nil {
+		return fmt.Errorf("message metadata: %w", err)
+	}
+	seq := meta.Sequence.Stream
+	follows := meta.Sequence.Consumer == b.loop.delivered+1
+	b.loop.delivered = meta.Sequence.Consumer
+	if seq <= b.last {
+		return nil // a repeated delivery
+	}
+	if err := b.checkNext(ctx, seq, follows); err != nil {
+		return err
+	}
+	m := Message{Sequence: seq, Subject: msg.Subject(), Data: msg.Data(), Stored: meta.Timestamp.UTC()}
+	b.last, b.end, b.pending = seq, msg, meta.NumPending
+	b.bytes += len(m.Data)
+	m.Address, err = b.loop.opts.Space.Parse(m.Subject)
+	b.messages, b.raw = append(b.messages, m), append(b.raw, msg)
+	if err != nil && !b.loop.opts.Foreign {
+		b.poisoned = append(b.poisoned, &Poison{Sequence: seq, Reason: "subject is not one of an event or a manifest"})
+	}
+	return nil
+}
+
+// checkNext checks that seq is the next message after the last one. Without a
+// tenant the sequences must be consecutive, unless the leader of the stream confirms
+// that the messages between them no longer exist. With a tenant the sequences may
+// skip, but the count of deliveries may not.
+func (b *batch) checkNext(ctx context.Context, seq uint64, follows bool) error {
+	switch {
+	case b.loop.filters == nil && seq == b.last+1:
+		return nil
+	case !follows:
+		return &skipError{after: b.last, got: seq}
+	case b.loop.filters != nil:
+		return nil
+	}
+	next, err := b.loop.next(ctx, b.stream, b.last)
+	if err != nil {
+		return err
+	}
+	if next != seq {
+		return &skipError{after: b.last, got: seq}
+	}
+	stream, err := b.loop.open(ctx)
+	if err != nil {
+		return err
+	}
+	level := slog.LevelWarn
+	if b.last == 0 {
+		level = slog.LevelInfo // normal for a new projection of an old stream
+	}
+	h := Hole{First: b.last + 1, Last: seq - 1, Expired: seq <= stream.CachedInfo().State.FirstSeq}
+	b.loop.log.Log(ctx, level, "messages lost before they were read",
+		"first", h.First, "last", h.Last, "expired", h.Expired)
+	b.loop.opts.OnHole(h)
+	return nil
+}
+
+// take removes the message with that sequence and reports whether it was there.
+func (b *batch) take(seq uint64) (Message, jetstream.Msg, bool) {
+	i, ok := slices.BinarySearchFunc(b.messages, seq, func(m Message, seq uint64) int {
+		return cmp.Compare(m.Sequence, seq)
+	})
+	if !ok {
+		return Message{}, nil, false
+	}
+	m, raw := b.messages[i], b.raw[i]
+	b.messages, b.raw = slices.Delete(b.messages, i, i+1), slices.Delete(b.raw, i, i+1)
+	return m, raw, true
+}
+
+// position returns the position of the projection after this batch.
+func (b *batch) position() Position {
+	return Position{Sequence: b.last, Stream: b.loop.created, Hash: events.HashOf(b.end.Data())}
+}

@@ -1,0 +1,25 @@
+package replay
+
+// Progress displays the progress of a replay, for example as a bar.
+type Progress interface {
+	// Set displays done of total. A total of 0 means unknown.
+	Set(done, total uint64)
+	// Finish removes the display.
+	Finish()
+}
+
+// orSilent returns p, or a Progress that displays nothing if p is nil.
+func orSilent(p Progress) Progress {
+	if p == nil {
+		return silent{}
+	}
+	return p
+}
+
+type silent struct{}
+
+// Set implements Progress.
+func (silent) Set(uint64, uint64) {}
+
+// Finish implements Progress.
+func (silent) Finish() {}

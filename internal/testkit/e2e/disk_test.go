@@ -21,6 +21,8 @@ const namespaceEnv = "HOOKTRAIL_E2E_NAMESPACE"
 
 // TestFullDisk fills the disk of the broker under a publisher, half-way through
 // a batch, and makes room again: every event arrives, once.
+//
+//guarantee:broker-full
 func TestFullDisk(t *testing.T) {
 	if os.Getenv(namespaceEnv) == "" {
 		inNamespace(t)

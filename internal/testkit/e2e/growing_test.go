@@ -16,6 +16,8 @@ import (
 // TestGrowing imports five growing snapshots of one session one after the
 // other, each seen by every consumer before the next one comes, and the last
 // one alone: it is the same run with the same issues.
+//
+//guarantee:import-again
 func TestGrowing(t *testing.T) {
 	var chain []oracle
 	for _, o := range oracles(t) {
@@ -63,6 +65,8 @@ var sameRun = cmp.Options{
 }
 
 // TestTwice imports a session twice: the second time adds nothing.
+//
+//guarantee:import-again
 func TestTwice(t *testing.T) {
 	o := oracles(t)[0]
 	dir := t.TempDir()

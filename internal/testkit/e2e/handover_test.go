@@ -59,6 +59,8 @@ func failedRun(t *testing.T) (list []events.Event) {
 // answers get lost, so that they keep them too, in another data directory. When
 // their outbox is sent as well, each event is in the stream twice, under one id, and
 // counts once: in the ledger, among the issues, in the metrics.
+//
+//guarantee:answer-lost
 func TestHook_AnswerLost(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	p := serving(t, dir)

@@ -134,6 +134,8 @@ func once(t testing.TB, all map[events.Kind]map[string]int) (count int) {
 // TestHook_EverythingDown runs each tool's recorded payloads through hook commands
 // while nothing of ours runs: each ends at once and denies nothing. Later every
 // event is in the ledger, once.
+//
+//guarantee:hook-offline
 func TestHook_EverythingDown(t *testing.T) {
 	for capture, tool := range captures {
 		t.Run(strings.ReplaceAll(capture, "/", "_"), func(t *testing.T) {
@@ -206,6 +208,8 @@ func call(event string, n int) []byte {
 // TestHook_KilledServer has hook commands called, several at a time, while the
 // publisher is killed and started again: whatever they meet, each call is in the
 // ledger, once.
+//
+//guarantee:hook-offline
 func TestHook_KilledServer(t *testing.T) {
 	const calls, atATime, lives = 60, 6, 5
 	dir, hooks := t.TempDir(), hooksFile(t)
@@ -251,6 +255,8 @@ func TestHook_KilledServer(t *testing.T) {
 // TestHook_HungServer stops the publisher without ending it: what cannot be denied
 // goes on soon, a decision after --timeout, and each is in the ledger, once, when
 // the publisher goes on.
+//
+//guarantee:hook-offline
 func TestHook_HungServer(t *testing.T) {
 	dir := t.TempDir()
 	p := serving(t, dir, "--hooks", hooksFile(t))

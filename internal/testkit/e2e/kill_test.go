@@ -20,6 +20,8 @@ const kills = 60
 // starts each of them again. Afterwards everything is there, once, and a second
 // set of projections, built from the same stream without a single kill, is the
 // same: Merkle root, issues, counters.
+//
+//guarantee:consumer-killed
 func TestStorm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for half a minute")

@@ -13,6 +13,8 @@ import (
 
 // TestShedIsARecordedGap loses events at a full outbox, and has the auditor say
 // which: as the producer recorded it, and not as something that is missing.
+//
+//guarantee:outbox-full
 func TestShedIsARecordedGap(t *testing.T) {
 	dir := t.TempDir()
 	opts := publish.SharedOptions{Tenant: "default", Redactor: publish.NoRedaction, Quota: 16 << 10, Full: publish.Shed}

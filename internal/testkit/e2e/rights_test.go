@@ -54,6 +54,9 @@ func as(user, address string) string { return "nats://" + user + ":" + user + "-
 
 // TestRights_Deployed runs every service with exactly the rights of
 // deploy/nats-auth.conf, and an engine in its tenant's account.
+//
+//guarantee:tenant-isolated
+//guarantee:least-rights
 func TestRights_Deployed(t *testing.T) {
 	address := deployed(t, func(*server.Options) {})
 	dir := t.TempDir()
@@ -127,6 +130,8 @@ func writeRun(t *testing.T, nc *nats.Conn, dir, tenant string) {
 // TestRights_OneLess takes single rights from services: each says which, and
 // does not time out. What a service needs of the stream is held to that, right
 // by right, in internal/stream/consume and pkg/publish.
+//
+//guarantee:right-missing
 func TestRights_OneLess(t *testing.T) {
 	for _, tt := range []struct {
 		user, missing string
@@ -171,6 +176,8 @@ func (p *process) says(t *testing.T, subject string) {
 
 // TestRights_Embedded lets every service join an embedded server with a key of
 // its own, and an engine with a key that the tenant was given.
+//
+//guarantee:tenant-isolated
 func TestRights_Embedded(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, Auth: broker.AuthRequired, StreamMaxBytes: 64 << 20})

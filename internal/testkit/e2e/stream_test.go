@@ -15,6 +15,8 @@ import (
 
 // TestFullStream publishes into a stream that has no room for all of it, and
 // gives it room later: every event arrives, once.
+//
+//guarantee:broker-full
 func TestFullStream(t *testing.T) {
 	const count = 5_000
 	server := natstest.Listen(t, filepath.Join(t.TempDir(), "server"), natstest.Options{MaxBytes: 2 << 20})
@@ -38,6 +40,8 @@ func TestFullStream(t *testing.T) {
 
 // TestServerStopped appends 10,000 events while the server is stopped, none of
 // which waits for it; they arrive, once, in order, when it is back.
+//
+//guarantee:broker-down
 func TestServerStopped(t *testing.T) {
 	const count = 10_000
 	server := natstest.Listen(t, filepath.Join(t.TempDir(), "server"))

@@ -10,6 +10,8 @@ import (
 
 // TestImportsAtOnce runs imports into one data directory side by side. One of
 // them runs the broker, and ends first: the others take its place and end, too.
+//
+//guarantee:server-ends
 func TestImportsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{"tool_heavy.jsonl", "short.jsonl", "subagent.jsonl", "ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl"}

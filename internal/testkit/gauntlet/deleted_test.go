@@ -20,6 +20,8 @@ import (
 // TestOneOfHundredThousand deletes one event of a hundred thousand: at the
 // producer before it was sent, in the stream before it was read, and in the
 // ledger. Each is named by producer and number, and told apart.
+//
+//guarantee:verify-one-missing
 func TestOneOfHundredThousand(t *testing.T) {
 	g := newGauntlet(t)
 	r := g.random(t.Name())

@@ -6,6 +6,7 @@
 package architecture
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,8 +82,19 @@ func (t tree) check() []string {
 				findings = append(findings, dir+": "+name+" is a vague name for a package")
 			}
 		}
+		methods := map[string]int{}
 		for _, f := range files {
 			findings = append(findings, f.check()...)
+			if !f.test {
+				for _, receiver := range f.methods {
+					methods[receiver]++
+				}
+			}
+		}
+		for receiver, n := range methods {
+			if n > maxMethods {
+				findings = append(findings, fmt.Sprintf("%s.%s: %d methods, the limit is %d", dir, receiver, n, maxMethods))
+			}
 		}
 	}
 	slices.Sort(findings)

@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/hooktrail/hooktrail"
 
-// tree is what the rules look at: the files of each package, by its folder.
+// tree holds the files of each package, by its folder.
 type tree struct{ packages map[string][]file }
 
 // file is one Go file.
@@ -24,7 +24,8 @@ type file struct {
 	test    bool
 	lines   int
 	imports []string
-	leaks   []string // names of internal packages in what a package of pkg exports
+	leaks   []string // names of internal packages in the exported API of a public package
+	methods []string // receiver types, one entry for each method
 }
 
 // parse reads every Go file below root, except in testdata and hidden folders.
@@ -83,10 +84,35 @@ func parseFile(root fs.FS, name string) (file, error) {
 			inner[local] = true
 		}
 	}
+	f.methods = receivers(syntax)
 	if strings.HasPrefix(f.dir, "pkg/") && !f.test && len(inner) > 0 {
 		f.leaks = leaks(syntax, inner)
 	}
 	return f, nil
+}
+
+// receivers returns the receiver type of each method in a file.
+func receivers(syntax *ast.File) (types []string) {
+	for _, decl := range syntax.Decls {
+		d, ok := decl.(*ast.FuncDecl)
+		if !ok || d.Recv == nil {
+			continue
+		}
+		t := d.Recv.List[0].Type
+		if star, ok := t.(*ast.StarExpr); ok {
+			t = star.X
+		}
+		switch generic := t.(type) {
+		case *ast.IndexExpr:
+			t = generic.X
+		case *ast.IndexListExpr:
+			t = generic.X
+		}
+		if name, ok := t.(*ast.Ident); ok {
+			types = append(types, name.Name)
+		}
+	}
+	return types
 }
 
 // leaks returns the names of packages in inner that stand in what the file

@@ -13,8 +13,12 @@ func (f file) check() []string {
 	report := func(format string, args ...any) {
 		findings = append(findings, f.path+": "+fmt.Sprintf(format, args...))
 	}
-	if f.lines > maxLines {
-		report("%d lines, the limit is %d", f.lines, maxLines)
+	limit := maxLines
+	if f.isTest() {
+		limit = maxTestLines
+	}
+	if f.lines > limit {
+		report("%d lines, the limit is %d", f.lines, limit)
 	}
 	for _, imported := range f.imports {
 		dir, ours := strings.CutPrefix(imported, module+"/")

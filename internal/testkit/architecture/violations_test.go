@@ -168,9 +168,14 @@ func TestCheck(t *testing.T) {
 			},
 		},
 		{
+			name: "GiantType",
+			tree: map[string]string{"pkg/events/a.go": "package events\n" + strings.Repeat("func (g *giant[T]) m() {}\n", maxMethods+1)},
+			want: []string{"pkg/events.giant: 26 methods, the limit is 25"},
+		},
+		{
 			name: "LongFile",
 			tree: map[string]string{"pkg/events/a.go": "package events\n" + strings.Repeat("\n", maxLines)},
-			want: []string{"pkg/events/a.go: 401 lines, the limit is 400"},
+			want: []string{"pkg/events/a.go: 301 lines, the limit is 300"},
 		},
 	}
 	for _, tt := range tests {

@@ -79,6 +79,8 @@ var vague = []string{
 }
 
 const (
-	maxLines   = 400 // of a file
-	maxEntries = 10  // of internal/
+	maxLines     = 300 // of a file
+	maxTestLines = 400 // of a file with tests
+	maxMethods   = 25  // of a type
+	maxEntries   = 10  // of internal/
 )

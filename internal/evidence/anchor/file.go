@@ -92,7 +92,7 @@ func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) e
 	return atomicfile.Write(path, signed)
 }
 
-// Kept returns the checkpoint of tenant for a verification.
+// Kept returns the stored checkpoint of tenant for a verification.
 func (f File) Kept(ctx context.Context, tenant string) verifier.Anchored {
 	k := verifier.Anchored{From: string(f)}
 	if path, err := f.path(tenant); err == nil {

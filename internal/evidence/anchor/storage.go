@@ -89,12 +89,12 @@ var errShort = errors.New("it has been read from the stream as far: it was cut o
 // next returns the checkpoint that replaces kept, or nil if kept is current. It returns
 // an error if the ledger does not continue kept.
 func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
-	err = r.Tree(ctx, func(signed []byte, hashes tlog.HashReader) error {
+	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, a.keys)
 		if err != nil {
 			return err
 		}
-		if cosigned, err := r.Cosigned(signed); err == nil {
+		if cosigned, err := r.Tree().Cosigned(signed); err == nil {
 			signed = cosigned
 		}
 		if kept == nil {

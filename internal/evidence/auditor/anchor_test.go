@@ -26,7 +26,7 @@ func anchorOnce(tb testing.TB, o Options, tenant string) error {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	k := newKeepers(o.withDefaults(), durable, key)
+	k := newAnchors(o.withDefaults(), durable, key)
 	k.Changed(tenant)
 	k.Finish(tb.Context())
 	return k.Failure()

@@ -180,7 +180,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := s.ledgers.sendKeyChanges(ctx); err != nil {
 		return o.beforeServing(ctx, err)
 	}
-	if s.tiles, err = listenTiles(ctx, o, s.keepers.StandsBy); err != nil {
+	if s.tiles, err = listenTiles(ctx, o, s.anchors.StandsBy); err != nil {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, s.tiles.Close()) }()

@@ -26,7 +26,7 @@ type service struct {
 	ledgers   *ledgers
 	projector *projector
 	scrubber  *scrubber
-	keepers   *anchor.Keepers
+	anchors   *anchor.Anchors
 	sender    *sender
 	files     *fileSync     // set by Run
 	tiles     *tiles.Server // set by Run; nil without TilesListen
@@ -47,7 +47,7 @@ func open(ctx context.Context, o Options) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &service{opts: o, state: &state{db: db, now: o.Now}, sender: newSender(o), keepers: newKeepers(o, name, key)}
+	s := &service{opts: o, state: &state{db: db, now: o.Now}, sender: newSender(o), anchors: newAnchors(o, name, key)}
 	s.ledgers = openLedgers(ctx, o, s.state, key)
 	s.scrubber = &scrubber{opts: o, ledgers: s.ledgers, queue: s.ledgers.scrubs}
 	resumed, err := resume(ctx, s.ledgers)
@@ -63,12 +63,12 @@ func open(ctx context.Context, o Options) (*service, error) {
 
 func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
 
-// newKeepers returns the keepers of checkpoints. name is the durable of the auditor of
+// newAnchors returns the anchors of checkpoints. name is the durable of the auditor of
 // o's tenants, which is another process while this one is a standby.
-func newKeepers(o Options, name string, key *writer.Key) *anchor.Keepers {
+func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
-		Contender: bucket.Contender{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.Now,
+		Candidate: bucket.Candidate{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.Now,
 	}
 	if !o.NoBucket {
 		k.Bucket = bucket.At(o.Broker.JetStream(), o.Broker.Space())
@@ -118,7 +118,7 @@ func (s *service) consumer() consume.Options {
 // progress adds the failures of all parts to the progress of the consumer.
 func (s *service) progress(now consume.Progress) {
 	if now.Err == nil {
-		now.Err = errors.Join(s.ledgers.failure(), s.projector.tracker.failure(), s.keepers.Failure(), s.sender.failure(),
+		now.Err = errors.Join(s.ledgers.failure(), s.projector.tracker.failure(), s.anchors.Failure(), s.sender.failure(),
 			s.ledgers.scrubs.failure(), s.ledgers.slowWrites())
 	}
 	s.opts.Progress(now)
@@ -128,15 +128,15 @@ func (s *service) progress(now consume.Progress) {
 func (s *service) run(ctx context.Context) error {
 	s.ledgers.appended = func(tenant string) {
 		s.files.changed(tenant)
-		s.keepers.Changed(tenant)
+		s.anchors.Changed(tenant)
 	}
 	background, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { s.files.run(background, func() { s.ledgers.renewIdle(background) }) })
-	wg.Go(func() { s.keepers.Run(background) })
+	wg.Go(func() { s.anchors.Run(background) })
 	wg.Go(func() { s.scrubber.run(background) })
 	wg.Go(func() { s.tiles.Run(background) })
-	expired := &pruner{opts: s.opts, standsBy: s.keepers.StandsBy, waiting: make(map[string]string)}
+	expired := &pruner{opts: s.opts, standsBy: s.anchors.StandsBy, waiting: make(map[string]string)}
 	var unsent error
 	if s.opts.Drain {
 		unsent = errors.Join(expired.all(ctx), s.sender.drain(ctx))
@@ -160,7 +160,7 @@ func (s *service) finish(ctx context.Context) error {
 			return errors.Join(err, s.files.close())
 		}
 		s.ledgers.renewIdle(ctx)
-		s.keepers.Finish(ctx)
+		s.anchors.Finish(ctx)
 		s.scrubber.finish(ctx)
 		return errors.Join(s.files.sync(ctx), s.files.close())
 	}
@@ -171,7 +171,7 @@ func (s *service) finish(ctx context.Context) error {
 	if err := s.ledgers.finish(writing); err != nil {
 		s.opts.Logger.WarnContext(ctx, "backlog of a ledger not written, the next start reads it again", "error", err)
 	}
-	s.keepers.Finish(ctx)
+	s.anchors.Finish(ctx)
 	s.scrubber.all(ctx)
 	if err := s.files.sync(ctx); err != nil {
 		s.opts.Logger.WarnContext(ctx, "agentfs files are behind the ledger, the next start syncs them", "error", err)

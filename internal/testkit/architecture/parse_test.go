@@ -89,8 +89,8 @@ func parseFile(root fs.FS, name string) (file, error) {
 	return f, nil
 }
 
-// leaks returns the names of packages in inner that stand in what the file
-// exports: signatures, types, fields.
+// leaks returns the names of packages in inner that occur in exported signatures, types and
+// fields.
 func leaks(syntax *ast.File, inner map[string]bool) []string {
 	var found []string
 	look := func(n ast.Node) {

@@ -10,7 +10,7 @@
 //
 // To create an event, fill an [Event] and call [Event.SetData], or start with [New].
 // [Event.Normalize] brings it into the stored form and validates it. pkg/publish
-// normalizes each event that it appends. [Payload] can decode the data of every valid
+// normalises each event that it appends. [Payload] can decode the data of every valid
 // event. Errors are [InvalidError]. They name the attribute and the byte, but contain no
 // value.
 //

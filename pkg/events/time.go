@@ -23,7 +23,7 @@ func parseTime(s string) (t time.Time, reason string) {
 		return t, "leap seconds are not supported"
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	// Date normalizes invalid dates and times, such as 31 April or hour 24.
+	// Date normalises invalid dates and times, such as 31 April or hour 24.
 	if t.Day() != day || int(t.Month()) != month || t.Hour() != hour || t.Minute() != minute || t.Second() != second {
 		return t, "no such time"
 	}

@@ -144,6 +144,8 @@ func verify(t *testing.T, dir string) int {
 
 // TestRun_DrainsWhatItTook stops right behind the last event: all are in the
 // ledger, and the next start goes on.
+//
+//guarantee:up-stops
 func TestRun_DrainsWhatItTook(t *testing.T) {
 	dir := t.TempDir()
 	const n = 500
@@ -160,6 +162,8 @@ func TestRun_DrainsWhatItTook(t *testing.T) {
 
 // TestRun_ServiceFails breaks the tracker: the others go on without it, and it comes
 // back by itself.
+//
+//guarantee:service-fails
 func TestRun_ServiceFails(t *testing.T) {
 	dir := t.TempDir()
 	obstacle := filepath.Join(dir, "tracker")
@@ -188,6 +192,8 @@ func TestRun_ServiceFails(t *testing.T) {
 
 // TestRun_DrainIsBounded stops while a part cannot end its work: it gives up at
 // its deadline, well, and turns requests away meanwhile.
+//
+//guarantee:up-stops
 func TestRun_DrainIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -43,6 +43,8 @@ func filesWith(t *testing.T, dir, text string) (files []string) {
 // A run that all services have taken in is erased: what it said is in none of
 // their files any more, in free pages, logs and outboxes neither, and the record of
 // it is in the ledger. Another run stays.
+//
+//guarantee:erase-everywhere
 func TestRun_ErasedTextIsInNoFile(t *testing.T) {
 	const secret, other = "mortgage of the Smiths", "weather of tomorrow"
 	dir := t.TempDir()

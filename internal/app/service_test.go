@@ -61,6 +61,7 @@ func TestService_RunsAndStops(t *testing.T) {
 	})
 }
 
+//guarantee:service-fails
 func TestService_BacksOffAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		healthy := time.Now().Add(3 * time.Second)

@@ -274,6 +274,7 @@ func runUntil(t *testing.T, url, dir string, batches int, moment time.Duration) 
 	return err == nil
 }
 
+//guarantee:consumer-killed
 func TestRun_KilledAtRandomMoments(t *testing.T) {
 	const runs = 300
 	server := natstest.Listen(t, t.TempDir(), natstest.Options{NoSync: true})

@@ -14,6 +14,8 @@ import (
 
 // A real server stores messages on all subjects, even the longest, and delivers them only
 // to the filter of their tenant.
+//
+//guarantee:id-hostile
 func TestSubjectsOnARealServer(t *testing.T) {
 	server := natstest.Start(t)
 	server.EnsureStreams(t)

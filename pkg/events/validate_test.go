@@ -164,6 +164,7 @@ func TestEvent_ValidatePayload(t *testing.T) {
 	}
 }
 
+//guarantee:text-hostile
 func TestEvent_ValidateNeverQuotesValues(t *testing.T) {
 	const secret = "hunter2"
 	for _, e := range []Event{

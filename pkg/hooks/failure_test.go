@@ -45,6 +45,7 @@ func failingHooks(t *testing.T) map[Fault]toolHook {
 	}
 }
 
+//guarantee:hook-fails
 func TestFailure_EachWayTimesEachMode(t *testing.T) {
 	for _, mode := range []FailureMode{0, Warn, Block, Ignore} {
 		for kind := range failingHooks(t) {

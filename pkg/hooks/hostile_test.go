@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+//guarantee:hook-fails
 func TestHostile_LateAnswerIsDiscardedAndRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, k := recorded(t)

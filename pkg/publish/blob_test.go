@@ -43,6 +43,7 @@ func assemble(tb testing.TB, list []events.Event) (blobs map[string][]byte, rest
 	return blobs, rest
 }
 
+//guarantee:event-large
 func TestBlob(t *testing.T) {
 	random := make([]byte, 3<<20)
 	_, _ = rand.Read(random)

@@ -10,6 +10,8 @@ import (
 )
 
 // A crash during compaction leaves records twice. The outbox sends each once.
+//
+//guarantee:tenant-refused
 func TestCompact_Killed(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

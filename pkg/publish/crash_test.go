@@ -120,6 +120,8 @@ func killedChild(tb testing.TB, dir, url string, round int) (returned int) {
 // Processes are killed at random moments, and the server is restarted meanwhile.
 // Each event for which Append returned arrives. At most one more event of each
 // process may arrive.
+//
+//guarantee:append-killed
 func TestCrash_KilledProcesses(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir(), natstest.Options{MaxBytes: 512 << 20})
 	dir := t.TempDir()

@@ -16,6 +16,8 @@ import (
 )
 
 // The damage of a complete record is always recorded.
+//
+//guarantee:outbox-damaged
 func TestRecover_Damage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		record, offset int // of the damaged byte; from the end if negative
@@ -112,6 +114,7 @@ func TestRecover_LostCursor(t *testing.T) {
 	}
 }
 
+//guarantee:outbox-damaged
 func TestRecover_DamagedIdentity(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	kill(mustOpen(t, offline(t), opts))
@@ -122,6 +125,8 @@ func TestRecover_DamagedIdentity(t *testing.T) {
 }
 
 // The remedy in the error of a damaged identity loses no event.
+//
+//guarantee:outbox-damaged
 func TestRecover_RemovedIdentity(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprintf("shared=%t", shared), func(t *testing.T) {

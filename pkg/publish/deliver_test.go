@@ -109,6 +109,8 @@ func TestDeliver_WaitsForStream(t *testing.T) {
 
 // The server stored a part of a batch, as on a full disk. The whole batch is sent
 // again.
+//
+//guarantee:broker-full
 func TestDeliver_Orphans(t *testing.T) {
 	srv := natstest.Start(t)
 	nc := srv.Connect(t)

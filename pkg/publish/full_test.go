@@ -31,6 +31,7 @@ func fill(tb testing.TB, p *Publisher, from int) int {
 	}
 }
 
+//guarantee:outbox-full
 func TestFull_Block(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	nc := srv.Connect(t)
@@ -60,6 +61,7 @@ func TestFull_Block(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, n+100)
 }
 
+//guarantee:outbox-full
 func TestFull_Fail(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	nc := srv.Connect(t)
@@ -84,6 +86,7 @@ func TestFull_Fail(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, n+1)
 }
 
+//guarantee:outbox-full
 func TestFull_Shed(t *testing.T) {
 	for name, restart := range map[string]bool{"Running": false, "KilledMeanwhile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -186,6 +189,7 @@ func TestFull_Disk(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, n+100)
 }
 
+//guarantee:outbox-full
 func TestFull_DiskShed(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	nc := srv.Connect(t)
@@ -217,6 +221,8 @@ func TestFull_DiskShed(t *testing.T) {
 }
 
 // The forwarder waits for a full stream. Each event arrives once.
+//
+//guarantee:broker-full
 func TestFull_Stream(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{MaxBytes: 100 << 10})
 	opts := testOptions(t, t.TempDir())
@@ -252,6 +258,8 @@ func TestFull_Stream(t *testing.T) {
 }
 
 // The disk of the server is full, and a batch may be stored in part.
+//
+//guarantee:broker-full
 func TestFull_ServerDisk(t *testing.T) {
 	store := filepath.Join(tinyDisk(t, "2m"), "store")
 	if err := os.Mkdir(store, 0o700); err != nil {

@@ -17,6 +17,8 @@ var rights = []string{"hooktrail.ev.>", "hooktrail.chain.>", "$JS.API.DIRECT.GET
 
 // A missing permission is reported in the words of the server, long before a
 // timeout. The events wait.
+//
+//guarantee:right-missing
 func TestPermission_Refused(t *testing.T) {
 	for i, missing := range rights {
 		t.Run(missing, func(t *testing.T) {
@@ -32,6 +34,8 @@ func TestPermission_Refused(t *testing.T) {
 }
 
 // A missing permission for one kind of event does not lose the event.
+//
+//guarantee:right-missing
 func TestPermission_OneKind(t *testing.T) {
 	p := openAs(t, natstest.User{
 		Publish:   append([]string{"hooktrail.ev.*.*.*.gap=2Erecorded"}, rights[1:]...),

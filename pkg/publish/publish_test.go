@@ -139,6 +139,7 @@ func TestPublisher_Append_Concurrent(t *testing.T) {
 	}
 }
 
+//guarantee:broker-down
 func TestPublisher_ServerDown(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	url := srv.URL()
@@ -171,6 +172,8 @@ func TestPublisher_ServerDown(t *testing.T) {
 }
 
 // The server restarts several times while events are forwarded.
+//
+//guarantee:broker-down
 func TestPublisher_ServerRestarts(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	opts := testOptions(t, t.TempDir())

@@ -75,6 +75,7 @@ func recordAt(tb testing.TB, data []byte, n int) (from, to int) {
 	}
 }
 
+//guarantee:append-killed
 func TestRecover_KilledProcess(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -120,6 +121,8 @@ func TestRecover_TornTail(t *testing.T) {
 }
 
 // After a power cut, the stream may know numbers that the disk has lost.
+//
+//guarantee:append-power
 func TestRecover_PowerCut(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -167,6 +170,8 @@ func TestRecover_PowerCut(t *testing.T) {
 
 // Events that were stored without an answer before a power cut are not sent again
 // under the new producer id.
+//
+//guarantee:append-power
 func TestRecover_PowerCutAfterBatchWasStored(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -213,6 +218,8 @@ func TestRecover_StoredButNotNoted(t *testing.T) {
 }
 
 // The outbox is an older copy than the stream.
+//
+//guarantee:outbox-damaged
 func TestRecover_RolledBack(t *testing.T) {
 	for name, waiting := range map[string]int{"Empty": 0, "Waiting": 5} {
 		t.Run(name, func(t *testing.T) {
@@ -243,6 +250,8 @@ func TestRecover_RolledBack(t *testing.T) {
 }
 
 // Two copies of an outbox are used at the same time.
+//
+//guarantee:outbox-damaged
 func TestRecover_Copied(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

@@ -36,6 +36,8 @@ func contains(tb testing.TB, dir, text string) (found bool) {
 const payload = "specversion"
 
 // Sent events are removed from the disk soon, and the outbox stays usable.
+//
+//guarantee:outbox-cleaned
 func TestPublisher_RemovesSentEvents(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -57,6 +59,8 @@ func TestPublisher_RemovesSentEvents(t *testing.T) {
 }
 
 // Waiting events stay on disk.
+//
+//guarantee:outbox-cleaned
 func TestPublisher_KeepsWaitingEvents(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	opts.KeepSent = time.Nanosecond
@@ -70,6 +74,8 @@ func TestPublisher_KeepsWaitingEvents(t *testing.T) {
 }
 
 // Sent events are removed while other processes append.
+//
+//guarantee:outbox-cleaned
 func TestOpenShared_RemovesSentEvents(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

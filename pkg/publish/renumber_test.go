@@ -18,6 +18,8 @@ func eventOf(tenant, id string) events.Event {
 
 // After a power cut, a tenant whose chain may not be read does not block other
 // tenants. Its events wait for a user with the permission.
+//
+//guarantee:tenant-refused
 func TestRenumber_ChainThatMayNotBeRead(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{
 		Name: "acme-only",

@@ -112,6 +112,8 @@ func appender(tb testing.TB, dir string, number int) (accepted []string) {
 // Many processes append at once. One in four of them is killed, and so are the
 // forwarders and the server. Each accepted event arrives once, and the numbers have
 // no gap.
+//
+//guarantee:shared-outbox
 func TestShared_Storm(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir(), natstest.Options{MaxBytes: 512 << 20})
 	dir := t.TempDir()
@@ -173,6 +175,8 @@ func TestShared_Storm(t *testing.T) {
 }
 
 // The losses of all processes are recorded exactly.
+//
+//guarantee:outbox-full
 func TestShared_Shed(t *testing.T) {
 	for name, forwards := range map[string]bool{"ForwardedLater": false, "ForwardedMeanwhile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -224,6 +228,8 @@ func TestShared_Shed(t *testing.T) {
 
 // With Block, an append waits until another process makes room. With Fail, it does
 // not wait.
+//
+//guarantee:outbox-full
 func TestShared_Full(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()
@@ -259,6 +265,8 @@ func TestShared_Full(t *testing.T) {
 }
 
 // A full disk is like a full outbox for every process. No accepted event is lost.
+//
+//guarantee:shared-outbox
 func TestShared_Disk(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := filepath.Join(tinyDisk(t, "768k"), "shared")

@@ -129,6 +129,8 @@ func TestOpenShared_FollowsTheOthers(t *testing.T) {
 
 // After a kill at any moment, the next process continues behind the last complete
 // record.
+//
+//guarantee:shared-outbox
 func TestAppendShared_KilledAnywhere(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, dir string) (happened int){
 		"HalfARecord": func(t *testing.T, dir string) int {

@@ -38,6 +38,8 @@ func countTenants(t *testing.T, srv *natstest.Server) map[string]int {
 
 // A tenant whose subjects no stream takes does not block another tenant. Its events
 // are sent once a stream takes them.
+//
+//guarantee:tenant-refused
 func TestSuspend_StreamWithoutTenant(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{AllowTamper: true})
 	js := srv.JetStream(t)
@@ -88,6 +90,8 @@ func TestSuspend_StreamWithoutTenant(t *testing.T) {
 
 // A publisher without the permission to write one tenant's events keeps them, and
 // sends those of the other tenant.
+//
+//guarantee:tenant-refused
 func TestSuspend_NoPermission(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{
 		Name: "acme-only",

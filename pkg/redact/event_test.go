@@ -170,6 +170,8 @@ func TestRedact_BlobChunk(t *testing.T) {
 }
 
 // The error about invalid JSON contains nothing of the data.
+//
+//guarantee:secrets
 func TestRedact_NoJSON(t *testing.T) {
 	for _, data := range []string{
 		`{`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `[`, `["`, `["a" "b"]`, `{1:2}`, `"a" "b"`, `{"a":,}`, `]`, `{"a":"` + awsKey + `"]`,

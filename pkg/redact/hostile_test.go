@@ -13,6 +13,8 @@ import (
 )
 
 // The properties of any text also hold for texts with secrets of all rules.
+//
+//guarantee:secrets
 func TestText_Secrets(t *testing.T) {
 	r, texts := mustNew(t, Options{}), secretText(t)
 	rapid.Check(t, func(rt *rapid.T) {

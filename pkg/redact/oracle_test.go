@@ -79,6 +79,8 @@ func mustNew(tb testing.TB, opts Options) *Redactor {
 
 // In texts of 4 KB with secrets of random rules, each rule finds the same as in
 // the library.
+//
+//guarantee:secrets
 func TestSecrets_EqualTheLibrary(t *testing.T) {
 	o, r := newOracle(t), mustNew(t, Options{})
 	together, err := detect.NewDetectorDefaultConfig()

@@ -79,6 +79,8 @@ func tree(f *runtree.Fold) []string {
 
 // TestCaptured_AnyOrder checks that payloads make the same tree when each arrives
 // twice and up to three positions off.
+//
+//guarantee:payload-again
 func TestCaptured_AnyOrder(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,6 +119,8 @@ func displaced(rt *rapid.T, list []payload) []payload {
 
 // TestCaptured_OneEventPerPayload checks that a repeated payload is one event if
 // it has an identity.
+//
+//guarantee:payload-again
 func TestCaptured_OneEventPerPayload(t *testing.T) {
 	fresh := map[string]bool{ // events that say neither when nor of what they are
 		"claude-code SessionStart": true, "claude-code InstructionsLoaded": true,
@@ -142,6 +146,8 @@ func TestCaptured_OneEventPerPayload(t *testing.T) {
 
 // TestCaptured_Lossless checks that every payload is in one event, and that
 // unknown payloads are custom events.
+//
+//guarantee:payload-unknown
 func TestCaptured_Lossless(t *testing.T) {
 	known := map[events.Kind]int{}
 	for _, c := range captures {

@@ -11,6 +11,8 @@ import (
 
 // The caller names the reply subject, and the service has more rights than the caller.
 // The service does not reply to subjects of events or of the server.
+//
+//guarantee:reply-foreign
 func TestForeignReply(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{NoStreams: true})
 	nc := srv.Connect(t)

@@ -40,6 +40,8 @@ func recorded(tb testing.TB, dir string) []events.Event {
 }
 
 // A stdin that stays open does not block the agent. The missing event is recorded.
+//
+//guarantee:hook-offline
 func TestAnswer_StdinStaysOpen(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		r, w := io.Pipe()
@@ -57,6 +59,8 @@ func TestAnswer_StdinStaysOpen(t *testing.T) {
 }
 
 // A decision is returned even if it cannot be recorded in time.
+//
+//guarantee:hook-offline
 func TestAnswer_DecidedInTime(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		opts := shortCall(t)
@@ -91,6 +95,8 @@ type panicking struct{}
 func (panicking) Read([]byte) (int, error) { panic("boom") }
 
 // A panic denies the call if the call fails closed.
+//
+//guarantee:hook-offline
 func TestAnswer_Panics(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		opts := shortCall(t)

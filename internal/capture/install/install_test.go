@@ -87,6 +87,8 @@ var settings = map[string]string{
 
 // Installing keeps other settings. Installing again changes nothing, and
 // uninstalling restores the file byte for byte.
+//
+//guarantee:install-foreign
 func TestPlan_RoundTrip(t *testing.T) {
 	for _, tool := range []string{"claude-code", "codex", "copilot-cli", "gemini-cli"} {
 		for name, before := range settings {
@@ -244,6 +246,7 @@ func TestPlan_Replaces(t *testing.T) {
 	}
 }
 
+//guarantee:install-foreign
 func TestPlan_Refuses(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"NoComma", "{\n  \"a\": 1\n  \"b\": 2\n}", "3:3: invalid character '\"' after object value (expecting ',' or '}')"},

@@ -16,6 +16,8 @@ import (
 const mailLine = `{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"write to ann@example.com"}}`
 
 // Imported events are redacted by default. A second import gives the same result.
+//
+//guarantee:secrets
 func TestImport_Redacts(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "s.jsonl")
 	if err := os.WriteFile(name, []byte(mailLine), 0o600); err != nil {

@@ -14,6 +14,8 @@ import (
 
 // Events are accepted even if the user of the broker lacks a right. The service reports
 // the missing right.
+//
+//guarantee:right-missing
 func TestRun_TellsOfMissingRights(t *testing.T) {
 	rights := subjects.RoleRights(subjects.Space{}, subjects.PublisherRole, "publisher", broker.ExternalInbox(subjects.PublisherRole))
 	var less []string

@@ -36,6 +36,8 @@ func listed(tb testing.TB, args ...string) (list []access.Use, waiting uint64) {
 
 // Who replayed, exported, proved and listed is on record before there is a broker
 // again, and in the ledger after the next drain.
+//
+//guarantee:access-recorded
 func TestAccess_CommandsAreOnRecord(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "engine", "acme")
@@ -92,6 +94,8 @@ func TestAccess_CommandsAreOnRecord(t *testing.T) {
 
 // Of a copy of a ledger no record can be kept: the command says so and reads.
 // Where no record can be written nothing is read.
+//
+//guarantee:access-recorded
 func TestAccess_WhatCannotBeRecorded(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", 1)
@@ -130,6 +134,8 @@ func TestAccess_WhatCannotBeRecorded(t *testing.T) {
 }
 
 // What an engine publishes as a use of evidence, and is none, hides no other one.
+//
+//guarantee:coverage
 func TestAccess_UnreadableOnesHideNothing(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	if _, err := access.Record(t.Context(), dir, "acme", events.AuditAccessedData{Action: events.AuditReplay, By: "jdoe"}); err != nil {

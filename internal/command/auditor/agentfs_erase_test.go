@@ -19,6 +19,8 @@ import (
 
 // Another program has an AgentFS file open when something in it is erased: the
 // command does not say that it is gone, and it goes when the file is given back.
+//
+//guarantee:erase-agentfs
 func TestErase_AgentFSFileInUse(t *testing.T) {
 	const secret = "a sentence that nobody may read again"
 	s := auditortest.Server(t)

@@ -48,6 +48,7 @@ func anchorOnce(tb testing.TB, o auditor.Options, tenant string) error {
 	return k.Failure()
 }
 
+//guarantee:anchor-fails
 func TestAnchor_File(t *testing.T) {
 	b, dir, away := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
 	acme, other := auditortest.Outbox(t, b, "coder", "acme"), auditortest.Outbox(t, b, "coder2", "other")

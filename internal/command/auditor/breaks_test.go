@@ -15,6 +15,8 @@ import (
 
 // The stream loses its messages while nobody reads it: readiness and verify say
 // so, once, and the producers' numbers tell what is missing when they go on.
+//
+//guarantee:verify-stream-replaced
 func TestRun_StreamPurgedWhileAway(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	acme, other := auditortest.Outbox(t, b, "coder", "acme"), auditortest.Outbox(t, b, "tester", "other")

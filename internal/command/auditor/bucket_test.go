@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
+//guarantee:anchor-fails
 func TestAnchor_Bucket(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

@@ -61,6 +61,8 @@ func total(c coverage.Report) (sum coverage.Hour) {
 
 // A sealed run, one that goes on or went silent, an event that the stream lost, and
 // who looked: coverage tells each.
+//
+//guarantee:coverage
 func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "engine", "acme")

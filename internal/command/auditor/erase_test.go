@@ -79,6 +79,8 @@ func change(tb testing.TB, want int, into any, args ...string) {
 	}
 }
 
+//guarantee:erase
+//guarantee:hold
 func TestErase_Command(t *testing.T) {
 	const secret = "a sentence that nobody may read again"
 	s := auditortest.Server(t)
@@ -210,6 +212,8 @@ func TestErase_LateOrderFails(t *testing.T) {
 }
 
 // TestErase_WhileServing lets a running auditor carry the order out.
+//
+//guarantee:erase
 func TestErase_WhileServing(t *testing.T) {
 	const secret = "a sentence that nobody may read again"
 	s := auditortest.Server(t)
@@ -231,6 +235,7 @@ func TestErase_WhileServing(t *testing.T) {
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }
 
+//guarantee:retention
 func TestPrune(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
+//guarantee:bundle
 func TestExport_BundleVerifiesOffline(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")

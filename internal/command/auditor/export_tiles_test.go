@@ -19,6 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
+//guarantee:tiles
 func TestCommand_ExportTiles(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
@@ -51,6 +52,8 @@ func TestCommand_ExportTiles(t *testing.T) {
 
 // serve --tiles-listen answers while the auditor runs, of its tenants alone, and
 // frees its address.
+//
+//guarantee:tiles
 func TestServe_Tiles(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

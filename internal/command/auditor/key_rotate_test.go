@@ -49,6 +49,8 @@ func report(tb testing.TB, want int, args ...string) (r verifier.Report) {
 
 // The key is changed three times, with checkpoints in a file and in the bucket,
 // and a rebuild at the end.
+//
+//guarantee:rotate
 func TestKeyRotate(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir, away := auditortest.Connect(t, s), t.TempDir(), t.TempDir()
@@ -123,6 +125,7 @@ func outsider(tb testing.TB) string {
 	return key.Public()
 }
 
+//guarantee:rotate-killed
 func TestKeyRotate_Refused(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	if status, _ := command(t, "key", "rotate", "--reason", "x", "--data-dir", dir); status != 1 {
@@ -154,6 +157,8 @@ func TestKeyRotate_Refused(t *testing.T) {
 
 // One that stands by follows the change when it has a copy of the new keys folder.
 // Until then it holds the ledger back, and says what to do.
+//
+//guarantee:rotate-absent
 func TestKeyRotate_Standby(t *testing.T) {
 	b, first, second := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")

@@ -119,6 +119,7 @@ func TestRun_KilledFiveTimes(t *testing.T) {
 	}
 }
 
+//guarantee:second-auditor
 func TestRun_SecondProcessTakesOver(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

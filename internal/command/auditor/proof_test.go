@@ -62,6 +62,7 @@ func checkAlone(text, key string) (string, error) {
 	return string(extra), tlog.CheckRecord(path, size, root, index, tlog.RecordHash(extra))
 }
 
+//guarantee:proof
 func TestCommand_Proof(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 20)
@@ -97,6 +98,8 @@ func TestCommand_Proof(t *testing.T) {
 
 // TestCommand_ProofFromBundle takes a proof where there is neither a ledger nor a
 // data directory.
+//
+//guarantee:bundle-proof
 func TestCommand_ProofFromBundle(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")
@@ -144,6 +147,7 @@ func TestCommand_ProofFromBundle(t *testing.T) {
 	}
 }
 
+//guarantee:proof
 func TestCommand_ProofIsRefused(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)

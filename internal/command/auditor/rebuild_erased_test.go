@@ -10,6 +10,8 @@ import (
 )
 
 // The stream still has what was erased; nothing that is rebuilt from it has.
+//
+//guarantee:rebuild
 func TestRebuild_ShowsNothingErased(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

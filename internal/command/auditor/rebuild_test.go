@@ -26,6 +26,7 @@ func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []audi
 	return done
 }
 
+//guarantee:rebuild
 func TestRebuild_AgentFSAlone(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)

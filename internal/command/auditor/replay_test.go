@@ -50,6 +50,7 @@ func idsOf(tb testing.TB, text string) []string {
 	return ids
 }
 
+//guarantee:replay
 func TestReplay_ByRunAndTime(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")
@@ -94,6 +95,7 @@ func TestReplay_ByRunAndTime(t *testing.T) {
 	}
 }
 
+//guarantee:replay
 func TestReplay_RefusesWhatItCannotDo(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 1)
@@ -124,6 +126,7 @@ func TestReplay_RefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
+//guarantee:replay
 func TestReplay_ToASubject(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
@@ -223,6 +226,7 @@ func TestReplay_WithoutTheRight(t *testing.T) {
 	}
 }
 
+//guarantee:replay
 func TestPacer_Waits(t *testing.T) {
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	// Seconds after the first event: of each event, and when it comes.

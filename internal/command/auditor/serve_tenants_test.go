@@ -13,6 +13,8 @@ import (
 // One process has a set of tenants, another one another set, on one data
 // directory: each writes its own ledgers and nobody else's, and a tenant moves
 // from one set to another without being read twice.
+//
+//guarantee:split-auditors
 func TestServe_SeveralTenants(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

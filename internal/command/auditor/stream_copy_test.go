@@ -8,6 +8,8 @@ import (
 )
 
 // Whoever erases is told until when the stream keeps its own copy.
+//
+//guarantee:erase-everywhere
 func TestErase_TellsWhenTheStreamsCopyExpires(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
@@ -22,6 +24,7 @@ func TestErase_TellsWhenTheStreamsCopyExpires(t *testing.T) {
 	}
 }
 
+//guarantee:erase-everywhere
 func TestCopyOf(t *testing.T) {
 	first := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

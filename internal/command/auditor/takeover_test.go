@@ -31,6 +31,8 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 // TestStandby_TakesOver stops the auditor whose turn it is, again and again, and
 // lets it go on after the other one took over: there is one line of checkpoints,
 // of one tree, and who was stopped adds nothing to it.
+//
+//guarantee:standby
 func TestStandby_TakesOver(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dirs := auditortest.Connect(t, s), [2]string{t.TempDir(), t.TempDir()}

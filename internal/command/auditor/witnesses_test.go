@@ -33,6 +33,7 @@ func verifyWitnessed(tb testing.TB, dir, policyFile string, more ...string) (int
 	return status, r
 }
 
+//guarantee:witness-fork
 func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	all, file := auditortest.Watchers(t, dir)
@@ -112,6 +113,7 @@ func witnessesLater(tb testing.TB, dir, file string) *verifier.Witnesses {
 	return verifier.NewWitnesses(auditortest.Policy(tb, file), signed, then, newest)
 }
 
+//guarantee:witness-fork
 func TestWitness_ExitStatus(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	all, file := auditortest.Watchers(t, dir)
@@ -186,6 +188,8 @@ func TestCommand_WitnessPolicy(t *testing.T) {
 }
 
 // Whoever keeps or serves the newest checkpoint has the cosignatures with it.
+//
+//guarantee:witness-fails
 func TestWitness_CosignaturesGoAlong(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	_, file := auditortest.Watchers(t, dir)

@@ -198,7 +198,7 @@ func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	return err
 }
 
-// readLedger summarizes the runs. Runs of sub-agents come last.
+// readLedger sums up the runs. Runs of sub-agents come last.
 func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
 	r, err := openLedger(d.dir, d.tenant)
 	if err != nil {

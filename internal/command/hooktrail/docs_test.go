@@ -1,10 +1,6 @@
 package hooktrail
 
 import (
-	"bufio"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,10 +10,8 @@ import (
 )
 
 var (
-	root       = filepath.Join("..", "..", "..")
-	testName   = regexp.MustCompile("`((?:internal|pkg)/[a-z0-9/]+)\\.(Test[A-Za-z0-9_]+)`")
-	docLink    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	markedRows = regexp.MustCompile(`measured|comes with`)
+	root    = filepath.Join("..", "..", "..")
+	docLink = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 )
 
 func readDoc(t *testing.T, name string) string {
@@ -27,61 +21,6 @@ func readDoc(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(data)
-}
-
-// TestGuarantees holds docs/guarantees.md to what there is: each row names a
-// test that exists, or says that it was measured or is yet to come.
-func TestGuarantees(t *testing.T) {
-	doc := readDoc(t, "docs/guarantees.md")
-	tests := map[string]map[string]bool{}
-	rows := 0
-	lines := bufio.NewScanner(strings.NewReader(doc))
-	for lines.Scan() {
-		line := lines.Text()
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| failure |") || strings.HasPrefix(line, "| attack |") {
-			continue
-		}
-		rows++
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		held := cells[len(cells)-1]
-		named := testName.FindAllStringSubmatch(held, -1)
-		if len(named) == 0 && !markedRows.MatchString(held) {
-			t.Errorf("nothing holds the row: %s", line)
-		}
-		for _, m := range named {
-			if tests[m[1]] == nil {
-				tests[m[1]] = testsIn(t, filepath.Join(root, m[1]))
-			}
-			if !tests[m[1]][m[2]] {
-				t.Errorf("%s has no %s", m[1], m[2])
-			}
-		}
-	}
-	if rows < 7 {
-		t.Errorf("got %d rows of guarantees", rows)
-	}
-}
-
-// testsIn returns the tests of the package in dir.
-func testsIn(t *testing.T, dir string) map[string]bool {
-	t.Helper()
-	names := map[string]bool{}
-	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range syntax.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
-				names[f.Name.Name] = true
-			}
-		}
-	}
-	return names
 }
 
 // documents returns the paths of all documents below the root of the repository.

@@ -161,6 +161,7 @@ func TestWaterfall_SubagentWithoutStart(t *testing.T) {
 	}
 }
 
+//guarantee:text-hostile
 func TestWaterfall_HostileText(t *testing.T) {
 	evil := "\x1b[2J\nforged\u202e"
 	l := newTimeline(t)

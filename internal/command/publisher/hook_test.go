@@ -20,6 +20,8 @@ import (
 
 // Errors in the command line or the payload are reported and recorded. They deny the
 // call only with --fail-closed.
+//
+//guarantee:hook-misconfigured
 func TestHook_Misconfigured(t *testing.T) {
 	call := hookclienttest.Removals[0].Payload
 	tests := []struct {
@@ -70,6 +72,8 @@ func TestHook_Misconfigured(t *testing.T) {
 
 // Without a publisher a call goes on and is recorded once. With --fail-closed it is
 // denied in the format of the tool, and recorded.
+//
+//guarantee:hook-offline
 func TestHook_NoPublisher(t *testing.T) {
 	for _, tt := range hookclienttest.Removals {
 		t.Run(tt.Name, func(t *testing.T) {
@@ -140,6 +144,8 @@ func TestHook_HungPublisher(t *testing.T) {
 
 // While another process blocks the shared outbox, events are spooled and redacted. The
 // next command moves them into the outbox.
+//
+//guarantee:hook-offline
 func TestHook_StoppedWriter(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "ghp_" + "R4nd0mL00k1ngT0k3nV4lu3abcdefghij012"

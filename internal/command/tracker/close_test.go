@@ -49,6 +49,7 @@ func (p *pipeline) serve() (stop func()) {
 	})
 }
 
+//guarantee:close-offline
 func TestClose(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)
@@ -93,6 +94,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
+//guarantee:close-offline
 func TestClose_Refuses(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)

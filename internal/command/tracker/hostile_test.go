@@ -50,6 +50,8 @@ func hostileHistory(tb testing.TB) (list []events.Event) {
 }
 
 // No text of an agent adds a line or a cell, moves the cursor or breaks JSON.
+//
+//guarantee:title-hostile
 func TestCommands_HostileTexts(t *testing.T) {
 	work := t.TempDir()
 	t.Chdir(work)

@@ -115,6 +115,8 @@ func amplified(tb testing.TB) (list []events.Event) {
 // TestWhatif_ReproducesToday folds histories that trackers have read. The same
 // configuration gives their issues exactly. Another one gives the gained and lost
 // issues.
+//
+//guarantee:replay-rules
 func TestWhatif_ReproducesToday(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -154,6 +156,8 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 }
 
 // whatif reports that the decisions were made under other limits.
+//
+//guarantee:replay-rules
 func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)

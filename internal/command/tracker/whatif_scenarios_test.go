@@ -11,6 +11,8 @@ import (
 
 // From a file alone, the command makes the issues that a person would have filed. They
 // equal the issues of a direct fold.
+//
+//guarantee:replay-rules
 func TestWhatif_Scenarios(t *testing.T) {
 	config := rules.DefaultConfig()
 	sums := make(map[string]rulestest.Verdict)

@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
+//guarantee:replay-lines
 func TestWhatif_BadLinesHideNothing(t *testing.T) {
 	list := rulestest.Story(t)
 	good := strings.Split(strings.TrimSpace(rulestest.ReadFile(t, rulestest.WriteEvents(t, list...))), "\n")

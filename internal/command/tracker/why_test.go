@@ -17,6 +17,8 @@ import (
 )
 
 // why says until when an event is held.
+//
+//guarantee:why
 func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p := newPipeline(t)
 	failed := rulestest.StepAt(t, "acme", "r1", 0, "s1", events.StepFailed, "")
@@ -44,6 +46,8 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 }
 
 // why explains every considered event and every issue in one paragraph.
+//
+//guarantee:why
 func TestWhy_AnswersForAll(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", append(gastown(t), rulestest.Story(t)...)...)

@@ -85,6 +85,7 @@ func mixed(t *testing.T, n int) (l ledger, want map[string]statistics, files int
 	return l, want, files
 }
 
+//guarantee:agentfs-read
 func TestClient_ReadsAThousandMixedCalls(t *testing.T) {
 	c := installClient(t)
 	dir := t.TempDir()
@@ -113,6 +114,8 @@ func TestClient_ReadsAThousandMixedCalls(t *testing.T) {
 
 // The client keeps the file open and writes to it while the ledger and another agent's
 // file grow. Afterwards nothing of either is lost.
+//
+//guarantee:agentfs-busy
 func TestClient_HoldsAndWritesTheFile(t *testing.T) {
 	c := installClient(t)
 	dir := t.TempDir()
@@ -174,6 +177,8 @@ func TestClient_HoldsAndWritesTheFile(t *testing.T) {
 }
 
 // Each file of an agent lists the ids of the others, also in a copy.
+//
+//guarantee:agentfs-read
 func TestClient_FindsAllParts(t *testing.T) {
 	c := installClient(t)
 	dir := t.TempDir()

@@ -114,6 +114,7 @@ func checkOwn(t *testing.T, c client, path string, id int64) {
 	}
 }
 
+//guarantee:agentfs-busy
 func TestClient_HoldsTheFile(t *testing.T) {
 	c := installClient(t)
 	dir := t.TempDir()
@@ -152,6 +153,8 @@ func TestClient_HoldsTheFile(t *testing.T) {
 }
 
 // A recorded transcript reaches the client with the recorded truth of its tool calls.
+//
+//guarantee:agentfs-read
 func TestClient_ListsARecordedSession(t *testing.T) {
 	data := realdata.Path(t)
 	truth, err := os.ReadFile(filepath.Join(data, "oracle-sessions.jsonl"))

@@ -80,6 +80,8 @@ func occurrences(t *testing.T, dir, text string) int {
 }
 
 // Erased data is nowhere in the files. Everything else stays, also rows of other tools.
+//
+//guarantee:erase-agentfs
 func TestErase_NothingIsLeft(t *testing.T) {
 	const secret, kept = "correct-horse-battery", "the-other-run-is-kept"
 	dir := t.TempDir()
@@ -136,6 +138,8 @@ func checkForeign(t *testing.T, path string) {
 }
 
 // Erasing one event keeps the rest of its run.
+//
+//guarantee:erase-agentfs
 func TestErase_OneEvent(t *testing.T) {
 	const secret = "correct-horse-battery"
 	dir := t.TempDir()
@@ -157,6 +161,8 @@ func TestErase_OneEvent(t *testing.T) {
 
 // A busy file is erased after it is released. Until then it is reported and cannot be
 // copied.
+//
+//guarantee:erase-agentfs
 func TestErase_BusyFile(t *testing.T) {
 	const secret = "correct-horse-battery"
 	dir := t.TempDir()
@@ -190,6 +196,8 @@ func TestErase_BusyFile(t *testing.T) {
 }
 
 // An older copy of a file is erased at the next start and before its next write.
+//
+//guarantee:erase-agentfs
 func TestErase_OlderCopyComesBack(t *testing.T) {
 	const secret = "correct-horse-battery"
 	dir := t.TempDir()
@@ -230,6 +238,8 @@ func TestErase_OlderCopyComesBack(t *testing.T) {
 
 // The files equal a build from the erased ledger, whatever the calls, restarts, losses
 // and orders.
+//
+//guarantee:erase-agentfs
 func TestErase_SameFilesWhateverTheOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := history(t, rt)

@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+//guarantee:id-hostile
+//guarantee:agentfs-names
 func TestFileName(t *testing.T) {
 	for _, tt := range []struct{ agent, tenant, want string }{
 		{"claude-code", "default", "claude-code__default.db"},

@@ -18,6 +18,8 @@ import (
 
 // References to large payloads open with the right hash, whatever the ids and field
 // names.
+//
+//guarantee:agentfs-names
 func TestPaths_NeverClash(t *testing.T) {
 	ids := []string{"tools", "=blobs", "output", "output.json", "args.json", "a/b", "a", "A", "..", ".", "c=2F1", "blobs", "context"}
 	fields := []string{"output", "context", "meta", "args", "result", "output_summary", "input_summary", "output.json", "../x"}
@@ -109,6 +111,8 @@ func checkReferences(t *testing.T, rt *rapid.T, path string) {
 }
 
 // A chunk with a wrong hash is never shown and does not damage verified content.
+//
+//guarantee:agentfs-read
 func TestProject_ChunksAreCheckedByHash(t *testing.T) {
 	content := []byte(strings.Repeat("right", 1000))
 	sum := sha256.Sum256(content)

@@ -83,6 +83,8 @@ func TestProject_LatestEndOfARunReplaces(t *testing.T) {
 
 // Of one producer's events about a step the last in its sequence wins. Of two
 // producers' events the last to arrive wins.
+//
+//guarantee:agentfs-read
 func TestProject_LastWordBySequence(t *testing.T) {
 	dir := t.TempDir()
 	from := func(producer string, sequence uint64) func(*events.Event) {

@@ -99,6 +99,8 @@ func bothWays(
 }
 
 // The files are the same whatever the calls, restarts and losses.
+//
+//guarantee:consumer-killed
 func TestSync_SameFilesWhateverTheBatches(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := history(t, rt)
@@ -177,6 +179,7 @@ func hold(t *testing.T, path string) (release func()) {
 	}
 }
 
+//guarantee:agentfs-busy
 func TestSync_BusyFileWaitsWhileOthersGoOn(t *testing.T) {
 	dir := t.TempDir()
 	agent := func(name string) func(*events.Event) {

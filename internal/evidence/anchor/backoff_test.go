@@ -9,6 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/witness"
 )
 
+//guarantee:witness-fails
 func TestBackoff_Pauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newBackoff(Options{}.withDefaults())

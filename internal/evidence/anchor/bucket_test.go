@@ -47,6 +47,8 @@ func newest(tb testing.TB, b *bucket.Bucket, tenant string) string {
 }
 
 // Deleting the bucket does not stop uploads to other anchors.
+//
+//guarantee:anchor-fails
 func TestAnchors_BucketDeletedMeanwhile(t *testing.T) {
 	l := newLedgers(t, "acme")
 	synctest.Test(t, func(t *testing.T) {
@@ -86,6 +88,8 @@ func TestAnchors_CutOffForAWhile(t *testing.T) {
 }
 
 // Checkpoints return to a purged bucket, also those of idle ledgers.
+//
+//guarantee:anchor-fails
 func TestAnchors_BucketPurgedMeanwhile(t *testing.T) {
 	l := newLedgers(t, "acme")
 	k, bucket, stream := l.atBroker(t, natstest.Start(t, natstest.Options{AllowTamper: true}), "")
@@ -103,6 +107,7 @@ func TestAnchors_BucketPurgedMeanwhile(t *testing.T) {
 	}
 }
 
+//guarantee:anchor-fails
 func TestAnchors_BucketFull(t *testing.T) {
 	l := newLedgers(t, "acme", "other")
 	s := natstest.Start(t, natstest.Options{AllowTamper: true})

@@ -48,6 +48,8 @@ func accesses(tb testing.TB, dir, tenant string) (list []events.AuditAccessedDat
 
 // A record of access is on disk without a broker, and a leaf of the ledger after a
 // drain. The ledger is still complete.
+//
+//guarantee:access-recorded
 func TestRecordAccess_Drain(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", 3)
@@ -73,6 +75,8 @@ func TestRecordAccess_Drain(t *testing.T) {
 }
 
 // A running auditor sends what other processes put on record meanwhile.
+//
+//guarantee:access-recorded
 func TestRecordAccess_Serve(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", 1)

@@ -39,12 +39,12 @@ const (
 
 // Options are the settings of [Run].
 type Options struct {
-	Broker    *broker.Broker // required
-	DataDir   string         // required; has the ledgers, keys and AgentFS files
-	Tenant    string         // only this tenant; empty means all
-	Drain     bool           // handle all messages that are in the stream at the start, then return
-	Retention []ledger.RetentionRule  // how long payloads are stored; the first matching rule counts, and without one they stay
-	Silence   time.Duration  // how long a run is silent before it counts as ended; 30 minutes by default
+	Broker    *broker.Broker         // required
+	DataDir   string                 // required; has the ledgers, keys and AgentFS files
+	Tenant    string                 // only this tenant; empty means all
+	Drain     bool                   // handle all messages that are in the stream at the start, then return
+	Retention []ledger.RetentionRule // how long payloads are stored; the first matching rule counts, and without one they stay
+	Silence   time.Duration          // how long a run is silent before it counts as ended; 30 minutes by default
 
 	// CheckpointFile is a file that stores the newest checkpoints, best on a disk that
 	// the writers of the ledgers cannot write to. Empty means none. Failures to write it

@@ -99,6 +99,8 @@ func (f *feed) detach(tenant string) *backlog {
 
 // A scrub of one ledger does not block the others. Messages for that ledger are written
 // afterwards in order.
+//
+//guarantee:scrub-parallel
 func TestScrub_OthersGoOn(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	f.apply(f.custom("acme"), f.custom("other"))
@@ -125,6 +127,8 @@ func TestScrub_OthersGoOn(t *testing.T) {
 }
 
 // If the auditor ends before a backlog is written, the next start reads it again.
+//
+//guarantee:scrub-parallel
 func TestScrub_EndedMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
@@ -144,6 +148,9 @@ func TestScrub_EndedMeanwhile(t *testing.T) {
 }
 
 // When the backlogs are full, the whole batch waits.
+//
+//guarantee:slow-ledger
+//guarantee:scrub-parallel
 func TestScrub_WhatWaitsIsBounded(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	f.apply(f.custom("acme"))
@@ -164,6 +171,8 @@ func TestScrub_WhatWaitsIsBounded(t *testing.T) {
 }
 
 // An order that arrives during a scrub causes another scrub.
+//
+//guarantee:scrub-parallel
 func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	told := f.custom("acme")
@@ -208,6 +217,8 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 
 // A failed scrub is retried after a growing pause, because each attempt writes the whole
 // file. A scrub that a reader delays is retried without a pause.
+//
+//guarantee:scrub-parallel
 func TestScrubs_Pause(t *testing.T) {
 	var s scrubQueue
 	s.add("acme", nil)

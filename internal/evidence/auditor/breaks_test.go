@@ -14,6 +14,8 @@ import (
 )
 
 // Messages in the middle are gone before they were read.
+//
+//guarantee:verify-stream-replaced
 func TestRun_MessagesDeletedWhileAway(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")
@@ -59,6 +61,8 @@ func TestRun_ManyMessagesDeletedWhileAway(t *testing.T) {
 
 // A stream that was created again, or restored from an older copy, gives the same numbers
 // to other messages.
+//
+//guarantee:verify-stream-replaced
 func TestRun_StreamComesBack(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -17,6 +17,8 @@ import (
 
 // The ledger of another key does not replace the stored checkpoint, and readiness reports
 // that.
+//
+//guarantee:anchor-fails
 func TestAnchor_BucketReplacesNothingOfOthers(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
@@ -33,6 +35,8 @@ func TestAnchor_BucketReplacesNothingOfOthers(t *testing.T) {
 }
 
 // A bucket that cannot be used holds nothing up, the other places neither, and is told.
+//
+//guarantee:anchor-fails
 func TestAnchor_BucketCannotBeUsed(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir, away := auditortest.Connect(t, s), t.TempDir(), t.TempDir()

@@ -11,6 +11,8 @@ import (
 
 // The auditor of a tenant waits for another auditor of the same tenant, and so does the
 // auditor of all tenants.
+//
+//guarantee:split-auditors
 func TestRun_TurnsOfTenants(t *testing.T) {
 	dir := t.TempDir()
 	o := func(tenant string) Options {

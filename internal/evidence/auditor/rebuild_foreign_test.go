@@ -13,6 +13,8 @@ import (
 
 // If a tool writes into a file during a rebuild, nothing is replaced. The next rebuild
 // carries the new rows over, even if the file was read meanwhile.
+//
+//guarantee:rebuild
 func TestRebuild_ToolWritesMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)

@@ -31,6 +31,8 @@ func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebu
 }
 
 // A rebuild gives the same root and the same rows, including the rows of other tools.
+//
+//guarantee:rebuild
 func TestRebuild_SameFromTheStream(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	for _, tenant := range []string{"acme", "other"} {
@@ -79,6 +81,8 @@ func TestRebuild_SameFromTheStream(t *testing.T) {
 
 // The stream does not go back far enough: a ledger that does is begun with, and
 // without one nothing is put in place.
+//
+//guarantee:rebuild
 func TestRebuild_FromALedger(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")
@@ -136,6 +140,8 @@ func TestRebuild_RefusesBesideAnAuditor(t *testing.T) {
 
 // A crash anywhere in a swap leaves something that the next start finishes, or
 // takes away.
+//
+//guarantee:rebuild
 func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
 	lay := func(t *testing.T) staging {
 		t.Helper()

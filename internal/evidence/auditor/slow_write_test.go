@@ -50,6 +50,8 @@ func (f *feed) impatient(is bool) {
 
 // A locked ledger does not block other tenants. After the lock is released, it gets the
 // same root as a ledger that was never locked.
+//
+//guarantee:slow-ledger
 func TestSlowWrite_OthersGoOn(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
@@ -108,6 +110,8 @@ func TestSlowWrite_OthersGoOn(t *testing.T) {
 }
 
 // If the auditor is killed, the next start reads the backlog of a locked ledger again.
+//
+//guarantee:slow-ledger
 func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
@@ -143,6 +147,8 @@ func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 }
 
 // A budget limits the backlogs by number and by bytes.
+//
+//guarantee:slow-ledger
 func TestBudget(t *testing.T) {
 	left := &budget{ledgers: 2, bytes: 10}
 	if !left.take(8) || left.take(3) || !left.take(2) || left.take(0) {

@@ -46,6 +46,8 @@ func alive(tb testing.TB, b *broker.Broker) {
 }
 
 // While it is another auditor's turn, the ledger grows and nothing is shown elsewhere.
+//
+//guarantee:standby-quiet
 func TestStandby_KeepsNothingElsewhere(t *testing.T) {
 	b, dir, away := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
 	alive(t, b)
@@ -62,6 +64,8 @@ func TestStandby_KeepsNothingElsewhere(t *testing.T) {
 
 // A standby that did not read the stream from its first message has another tree. It
 // reports that, and replaces no stored checkpoint.
+//
+//guarantee:standby-quiet
 func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 	b, first, second := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")

@@ -18,6 +18,8 @@ import (
 
 // A damaged ledger is suspended and the other tenants go on. After the ledger is
 // restored, it gets all messages that arrived meanwhile.
+//
+//guarantee:verify-offline-change
 func TestRun_SuspendsDamagedLedger(t *testing.T) {
 	for name, damage := range map[string]func(tb testing.TB, path string){
 		"LeafDeleted":      edit("DELETE FROM leaves WHERE leaf = (SELECT max(leaf) FROM leaves)"),

@@ -18,6 +18,8 @@ import (
 // Many tenants send at the same time, and the auditor's memory and descriptors stay
 // bounded. HOOKTRAIL_TEST_TENANTS=1000 and HOOKTRAIL_TEST_EVENTS=100 set the full size.
 // internal/evidence/ledger/writer.TestSet_Each has more of them than stay open.
+//
+//guarantee:many-tenants
 func TestRun_ThousandTenants(t *testing.T) {
 	tenants, each := fromEnv("HOOKTRAIL_TEST_TENANTS", 80), fromEnv("HOOKTRAIL_TEST_EVENTS", 20)
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()

@@ -13,6 +13,8 @@ import (
 )
 
 // Witnesses that hang hold nothing up, and are told.
+//
+//guarantee:witness-fails
 func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	all, file := auditortest.Watchers(t, dir)

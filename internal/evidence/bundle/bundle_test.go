@@ -65,6 +65,8 @@ func TestBundle_IsVerified(t *testing.T) {
 }
 
 // TestBundle_SaysWhatVerifySays compares a bundle of everything with the ledger.
+//
+//guarantee:bundle
 func TestBundle_SaysWhatVerifySays(t *testing.T) {
 	e := mixed().write(t)
 	want, err := verifier.Verify(t.Context(), e.path, verifier.Options{Key: e.key})
@@ -78,6 +80,7 @@ func TestBundle_SaysWhatVerifySays(t *testing.T) {
 	}
 }
 
+//guarantee:bundle
 func TestBundle_SameBytes(t *testing.T) {
 	e := mixed().write(t)
 	for _, s := range []ledger.Selection{{}, {Run: "r2"}} {
@@ -103,6 +106,7 @@ func TestBundle_Nothing(t *testing.T) {
 	}
 }
 
+//guarantee:verify-bundle-key
 func TestCheck_KeyAndTrusted(t *testing.T) {
 	f := mixed()
 	e := f.write(t)

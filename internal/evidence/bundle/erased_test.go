@@ -105,6 +105,8 @@ func (o orderly) give(tb testing.TB, order ledger.Order) {
 }
 
 // An erasure during an export leaves no invalid bundle.
+//
+//guarantee:erased-exports
 func TestErased_Meanwhile(t *testing.T) {
 	for pass := range passes {
 		f := newFeed()
@@ -128,6 +130,8 @@ func TestErased_Meanwhile(t *testing.T) {
 
 // A bundle of the whole ledger reports the same legal holds as the ledger. A partial
 // bundle does not claim that there are none.
+//
+//guarantee:erased-exports
 func TestErased_Holds(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r-1", 5, spoken)
@@ -157,6 +161,7 @@ func TestErased_Holds(t *testing.T) {
 	}
 }
 
+//guarantee:erased-exports
 func TestErased_Bundle(t *testing.T) {
 	e, order := erased(t)
 	for name, s := range map[string]ledger.Selection{
@@ -188,6 +193,8 @@ func TestErased_Bundle(t *testing.T) {
 }
 
 // TestErased_Tampered removes records from a bundle as if they had been erased.
+//
+//guarantee:order-forged
 func TestErased_Tampered(t *testing.T) {
 	e, order := erased(t)
 	path := e.bundle(t, ledger.Selection{})
@@ -220,6 +227,7 @@ func TestErased_Tampered(t *testing.T) {
 	}
 }
 
+//guarantee:erased-exports
 func TestErased_Tables(t *testing.T) {
 	e, _ := erased(t)
 	for format, want := range map[Format]string{

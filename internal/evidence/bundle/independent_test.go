@@ -71,6 +71,8 @@ func (s stranger) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 // TestBundle_ProvesWithoutUs proves each record with the library of Go's checksum
 // database.
+//
+//guarantee:bundle
 func TestBundle_ProvesWithoutUs(t *testing.T) {
 	e := mixed().write(t)
 	for _, selection := range []ledger.Selection{{}, {Run: "r1"}, {Run: "r2"}, {Run: "r3"}} {

@@ -102,6 +102,8 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 
 // A bundle of a ledger with a key change verifies with the new and the old key, and
 // with no other.
+//
+//guarantee:rotate
 func TestBundle_KeyChanged(t *testing.T) {
 	e, old := twoKeys(t)
 	for name, s := range map[string]ledger.Selection{

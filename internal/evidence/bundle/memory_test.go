@@ -59,6 +59,8 @@ func (m *meter) check(tb testing.TB, bound uint64) {
 }
 
 // TestBundle_IsBoundedInMemory writes and checks more than it may keep in memory.
+//
+//guarantee:bundle
 func TestBundle_IsBoundedInMemory(t *testing.T) {
 	e := many(t)
 	m := newMeter()
@@ -79,6 +81,8 @@ func TestBundle_IsBoundedInMemory(t *testing.T) {
 }
 
 // TestTable_IsBoundedInMemory writes more than it may keep in memory.
+//
+//guarantee:parquet
 func TestTable_IsBoundedInMemory(t *testing.T) {
 	e := many(t)
 	for _, format := range []Format{JSONL, CSV} {

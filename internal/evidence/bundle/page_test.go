@@ -22,6 +22,7 @@ var (
 	allowed = regexp.MustCompile(`^</?(!doctype html|html|head|meta|title|style|body|table|thead|tbody|tr|th|td|h1|h2|p|pre|code|details|summary|span|br)( (lang|charset|http-equiv|content|name|scope|class)="[^"]*")*>$`)
 )
 
+//guarantee:export-hostile
 func TestPage_IsTextOnly(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r1", len(hostile), hostile...)

@@ -28,6 +28,8 @@ func (d duckDB) query(tb testing.TB, sql string) (rows []map[string]any) {
 
 // TestParquet_ReadByDuckDB reads a table, hashes its records and runs the queries of
 // docs/formats.md with DuckDB.
+//
+//guarantee:parquet
 func TestParquet_ReadByDuckDB(t *testing.T) {
 	db := duckDB{nodetest.Install(t, filepath.Join("testdata", "package.json"))}
 	f := mixed()

@@ -61,6 +61,8 @@ func readParquet(tb testing.TB, file string) (rows []map[string]any) {
 }
 
 // TestParquet_IsTheLedger compares a table with the records.
+//
+//guarantee:parquet
 func TestParquet_IsTheLedger(t *testing.T) {
 	e := mixed().write(t)
 	rows := readParquet(t, e.table(t, Parquet, ledger.Selection{}))
@@ -145,6 +147,7 @@ func TestParquet_TextIsText(t *testing.T) {
 	}
 }
 
+//guarantee:parquet
 func TestParquet_SameBytes(t *testing.T) {
 	e := mixed().write(t)
 	first := e.table(t, Parquet, ledger.Selection{Run: "r1"})

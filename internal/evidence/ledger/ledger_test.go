@@ -10,6 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+//guarantee:poison
 func TestLedger_HoldsEveryRecordInOrder(t *testing.T) {
 	f := ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 300)
@@ -38,6 +39,7 @@ func TestLedger_HoldsEveryRecordInOrder(t *testing.T) {
 	}
 }
 
+//guarantee:consumer-killed
 func TestLedger_SameRootWhateverTheBatches(t *testing.T) {
 	f := ledgertest.NewFeed("acme")
 	for i := range 4 {

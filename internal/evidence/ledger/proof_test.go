@@ -27,6 +27,8 @@ func openTest(tb testing.TB, path string) *ledger.Reader {
 }
 
 // Each record has a proof, which only the code of x/mod checks.
+//
+//guarantee:proof
 func TestReader_Prove(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)

@@ -68,6 +68,7 @@ func TestReader_Run(t *testing.T) {
 	}
 }
 
+//guarantee:event-large
 func TestReader_Blob(t *testing.T) {
 	f, key := ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
 	content := bytes.Repeat([]byte("0123456789abcdef"), 100_000)

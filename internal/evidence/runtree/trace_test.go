@@ -225,6 +225,8 @@ func TestFold_BrokenPayload(t *testing.T) {
 }
 
 // TestFold_AnyOrder adds events in any order and repeatedly. The trace is the same.
+//
+//guarantee:payload-again
 func TestFold_AnyOrder(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.RunStarted, "", "", events.RunStartedData{Cwd: "/w", Version: "1"})

@@ -8,6 +8,8 @@ import (
 )
 
 // Of two auditors with one key only the active one serves the log.
+//
+//guarantee:standby-quiet
 func TestServer_StandsBy(t *testing.T) {
 	l := write(t, "acme")
 	for _, other := range []bool{false, true} {

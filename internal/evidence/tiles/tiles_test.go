@@ -46,6 +46,7 @@ func (l logs) check(tb testing.TB, log fsck.Fetcher) error {
 	return fsck.New("hooktrail/acme", l.key, log, entryHashes, fsck.Opts{N: 64}).Check(deadline(tb))
 }
 
+//guarantee:tiles
 func TestExport_ForTessera(t *testing.T) {
 	l := write(t, "acme")
 	to := l.export(t)
@@ -95,6 +96,7 @@ func TestExport_TakesAwayWhatIsNotAll(t *testing.T) {
 	}
 }
 
+//guarantee:tiles
 func TestHandler_ForTessera(t *testing.T) {
 	l := write(t, "acme")
 	web := httptest.NewServer(Handler(l.dir, nil, slog.New(slog.DiscardHandler)))
@@ -147,6 +149,7 @@ func get(tb testing.TB, web *httptest.Server, method, path string) (int, []byte)
 	return answer.StatusCode, data
 }
 
+//guarantee:tiles
 func TestHandler_ServesNothingElse(t *testing.T) {
 	l := write(t, "acme")
 	web := httptest.NewServer(Handler(l.dir, []string{"acme", "beta"}, slog.New(slog.DiscardHandler)))
@@ -184,6 +187,8 @@ func TestHandler_ServesNothingElse(t *testing.T) {
 }
 
 // A changed ledger is not served.
+//
+//guarantee:tiles
 func TestHandler_RefusesDamage(t *testing.T) {
 	l := write(t, "acme")
 	path, err := ledger.Path(l.dir, "acme")

@@ -59,6 +59,7 @@ func sign(tb testing.TB, text string, signers ...note.Signer) []byte {
 	return signed
 }
 
+//guarantee:witness-fork
 func TestCosigner_ReadsWhatOthersSign(t *testing.T) {
 	signer, vkey := newWitness(t, "witness.example/w1")
 	v, err := NewCosigner(vkey)

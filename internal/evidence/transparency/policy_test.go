@@ -19,6 +19,7 @@ func fiveWitnesses(tb testing.TB) (signers []note.Signer, lines string) {
 	return signers, lines
 }
 
+//guarantee:witness-fork
 func TestPolicy_Check(t *testing.T) {
 	signers, witnesses := fiveWitnesses(t)
 	logSigner, logKey := newLog(t, "hooktrail")
@@ -69,6 +70,8 @@ func TestPolicy_Check(t *testing.T) {
 }
 
 // An invalid cosignature does not count and does not affect others.
+//
+//guarantee:witness-fork
 func TestPolicy_CheckForged(t *testing.T) {
 	signers, witnesses := fiveWitnesses(t)
 	p, err := ParsePolicy([]byte(witnesses + "group g 2 W0 W1 W2\nquorum g\n"))

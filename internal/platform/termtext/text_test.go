@@ -32,6 +32,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
+//guarantee:text-hostile
 func TestPrintable(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"Plain", "fix the tëst\n\tnow", "fix the tëst\n\tnow"},

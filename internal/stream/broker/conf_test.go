@@ -62,6 +62,8 @@ func TestConf_Deployed(t *testing.T) {
 
 // A server accepts the configuration for the keys of a data directory. Each key has
 // the same rights as at the embedded server.
+//
+//guarantee:connections
 func TestConf_Keys(t *testing.T) {
 	dir := t.TempDir()
 	_, seed, err := broker.AddTenant(dir, "a b.*")

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+//guarantee:server-power
 func TestEmbedded_Settings(t *testing.T) {
 	b, err := Open(t.Context(), Options{DataDir: t.TempDir()})
 	if err != nil {
@@ -133,6 +134,8 @@ func TestRedactURL(t *testing.T) {
 
 // Another program may get the port of a killed server. A reconnecting client sends it
 // nothing, in particular no password.
+//
+//guarantee:port-taken
 func TestDialer_OtherServerOnTheOldPort(t *testing.T) {
 	dir := t.TempDir()
 	foreign, err := net.Listen("tcp", "127.0.0.1:0")

@@ -30,6 +30,8 @@ func anonymous(t *testing.T, b *broker.Broker) *nats.Conn {
 // The server sends an answer to any reply subject with all rights of the account, and a
 // publisher chooses the content of a manifest. A client could therefore use an answer to
 // read or delete the data of others. Separate accounts prevent that.
+//
+//guarantee:reply-foreign
 func TestRestricted_AnswersGoNowhereElse(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})
@@ -90,6 +92,8 @@ func TestRestricted_NoDecisionService(t *testing.T) {
 }
 
 // A tenant that opens its maximum of connections does not affect others.
+//
+//guarantee:connections
 func TestRestricted_Connections(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})

@@ -17,6 +17,8 @@ import (
 )
 
 // Each service can use only its own durable and inbox.
+//
+//guarantee:least-rights
 func TestRole_OnlyItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	open(t, broker.Options{DataDir: dir})

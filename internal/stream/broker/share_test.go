@@ -49,6 +49,8 @@ func child(dir string) error {
 }
 
 // A client sends nothing to another program on the old port.
+//
+//guarantee:port-taken
 func TestDial_OtherServerOnTheOldPort(t *testing.T) {
 	dir := t.TempDir()
 	if err := open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib}).Close(t.Context()); err != nil {
@@ -242,6 +244,8 @@ func TestBroker_FollowsTheServer(t *testing.T) {
 
 // When the process that runs the server exits, a joined process takes over the server,
 // and after that another one.
+//
+//guarantee:server-ends
 func TestBroker_TakesOver(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, broker.Options{DataDir: dir})
@@ -263,6 +267,7 @@ func TestBroker_TakesOver(t *testing.T) {
 	}
 }
 
+//guarantee:server-ends
 func TestOpen_AfterTheServerWasKilled(t *testing.T) {
 	dir := t.TempDir()
 	run := exec.CommandContext(t.Context(), os.Args[0])

@@ -102,6 +102,7 @@ func TestTenant_WritesItsOwn(t *testing.T) {
 	}
 }
 
+//guarantee:tenant-isolated
 func TestTenant_DoesNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})
@@ -139,6 +140,8 @@ func TestTenant_DoesNothingElse(t *testing.T) {
 }
 
 // With any ids, a tenant reaches only its own subjects.
+//
+//guarantee:tenant-isolated
 func TestTenant_NastyIDs(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})

@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
+//guarantee:leader-lost
 func TestRun_OutlivesLeaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -124,6 +124,7 @@ func TestRun_FailedButDidHappen(t *testing.T) {
 	check(t, p, upTo(20))
 }
 
+//guarantee:poison
 func TestRun_PoisonIsDeadLettered(t *testing.T) {
 	js := natstest.Start(t).JetStream(t)
 	publish(t, js, "acme", 1, 20)

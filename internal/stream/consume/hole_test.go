@@ -136,6 +136,8 @@ func TestRun_DeletedMessagesArePassedAndReported(t *testing.T) {
 
 // A stream that was purged while no consumer was running has no message that reveals the
 // loss.
+//
+//guarantee:verify-stream-replaced
 func TestRun_PurgedTailIsReported(t *testing.T) {
 	js := natstest.Start(t, tampered()).JetStream(t)
 	publish(t, js, "acme", 1, 5)
@@ -164,6 +166,7 @@ func TestRun_PurgedTailIsReported(t *testing.T) {
 	}
 }
 
+//guarantee:verify-stream-replaced
 func TestRun_PurgedStream(t *testing.T) {
 	js := natstest.Start(t, tampered()).JetStream(t)
 	publish(t, js, "acme", 1, 10)

@@ -166,6 +166,7 @@ func (m *machine) mine(data string) bool {
 	return err == nil && (m.tenant == "" || m.tenant == tenant)
 }
 
+//guarantee:consumer-killed
 func TestRun_AnythingMayHappen(t *testing.T) {
 	for _, tenant := range []string{"", "acme"} {
 		t.Run("tenant="+tenant, func(t *testing.T) {

@@ -73,6 +73,7 @@ func acknowledged(t *testing.T, srv *natstest.Server) bool {
 	return err == nil && c.CachedInfo().AckFloor.Stream >= 2
 }
 
+//guarantee:right-missing
 func TestRun_Rights(t *testing.T) {
 	if err := readAs(t, readerRights()); err != nil {
 		t.Errorf("with all of them: %v", err)

@@ -191,6 +191,7 @@ func TestRun_StoppedAnywhereEndsWithExactlyAll(t *testing.T) {
 	checkLog(t, path, stormEvents)
 }
 
+//guarantee:consumer-killed
 func TestRun_KilledAnywhereEndsWithExactlyAll(t *testing.T) {
 	s := natstest.Listen(t, t.TempDir(), natstest.Options{NoSync: true})
 	fill(t, s, stormEvents)

@@ -22,6 +22,7 @@ func goOn(reasons *[]string) consume.Options {
 	}}
 }
 
+//guarantee:verify-stream-replaced
 func TestRun_RecreatedStreamIsNoticed(t *testing.T) {
 	s := natstest.Start(t, tampered())
 	js := s.JetStream(t)
@@ -102,6 +103,8 @@ func TestRun_StreamRecreatedWhileRunning(t *testing.T) {
 }
 
 // After a power failure or a restored backup the broker assigns later sequences again.
+//
+//guarantee:verify-stream-replaced
 func TestRun_RolledBackStreamIsNoticed(t *testing.T) {
 	for _, test := range []struct {
 		name  string

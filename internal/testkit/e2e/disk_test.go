@@ -21,6 +21,8 @@ const namespaceEnv = "HOOKTRAIL_E2E_NAMESPACE"
 
 // TestFullDisk fills the disk of the broker in the middle of a batch and frees space later.
 // Every event arrives once.
+//
+//guarantee:broker-full
 func TestFullDisk(t *testing.T) {
 	if os.Getenv(namespaceEnv) == "" {
 		inNamespace(t)

@@ -15,6 +15,8 @@ import (
 
 // TestGrowing imports five growing snapshots of one session, with all consumers in between.
 // The result equals an import of the last snapshot alone.
+//
+//guarantee:import-again
 func TestGrowing(t *testing.T) {
 	var chain []oracle
 	for _, o := range oracles(t) {
@@ -61,6 +63,8 @@ var sameRun = cmp.Options{
 }
 
 // TestTwice imports a session twice. The second import adds nothing.
+//
+//guarantee:import-again
 func TestTwice(t *testing.T) {
 	o := oracles(t)[0]
 	dir := t.TempDir()

@@ -59,6 +59,8 @@ func failedRun(t *testing.T) (list []events.Event) {
 // also store their events in an outbox of another data directory. After that outbox was sent,
 // the stream contains each event twice with the same id. Ledger, issues and metrics count it
 // once.
+//
+//guarantee:answer-lost
 func TestHook_AnswerLost(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	p := serving(t, dir)

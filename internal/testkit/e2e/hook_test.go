@@ -131,6 +131,8 @@ func once(t testing.TB, all map[events.Kind]map[string]int) (count int) {
 
 // TestHook_EverythingDown runs recorded payloads through hook commands without any service.
 // Each command exits at once and denies nothing. Later the ledger contains each event once.
+//
+//guarantee:hook-offline
 func TestHook_EverythingDown(t *testing.T) {
 	for capture, tool := range captures {
 		t.Run(strings.ReplaceAll(capture, "/", "_"), func(t *testing.T) {
@@ -202,6 +204,8 @@ func call(event string, n int) []byte {
 
 // TestHook_KilledServer runs concurrent hook commands while the publisher is killed and
 // restarted. The ledger contains each call once.
+//
+//guarantee:hook-offline
 func TestHook_KilledServer(t *testing.T) {
 	const calls, atATime, lives = 60, 6, 5
 	dir, hooks := t.TempDir(), hooksFile(t)
@@ -246,6 +250,8 @@ func TestHook_KilledServer(t *testing.T) {
 
 // TestHook_HungServer suspends the publisher. Calls that no hook can deny continue soon, and
 // decisions after --timeout. The ledger contains each event once after the publisher resumes.
+//
+//guarantee:hook-offline
 func TestHook_HungServer(t *testing.T) {
 	dir := t.TempDir()
 	p := serving(t, dir, "--hooks", hooksFile(t))

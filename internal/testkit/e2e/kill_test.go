@@ -19,6 +19,8 @@ const kills = 60
 // TestStorm kills and restarts the server and every service while sessions are imported. In
 // the end every event exists once. Projections rebuilt from the same stream without kills
 // have the same Merkle root, issues and counters.
+//
+//guarantee:consumer-killed
 func TestStorm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for half a minute")

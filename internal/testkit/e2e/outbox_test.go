@@ -13,6 +13,8 @@ import (
 
 // TestShedIsARecordedGap loses events at a full outbox. The auditor reports them as a recorded
 // gap of the producer and not as missing.
+//
+//guarantee:outbox-full
 func TestShedIsARecordedGap(t *testing.T) {
 	dir := t.TempDir()
 	opts := publish.SharedOptions{Tenant: "default", Redactor: publish.NoRedaction, Quota: 16 << 10, Full: publish.Shed}

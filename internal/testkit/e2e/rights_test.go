@@ -54,6 +54,9 @@ func as(user, address string) string { return "nats://" + user + ":" + user + "-
 
 // TestRights_Deployed runs every service, and an engine of a tenant, with the rights of
 // deploy/nats-auth.conf.
+//
+//guarantee:tenant-isolated
+//guarantee:least-rights
 func TestRights_Deployed(t *testing.T) {
 	address := deployed(t, func(*server.Options) {})
 	dir := t.TempDir()
@@ -127,6 +130,8 @@ func writeRun(t *testing.T, nc *nats.Conn, dir, tenant string) {
 // TestRights_OneLess removes single rights from services. Each service names the missing right
 // without a timeout. Tests in internal/stream/consume and pkg/publish cover each right of the
 // stream.
+//
+//guarantee:right-missing
 func TestRights_OneLess(t *testing.T) {
 	for _, tt := range []struct {
 		user, missing string
@@ -170,6 +175,8 @@ func (p *process) says(t *testing.T, subject string) {
 
 // TestRights_Embedded lets every service join an embedded server with its key, and an engine
 // with a key of its tenant.
+//
+//guarantee:tenant-isolated
 func TestRights_Embedded(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, Auth: broker.AuthRequired, StreamMaxBytes: 64 << 20})

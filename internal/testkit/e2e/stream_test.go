@@ -15,6 +15,8 @@ import (
 
 // TestFullStream publishes more than the stream can store and enlarges the stream later. Every
 // event arrives once.
+//
+//guarantee:broker-full
 func TestFullStream(t *testing.T) {
 	const count = 5_000
 	server := natstest.Listen(t, filepath.Join(t.TempDir(), "server"), natstest.Options{MaxBytes: 2 << 20})
@@ -38,6 +40,8 @@ func TestFullStream(t *testing.T) {
 
 // TestServerStopped appends 10,000 events without waiting while the server is stopped. They
 // arrive once and in order after the restart.
+//
+//guarantee:broker-down
 func TestServerStopped(t *testing.T) {
 	const count = 10_000
 	server := natstest.Listen(t, filepath.Join(t.TempDir(), "server"))

@@ -10,6 +10,8 @@ import (
 
 // TestImportsAtOnce runs concurrent imports into one data directory. The import that runs
 // the broker ends first. The others take over the broker and finish.
+//
+//guarantee:server-ends
 func TestImportsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{"tool_heavy.jsonl", "short.jsonl", "subagent.jsonl", "ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl"}

@@ -19,6 +19,8 @@ import (
 
 // TestOneOfHundredThousand deletes one of 100,000 events at the producer, in the stream and in
 // the ledger. The report names the producer, the number and the kind of loss.
+//
+//guarantee:verify-one-missing
 func TestOneOfHundredThousand(t *testing.T) {
 	g := newGauntlet(t)
 	r := g.random(t.Name())

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the table of attacks into docs/gu
 const trialsOfTable = 50
 
 const (
-	tableBegins = "<!-- written by: go test ./internal/gauntlet -update -->\n"
+	tableBegins = "<!-- written by: go test ./internal/testkit/gauntlet -update -->\n"
 	tableEnds   = "<!-- to here -->\n"
 )
 
@@ -50,7 +50,7 @@ func (g *gauntlet) publish(t *testing.T) {
 		return
 	}
 	if diff := gocmp.Diff(have, want); diff != "" {
-		t.Errorf("docs/guarantees.md: run go test ./internal/gauntlet -update (-have +want):\n%s", diff)
+		t.Errorf("docs/guarantees.md: run go test ./internal/testkit/gauntlet -update (-have +want):\n%s", diff)
 	}
 }
 
@@ -60,14 +60,14 @@ func (g *gauntlet) table() string {
 		return cmp.Or(cmp.Compare(slices.Index(possessions, a.has), slices.Index(possessions, b.has)), cmp.Compare(a.name, b.name))
 	})
 	var b strings.Builder
-	b.WriteString("| attack | the attacker has | `auditor verify` says | with a checkpoint kept elsewhere | and names | right verdicts | held by |\n")
-	b.WriteString("|---|---|---|---|---|---|---|\n")
+	b.WriteString("| attack | the attacker has | `auditor verify` says | with a checkpoint kept elsewhere | and names | right verdicts |\n")
+	b.WriteString("|---|---|---|---|---|---|\n")
 	for _, a := range g.attacks {
 		kept := a.kept
 		if kept == "" || kept == a.alone {
 			kept = "the same"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d of %d | `internal/testkit/gauntlet.TestGauntlet` |\n",
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d of %d |\n",
 			a.what, a.has, a.alone, kept, cmp.Or(a.seen, "–"), a.found, a.tried)
 	}
 	return b.String()

@@ -77,6 +77,8 @@ func (d desk) ensure(t *testing.T, ids ...string) beads.Backend {
 
 // TestBD_Faults tests, for each kind of failure, that the error is right, that nothing
 // wrong is stored, and that everything is stored after the failure.
+//
+//guarantee:backend-fails
 func TestBD_Faults(t *testing.T) {
 	for order, test := range map[string]struct {
 		want   error

@@ -98,6 +98,8 @@ func (m model) check(t *testing.T, l life) {
 
 // TestBD_KilledAtRandomPoints kills bd repeatedly before, during and after it stores
 // changes. No issue is duplicated, lost or in a wrong state.
+//
+//guarantee:tracker-killed
 func TestBD_KilledAtRandomPoints(t *testing.T) {
 	const kills = 80
 	d := openDesk(t)
@@ -132,6 +134,8 @@ func TestBD_KilledAtRandomPoints(t *testing.T) {
 }
 
 // TestBD_StoppedAtRandomPoints cancels calls at random times and reopens the backend.
+//
+//guarantee:tracker-killed
 func TestBD_StoppedAtRandomPoints(t *testing.T) {
 	const stops = 25
 	dir := t.TempDir()
@@ -277,6 +281,8 @@ const (
 
 // TestStore_KilledAtRandomPoints kills a process that writes the file. The file is
 // never incomplete, and no change looks like an edit.
+//
+//guarantee:tracker-killed
 func TestStore_KilledAtRandomPoints(t *testing.T) {
 	if order := os.Getenv(killedVariable); order != "" {
 		workUntilKilled(t, order)

@@ -20,7 +20,7 @@ import (
 )
 
 // The stand-in for the Beads CLI is this test binary. An environment variable names
-// its orders, a file whose words select a misbehavior. It keeps its issues in a file
+// its orders, a file whose words select a misbehaviour. It keeps its issues in a file
 // in BEADS_DIR with a lock. Like the real bd, it matches ids by substring, overwrites
 // issues on import and has no deadlines.
 const ordersVariable = "HOOKTRAIL_TEST_STANDIN"

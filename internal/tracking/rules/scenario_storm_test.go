@@ -14,6 +14,8 @@ const stormRuns = 10_000
 
 // A storm with one cause has one issue. A storm with a cause per run has five issues and
 // a digest. Another tenant gets its issue within the grace period.
+//
+//guarantee:storm
 func TestStorm(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

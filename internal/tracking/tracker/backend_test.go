@@ -27,6 +27,8 @@ func (b *bystander) Apply(_ context.Context, _ []consume.Message, next consume.P
 // TestRun_ADrainSaysThatNobodyTakesIssues tests that a drain ends with the reason if
 // the backend refuses everything, hangs or is missing. Other consumers continue, and a
 // later drain loses nothing.
+//
+//guarantee:backend-fails
 func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -87,6 +87,8 @@ func found(tb testing.TB, dir, text string) (files []string) {
 
 // Erased texts are in no file of the tracker, and other texts stay. This also holds if
 // the tracker reads the events and the order in one batch.
+//
+//guarantee:erase-issues
 func TestErase_TextsAreNowhere(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -133,6 +135,8 @@ func TestErase_TextsAreNowhere(t *testing.T) {
 }
 
 // A hold protects texts, and only orders signed by the ledger's key count.
+//
+//guarantee:erase-issues
 func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
 	p := newPipeline(t)
 	key, forger := openKey(t, p.dataDir), openKey(t, t.TempDir())
@@ -156,6 +160,8 @@ func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
 }
 
 // An order waits until the key is known.
+//
+//guarantee:erase-issues
 func TestErase_WaitsForTheKey(t *testing.T) {
 	p := newPipeline(t)
 	key := openKey(t, t.TempDir())
@@ -173,6 +179,8 @@ func TestErase_WaitsForTheKey(t *testing.T) {
 
 // Retention uses the time when the server stored an event, as the ledger does, and
 // skips protected events.
+//
+//guarantee:retention
 func TestErase_PrunesWhatIsPastRetention(t *testing.T) {
 	p := newPipeline(t)
 	key := openKey(t, p.dataDir)

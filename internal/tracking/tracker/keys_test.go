@@ -35,6 +35,8 @@ func change(tb testing.TB, dataDir string) (*writer.Key, events.Event) {
 
 // Orders of a key count only while the key is valid, whichever key the tracker was
 // started with.
+//
+//guarantee:rotate
 func TestErase_KeyChanged(t *testing.T) {
 	for _, given := range []string{"Old", "New", "DataDir"} {
 		t.Run(given, func(t *testing.T) {

@@ -74,6 +74,8 @@ var stages = []string{"folded", "committed", "applied", "flushed", "settled", "p
 // TestRun_KilledBetweenStages kills a tracker with SIGKILL at each stage, several
 // times without a complete run in between. No decision is lost or published twice, and
 // the issues are the same as without kills.
+//
+//guarantee:consumer-killed
 func TestRun_KilledBetweenStages(t *testing.T) {
 	p := newPipeline(t)
 	for i, stage := range append(slices.Clip(stages), stages...) {
@@ -95,6 +97,8 @@ func wasKilled(err error) bool {
 // TestRun_KilledAtRandomPoints kills trackers at random times while new events arrive.
 // The default is 60 kills. Package beads adds some 140 kills of backends.
 // HOOKTRAIL_TEST_KILLS sets the number.
+//
+//guarantee:tracker-killed
 func TestRun_KilledAtRandomPoints(t *testing.T) {
 	t.Parallel()
 	kills, err := strconv.Atoi(os.Getenv(killsVariable))
@@ -143,6 +147,8 @@ func (p *pipeline) killed(after time.Duration, env ...string) bool {
 
 // TestRun_ThreeTrackersKilledInTurns runs three trackers on one data directory and
 // kills the active one repeatedly. A standby continues each time.
+//
+//guarantee:tracker-killed
 func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t)

@@ -236,6 +236,7 @@ func TestRun_RefusedEffectsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	}
 }
 
+//guarantee:backend-fails
 func TestRun_UnavailableBackendStopsTheReading(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)

@@ -65,6 +65,8 @@ func TestCommandAnswers(t *testing.T) {
 }
 
 // The table of failures contains six failures in three modes.
+//
+//guarantee:hook-fails
 func TestCommandFailures(t *testing.T) {
 	tests := []struct{ name, command, fault string }{
 		{"OtherExit", `echo '{"action":"allow"}'; exit 3`, "exit status 3"},

@@ -91,6 +91,8 @@ func TestLease_SameRevisionInANewBucket(t *testing.T) {
 // TestLease_StoppedHolderStoresNothing suspends the holder during a takeover.
 // Afterwards it does not hold the lease and its uploads are rejected, also for keys
 // that the new holder has not written.
+//
+//guarantee:standby
 func TestLease_StoppedHolderStoresNothing(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	firstClock, secondClock := newClock(), newClock()
@@ -127,6 +129,7 @@ func TestLease_StoppedHolderStoresNothing(t *testing.T) {
 	}
 }
 
+//guarantee:standby
 func TestLease_HolderThatAnswersKeepsIt(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	c := newClock()

@@ -134,6 +134,8 @@ func TestClient_Cosign(t *testing.T) {
 }
 
 // A rewritten or truncated log is not cosigned.
+//
+//guarantee:witness-fork
 func TestClient_ForkIsRefused(t *testing.T) {
 	server, w := place(t)
 	l, c := newLog(t), client(t)
@@ -175,6 +177,8 @@ func TestClient_UnknownLog(t *testing.T) {
 }
 
 // Every invalid answer gives an error soon.
+//
+//guarantee:witness-fails
 func TestClient_BadAnswers(t *testing.T) {
 	server, w := place(t)
 	l, c := newLog(t), client(t)

@@ -34,6 +34,7 @@ func TestForgery_HashesComputedAgain(t *testing.T) {
 	ledgertest.WantInvalid(t, ledgertest.PutNotes(t, honest, last), key, "another key's checkpoints")
 }
 
+//guarantee:admin-forges
 func TestForgery_StolenKey(t *testing.T) {
 	key, dir := ledgertest.NewKey(t), t.TempDir()
 	honest := ledgertest.Write(t, dir, key, ledgertest.BigFeed(), 50)
@@ -61,6 +62,7 @@ func TestForgery_StolenKey(t *testing.T) {
 	}
 }
 
+//guarantee:verify-truncated
 func TestForgery_Truncated(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.BigFeed()
 	path := ledgertest.Write(t, t.TempDir(), key, f, 50)
@@ -105,6 +107,7 @@ func TestForgery_LedgersSwapped(t *testing.T) {
 	ledgertest.WantInvalid(t, path, key, "another tenant's ledger")
 }
 
+//guarantee:verify-other-file
 func TestForgery_NoDatabase(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := filepath.Join(t.TempDir(), ledger.FileName)

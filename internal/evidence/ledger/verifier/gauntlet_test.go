@@ -22,6 +22,8 @@ var tables = map[string]string{
 	"chunks": "part", "hashes": "chunk", "seen": "seen", "checkpoints": "checkpoint",
 }
 
+//guarantee:tampering
+//guarantee:verify-rows
 func TestGauntlet_RowsOfEveryTable(t *testing.T) {
 	f, key := ledgertest.GauntletFeed(), ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, f, 40)
@@ -133,6 +135,8 @@ func selection(columns []column, id string) string {
 	return strings.Join(list, ", ")
 }
 
+//guarantee:tampering
+//guarantee:verify-bits
 func TestGauntlet_BitFlips(t *testing.T) {
 	f, key := ledgertest.GauntletFeed(), ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, f, 100)

@@ -107,6 +107,7 @@ func writeDrawn(tb testing.TB, rt *rapid.T, key *writer.Key, f *ledgertest.Feed)
 	return path
 }
 
+//guarantee:verify-clean
 func TestHistory_CleanOnesGiveNoAlarm(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -21,6 +21,8 @@ import (
 )
 
 // The rows after the last number have no leaf.
+//
+//guarantee:verify-hidden-rows
 func TestGauntlet_RowsBehindAllNumbers(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.GauntletFeed(), 40)
@@ -50,6 +52,8 @@ func TestGauntlet_RowsBehindAllNumbers(t *testing.T) {
 
 // A lookup misses index entries that are not in key order, although the index has all of
 // them.
+//
+//guarantee:verify-hidden-rows
 func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
@@ -114,6 +118,8 @@ func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
 
 // Checkpoints that only record a time or a break have no leaf. A trusted checkpoint reveals
 // that they were cut off.
+//
+//guarantee:verify-last-checkpoints
 func TestForgery_LastCheckpointsCutOff(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
@@ -159,6 +165,8 @@ func TestForgery_LastCheckpointsCutOff(t *testing.T) {
 }
 
 // A manifest that no writer accepts replaces a valid one.
+//
+//guarantee:verify-false-manifest
 func TestForgery_ManifestWithoutEnd(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
@@ -220,6 +228,8 @@ func TestVerify_LinkToALedgerAtWork(t *testing.T) {
 
 // A seal with numbers that its producer never used is an error of its own, and not part of
 // another gap.
+//
+//guarantee:verify-false-seal
 func TestVerify_ForgedSeals(t *testing.T) {
 	for name, lie := range map[string]events.RunSealedData{
 		"BehindAll": {Count: 3, First: 1, Last: math.MaxUint64},
@@ -250,6 +260,8 @@ func TestVerify_ForgedSeals(t *testing.T) {
 }
 
 // Unusual names of producers, runs and events cause no alarm, and every leaf can be parsed.
+//
+//guarantee:verify-names
 func TestVerify_HostileNames(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	names := []string{"é", "e\u0301", "a", "A", " a", "a ", "\u202ea", "%00", "\ufeff", "1", "01", "1.0", "1e0", "NULL", "\U0010ffff"}

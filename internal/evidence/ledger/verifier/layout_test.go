@@ -11,6 +11,8 @@ import (
 
 // These attacks change neither the bytes of a record nor a hash. They change the layout in
 // the tables, so that readers would find other bytes.
+//
+//guarantee:verify-layout
 func TestGauntlet_SameBytesElsewhere(t *testing.T) {
 	f, key := ledgertest.GauntletFeed(), ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, f, 40)

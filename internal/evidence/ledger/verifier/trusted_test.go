@@ -11,6 +11,8 @@ import (
 )
 
 // A thief of the key leaves the tree alone and changes the arrivals.
+//
+//guarantee:verify-extensions
 func TestForgery_StolenKeyChangesArrivals(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
@@ -68,6 +70,8 @@ func TestForgery_TrustedCheckpointOfAnotherLedger(t *testing.T) {
 }
 
 // A checkpoint from an anchor counts like a given one if the key signed it.
+//
+//guarantee:admin-forges
 func TestForgery_AnchoredCheckpoints(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)

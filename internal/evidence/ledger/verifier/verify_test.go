@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+//guarantee:verify-clean
 func TestVerify_CleanLedger(t *testing.T) {
 	f, key := ledgertest.BigFeed(), ledgertest.NewKey(t)
 	for _, batch := range []int{1, 7, 1000} {
@@ -22,6 +23,7 @@ func TestVerify_CleanLedger(t *testing.T) {
 	}
 }
 
+//guarantee:tampering
 func TestVerify_MissingEvents(t *testing.T) {
 	drop := func(f *ledgertest.Feed, producer string, sequence uint64) {
 		for i, m := range f.Messages {
@@ -110,6 +112,7 @@ func TestVerify_RunsWithoutSeal(t *testing.T) {
 	}
 }
 
+//guarantee:verify-no-manifests
 func TestVerify_ProducerWithoutManifests(t *testing.T) {
 	f, key := ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
 	f.Event("foreign", "r1", events.Custom, events.CustomData{Name: "x"})

@@ -16,6 +16,8 @@ import (
 
 // A break of the stream is reported permanently. The ledger is incomplete until each
 // producer has sent something.
+//
+//guarantee:verify-stream-replaced
 func TestLedger_Break(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	for _, producer := range []string{"coder", "tester"} {
@@ -68,6 +70,8 @@ func TestLedger_Break(t *testing.T) {
 }
 
 // Messages that the ledger and a rolled-back stream share are skipped. Later ones are read.
+//
+//guarantee:verify-stream-replaced
 func TestLedger_BreakInCommon(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 5)

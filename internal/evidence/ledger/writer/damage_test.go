@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
+//guarantee:verify-offline-change
 func TestLedger_NeverSignsWhatWasChanged(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.BigFeed()
 	path := ledgertest.Write(t, t.TempDir(), key, f, 50)

@@ -20,6 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+//guarantee:erase
 func TestErase(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "", 40)
@@ -77,6 +78,7 @@ func TestErase(t *testing.T) {
 	}
 }
 
+//guarantee:erase-rebuild
 func TestErase_SameRootWhateverTheBatches(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "", 20)
@@ -95,6 +97,7 @@ func TestErase_SameRootWhateverTheBatches(t *testing.T) {
 	}
 }
 
+//guarantee:erase
 func TestErase_ByEventAndUser(t *testing.T) {
 	for name, s := range map[string]ledger.OrderSelection{
 		"Event": {Event: events.DeriveID("coder/e4", "r-1", "7")},
@@ -120,6 +123,7 @@ func TestErase_ByEventAndUser(t *testing.T) {
 	}
 }
 
+//guarantee:order-forged
 func TestErase_WithoutAuthority(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	for name, publish := range map[string]func(*ledgertest.Feed, ledger.Order){
@@ -169,6 +173,7 @@ func TestErase_WithoutAuthority(t *testing.T) {
 	}
 }
 
+//guarantee:erase
 func TestErase_ComesAgain(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "", 5)
@@ -193,6 +198,8 @@ func TestErase_ComesAgain(t *testing.T) {
 
 // TestErase_YoungerStream builds a ledger from a stream without its beginning. Its leaves
 // differ from those of the order, so the selection counts.
+//
+//guarantee:erase-rebuild
 func TestErase_YoungerStream(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-0", "", 3)
@@ -224,6 +231,8 @@ func TestErase_YoungerStream(t *testing.T) {
 }
 
 // TestErase_Blobs erases content that other records share, and then those records.
+//
+//guarantee:erase
 func TestErase_Blobs(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	content := []byte(strings.Repeat("what is in the file. ", 3000))
@@ -265,6 +274,8 @@ func TestErase_Blobs(t *testing.T) {
 
 // TestErase_ScrubbedAfterCrash kills the writer after the commit, and lets a reader block
 // the next one.
+//
+//guarantee:erase-killed
 func TestErase_ScrubbedAfterCrash(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "", 30)

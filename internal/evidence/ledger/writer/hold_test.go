@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+//guarantee:hold
 func TestHold(t *testing.T) {
 	for name, hold := range map[string]ledger.OrderSelection{
 		"Run": {Run: "r-1"}, "Event": {Event: events.DeriveID("coder/e4", "r-1", "7")}, "User": {User: "jane"}, "All": {},
@@ -57,6 +58,8 @@ func TestHold(t *testing.T) {
 
 // TestHold_BlocksOrdersGivenBefore sends an order from before a hold after the hold, and sends it
 // again after the lift. It destroys nothing.
+//
+//guarantee:hold
 func TestHold_BlocksOrdersGivenBefore(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "jane", 10)
@@ -94,6 +97,8 @@ func TestHold_OfSomethingElse(t *testing.T) {
 }
 
 // TestHold_CoversLaterRecordsOfAUser looks for later records of a user with a hold.
+//
+//guarantee:hold
 func TestHold_CoversLaterRecordsOfAUser(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "jane", 3)
@@ -113,6 +118,8 @@ func TestHold_CoversLaterRecordsOfAUser(t *testing.T) {
 
 // TestErase_Tampered changes the rows about erasures and repairs the indexes, as an attacker
 // without the key would.
+//
+//guarantee:order-forged
 func TestErase_Tampered(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "", 10) // leaves 0–9, and a seal and a manifest
@@ -182,6 +189,8 @@ func fewer(tb testing.TB, name, value string) {
 
 // TestErase_AnyHistory applies orders of all kinds in any sequence and in any batches. The
 // ledger always verifies, and destroyed payloads leave no remains.
+//
+//guarantee:erase
 func TestErase_AnyHistory(t *testing.T) {
 	fewer(t, "rapid.checks", "25")
 	key := ledgertest.NewKey(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+//guarantee:retention
 func TestExpired(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder/e4", "r-1", 2) // a start, two calls with results, an end, a seal, a manifest: leaves 0–7

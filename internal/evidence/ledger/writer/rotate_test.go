@@ -93,6 +93,7 @@ func rotate(tb testing.TB, n int) *rotation {
 	}
 }
 
+//guarantee:rotate
 func TestRotate(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		r := rotate(t, n)
@@ -127,6 +128,8 @@ func TestRotate(t *testing.T) {
 
 // A rebuilt ledger is signed by the newest key from its first checkpoint, and executes the
 // orders of older keys.
+//
+//guarantee:rotate
 func TestRotate_BuiltAgain(t *testing.T) {
 	r := rotate(t, 3)
 	want := verifiedBy(t, r.path, ledgertest.VerifierOf(r.keys[3]))
@@ -145,6 +148,8 @@ func TestRotate_BuiltAgain(t *testing.T) {
 }
 
 // The thief of a replaced key cannot sign orders or checkpoints.
+//
+//guarantee:rotate-stolen
 func TestRotate_StolenOldKey(t *testing.T) {
 	r := rotate(t, 1)
 	old, key := r.keys[0], r.keys[1]
@@ -188,6 +193,8 @@ func TestRotate_StolenOldKey(t *testing.T) {
 
 // A ledger whose key is absent stops. It continues once the key is there, or another key
 // replaced the one here.
+//
+//guarantee:rotate-absent
 func TestRotate_KeyIsAbsent(t *testing.T) {
 	r := rotate(t, 0)
 	thief := opened(t, filepath.Join(t.TempDir(), "keys"))
@@ -215,6 +222,8 @@ func TestRotate_KeyIsAbsent(t *testing.T) {
 }
 
 // No order can change the key of the ledger without a tenant name, so it is signed again.
+//
+//guarantee:rotate
 func TestRotate_WithoutName(t *testing.T) {
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
 	f := ledgertest.NewFeed("")
@@ -228,6 +237,8 @@ func TestRotate_WithoutName(t *testing.T) {
 }
 
 // A crash between any two steps leaves a key that works, and Rotate can be repeated.
+//
+//guarantee:rotate-killed
 func TestRotate_Crash(t *testing.T) {
 	stop := errors.New("stop")
 	for _, at := range []string{"made", "signed", "retired", "installed"} {
@@ -286,6 +297,8 @@ func TestRotate_OrderTooLong(t *testing.T) {
 }
 
 // An attacker with write access cannot hide, invent or move a change of the key.
+//
+//guarantee:rotate-stolen
 func TestRotate_Tampered(t *testing.T) {
 	r := rotate(t, 2)
 	all := ledgertest.Notes(t, r.path)
@@ -329,6 +342,8 @@ func TestRotate_Tampered(t *testing.T) {
 
 // For any history of events, orders and key changes, in any batches, the verifier agrees
 // with the writer for each of the keys. A replaced key has no effect.
+//
+//guarantee:rotate
 func TestRotate_AnyHistory(t *testing.T) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 1))

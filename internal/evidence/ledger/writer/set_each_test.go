@@ -68,6 +68,8 @@ func TestSet_Each(t *testing.T) {
 }
 
 // A tenant with a blocked disk delays no other tenant of the batch.
+//
+//guarantee:slow-ledger
 func TestSet_EachWithABlockedLedger(t *testing.T) {
 	s := writer.OpenSet(t.TempDir(), writer.Options{Key: ledgertest.NewKey(t)})
 	tenants, others := []string{"waits"}, make(chan struct{})

@@ -17,14 +17,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// cloudevents returns a file of the CloudEvents specification or its
-// conformance suite, and skips the test where the recorded data is absent.
+// cloudevents returns a file of the CloudEvents specification or its conformance suite. It
+// skips the test if the recorded data is missing.
 func cloudevents(t *testing.T, parts ...string) string {
 	t.Helper()
 	return realdata.Path(t, append([]string{"cloudevents"}, parts...)...)
 }
 
-// example is one event of the conformance suite, and what must be read from it.
+// example is one event of the conformance suite with the expected values.
 type example struct {
 	name       string
 	structured []byte
@@ -159,7 +159,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// checkExample compares the attributes and the data with what is expected.
+// checkExample compares the attributes and the data with the expected ones.
 func checkExample(t *testing.T, x example, out []byte) {
 	t.Helper()
 	var got map[string]any
@@ -205,7 +205,7 @@ func officialSchema(t *testing.T) *check.Schema {
 	return s
 }
 
-// What we write is a CloudEvent for others too.
+// Other CloudEvents libraries accept the encoding.
 func TestConformance_GoldensAreCloudEvents(t *testing.T) {
 	s := officialSchema(t)
 	for _, k := range Kinds() {
@@ -215,8 +215,7 @@ func TestConformance_GoldensAreCloudEvents(t *testing.T) {
 	}
 }
 
-// Each example value that the specification's schema gives for an attribute is
-// read, is valid, and is kept.
+// Decode accepts and preserves each example value in the schema of the specification.
 func TestConformance_SpecificationExamples(t *testing.T) {
 	text, err := os.ReadFile(cloudevents(t, "spec", "cloudevents.json"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// foreign returns a CloudEvent with the members given in front of data.
+// foreign returns a CloudEvent with these members before data.
 func foreign(members string) string {
 	return `{"specversion":"1.0","id":"1","source":"/s","type":"com.example"` + members + `}`
 }
@@ -114,7 +114,7 @@ func TestDecode_AliasesItsInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is appended to an alias must not run into what lies behind it.
+	// An append to an alias must not overwrite the bytes after it.
 	_ = append(e.Data, "!!!"...)
 	_ = append(e.Extra[0].Value, "!!!"...)
 	if diff := cmp.Diff(string(in), string(e.Encode())); diff != "" {
@@ -160,8 +160,8 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// The scanner and encoding/json agree on what JSON is, but for what the scanner
-// refuses on purpose.
+// The scanner accepts the same JSON as encoding/json, apart from its documented
+// restrictions.
 func TestScanner_AgreesWithEncodingJSON(t *testing.T) {
 	for _, in := range []string{
 		`0`, `-0`, `-`, `1.`, `.5`, `1e`, `1e+`, `1E-9`, `00`, `+1`, `1.5e10`, `tru`, `true`, `nul`, `null`, `falsee`, `""`, `"\x"`, `"\u12"`,

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// encoded returns what the encoder makes of payload.
+// encoded returns payload as encoded by encoding/json.
 func encoded(t *rapid.T, payload any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -41,7 +41,7 @@ var (
 	})
 )
 
-// What is written directly says what the encoder would.
+// The direct encoding equals the result of encoding/json.
 func TestSetData_DirectIsWhatTheEncoderWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var payload any = ToolBeforeData{Tool: anyText.Draw(t, "tool"), Args: anyRaw.Draw(t, "args"), PatchedArgs: anyRaw.Draw(t, "patched"), Outcome: anyOutcome.Draw(t, "outcome")}
@@ -62,7 +62,7 @@ func TestSetData_DirectIsWhatTheEncoderWrites(t *testing.T) {
 		if want == nil {
 			return
 		}
-		// The encoder escapes line separators, which stand for themselves in JSON.
+		// encoding/json escapes line separators, which JSON allows unescaped.
 		want = wellFormed(bytes.ReplaceAll(want, []byte(`\u2028`), []byte("\u2028")))
 		got := bytes.ReplaceAll(e.Data, []byte(`\u2028`), []byte("\u2028"))
 		if !bytes.Equal(want, got) {

@@ -16,8 +16,7 @@ const (
 	kindsEnd   = "<!-- end of kinds -->"
 )
 
-// The table of kinds in docs/events.md has every kind, in order, and the fields
-// that its payload has.
+// The table in docs/events.md lists all kinds in order with the fields of their payloads.
 func TestDocs(t *testing.T) {
 	name := filepath.Join("..", "..", "docs", "events.md")
 	page, err := os.ReadFile(name)
@@ -50,8 +49,7 @@ func TestDocs(t *testing.T) {
 	golden(t, name, []byte(b.String()))
 }
 
-// The manifest and the event that docs/events.md shows can be decoded, and are
-// written as they stand there.
+// The manifest and the event in docs/events.md survive decoding and encoding.
 func TestDocs_Examples(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.md"))
 	if err != nil {
@@ -83,8 +81,7 @@ func TestDocs_Examples(t *testing.T) {
 	}
 }
 
-// fieldsOf lists the fields of a payload type, those of Outcome and Execution
-// by their name.
+// fieldsOf lists the fields of a payload type. It abbreviates Outcome and Execution.
 func fieldsOf(t reflect.Type) []string {
 	var fields []string
 	for f := range t.Fields() {
@@ -103,7 +100,7 @@ func fieldsOf(t reflect.Type) []string {
 	return fields
 }
 
-// describe returns what is worth saying about the type of a field.
+// describe describes the type of a field.
 func describe(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

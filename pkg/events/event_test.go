@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at is when the events of the tests happened.
+// at is the time of the events in tests.
 var at = time.Date(2026, 11, 20, 9, 14, 7, 120_000_045, time.UTC)
 
 // full returns an event with every attribute set.
@@ -53,7 +53,7 @@ func TestEvent_Encode(t *testing.T) {
 	}
 }
 
-// What comes out is JSON, and means the same.
+// The encoding is JSON with the same values.
 func TestAppendString(t *testing.T) {
 	for _, text := range []string{
 		`quote " backslash \ slash /`, "line\nfeed\r\ttab", "\x00\x01\x1f\x7f", "<script>&amp;", "ünï 世界 🌎 \u2028\u2029",
@@ -157,7 +157,7 @@ func TestEvent_Normalize(t *testing.T) {
 	}
 }
 
-// wantInvalid checks that err blames attribute for reason, at offset.
+// wantInvalid checks the attribute, the reason and the offset of err.
 func wantInvalid(t *testing.T, err error, attribute, reason string, offset int) {
 	t.Helper()
 	var invalid *InvalidError

@@ -14,9 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzDecode holds for whatever is decoded that encoding it is a fixed point,
-// that no attribute and no data value is lost or changed, and that it is JSON
-// for everybody; and for whatever is valid that its payload can be decoded.
+// FuzzDecode checks that encoding a decoded event is a fixed point, keeps all attributes and
+// data values, and is JSON. The payload of a valid event can be decoded.
 func FuzzDecode(f *testing.F) {
 	for _, k := range Kinds() {
 		f.Add(sample(f, k).Encode())
@@ -53,7 +52,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkRefusal checks that a refusal has a reason and a place.
+// checkRefusal checks that an error has a reason and an offset.
 func checkRefusal(t *testing.T, in []byte, err error) {
 	t.Helper()
 	var invalid *InvalidError
@@ -62,8 +61,7 @@ func checkRefusal(t *testing.T, in []byte, err error) {
 	}
 }
 
-// checkKept compares the members of what came in and what went out, as
-// encoding/json reads them.
+// checkKept compares the members of input and output, decoded by encoding/json.
 func checkKept(t *testing.T, in, out []byte) {
 	t.Helper()
 	var before, after map[string]json.RawMessage
@@ -107,8 +105,8 @@ func sameValue(name string, before, after json.RawMessage) bool {
 	return cmp.Equal(was, is)
 }
 
-// checkValid checks that a valid event has a payload that can be decoded, and
-// that Normalize changes nothing the second time.
+// checkValid checks that the payload of a valid event can be decoded, and that a second
+// Normalize changes nothing.
 func checkValid(t *testing.T, e Event) {
 	t.Helper()
 	if e.Validate() != nil {
@@ -130,8 +128,7 @@ func checkValid(t *testing.T, e Event) {
 	}
 }
 
-// FuzzPayload holds for any data of any kind that Validate and encoding/json
-// agree: what is valid can be decoded.
+// FuzzPayload checks that encoding/json can decode all data that Validate accepts.
 func FuzzPayload(f *testing.F) {
 	for i, k := range Kinds() {
 		f.Add(i, []byte(sample(f, k).Data))
@@ -144,8 +141,8 @@ func FuzzPayload(f *testing.F) {
 	})
 }
 
-// FuzzDecodeManifest holds that what is decoded is encoded to bytes that decode
-// to the same, and that a valid manifest accounts for each of its sequences.
+// FuzzDecodeManifest checks that a decoded manifest survives encoding and decoding, and that
+// a valid manifest accounts for each sequence.
 func FuzzDecodeManifest(f *testing.F) {
 	f.Add([]byte(sentBytes))
 	f.Add([]byte(`{"v":1,"producer":"p","first":1,"last":18446744073709551615,"missing":[{"first":2,"last":3},{"first":3,"last":9}]}`))
@@ -222,8 +219,7 @@ func drawEvent(t *rapid.T) Event {
 	return e
 }
 
-// For whatever text Append writes JSON that means the text, or Validate has
-// refused it.
+// Append encodes every text that Validate accepts as JSON with the same value.
 func FuzzAppendString(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x00\x1f\x7f\"\\/", "ü 🌎 \u2028", "\xff", "\xed\xa0\x80"} {
 		f.Add(s)

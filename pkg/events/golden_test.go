@@ -35,7 +35,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// stale reports files in dir that no kind stands for.
+// stale reports files in dir without a kind.
 func stale(t *testing.T, dir string, besides ...string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -56,8 +56,8 @@ func stale(t *testing.T, dir string, besides ...string) {
 	}
 }
 
-// An event of each kind keeps its bytes for ever: a diff here is a change of
-// the format, which may add fields and nothing else.
+// The bytes of events never change. A diff here is a change of the format, which may only
+// add fields.
 func TestGoldens(t *testing.T) {
 	dir := filepath.Join("testdata", "kinds")
 	for _, k := range Kinds() {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sent is a manifest of two events; the one between them was shed.
+// sent returns a manifest of two events. The event between them was shed.
 func sent() Manifest {
 	return Manifest{
 		Version: 1, Tenant: "acme", Producer: "coder/e4", First: 5, Last: 7, Count: 2,

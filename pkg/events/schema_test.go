@@ -16,8 +16,7 @@ import (
 
 const schemaDir = "schema"
 
-// The schemas are what the Go types say. They are checked in for readers
-// without Go, and rewritten by -update.
+// The schemas match the Go types. -update rewrites them.
 func TestSchemas(t *testing.T) {
 	r := reflector(t)
 	for _, k := range Kinds() {
@@ -28,7 +27,7 @@ func TestSchemas(t *testing.T) {
 	stale(t, schemaDir, "event.json")
 }
 
-// reflector returns a generator that knows our comments and our enums.
+// reflector returns a generator with the comments and enums of this package.
 func reflector(t *testing.T) *generate.Reflector {
 	t.Helper()
 	r := &generate.Reflector{Anonymous: true, ExpandedStruct: true, DoNotReference: true, AllowAdditionalProperties: true}
@@ -64,15 +63,15 @@ func payloadSchema(r *generate.Reflector, k Kind, payload any) *generate.Schema 
 		}
 	}
 	if len(s.Required) > 0 {
-		// A field that was too large for the wire is named in blobs instead.
+		// A field that was too large is named in blobs instead.
 		s.AnyOf = []*generate.Schema{{Required: s.Required}, {Required: []string{blobsField}}}
 		s.Required = nil
 	}
 	return s
 }
 
-// optional takes away the required fields of s and below, which Validate does
-// not insist on.
+// optional removes the required fields of s and its children, which Validate does not
+// enforce.
 func optional(s *generate.Schema) {
 	if s == nil {
 		return
@@ -88,8 +87,7 @@ func optional(s *generate.Schema) {
 	}
 }
 
-// eventSchema returns the schema of the envelope, which refers to those of the
-// payloads.
+// eventSchema returns the schema of the envelope with references to the payloads.
 func eventSchema(r *generate.Reflector) *generate.Schema {
 	s := r.Reflect(plainEvent{})
 	s.Title = "A Hooktrail event"
@@ -176,8 +174,7 @@ func validateSchema(t *testing.T, s *check.Schema, data []byte) error {
 	return s.Validate(v)
 }
 
-// The schemas and Validate agree: whatever field of a payload is taken away or
-// replaced, both accept the event, or neither does.
+// The schemas and Validate agree on every event with a removed or replaced payload field.
 func TestSchemas_AgreeWithValidate(t *testing.T) {
 	s := compiled(t)
 	for _, k := range Kinds() {
@@ -208,8 +205,8 @@ func TestSchemas_AgreeWithValidate(t *testing.T) {
 	}
 }
 
-// knownDifference tells whether k is one of the records whose numbers and
-// hashes have to fit together, which JSON Schema cannot say.
+// knownDifference reports whether the numbers and hashes of kind k depend on each other, which
+// JSON Schema cannot express.
 func knownDifference(k Kind, schema error) bool {
 	return schema == nil && (k == RunSealed || k == GapRecorded || k == BlobChunk)
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// BatchRoot is the tree head that the ledger's library computes.
+// BatchRoot equals the tree head of the ledger's library.
 func TestBatchRoot(t *testing.T) {
 	var (
 		hashes []Hash
@@ -70,7 +70,7 @@ func TestDeriveID(t *testing.T) {
 	if again := DeriveID("acme", "claude-code", "s", "1", "run.started"); again != id {
 		t.Errorf("got %s, want %s", again, id)
 	}
-	// Ids that were given out must stay what they are, or imports come twice.
+	// Derived ids must not change. Otherwise a repeated import adds events again.
 	if got := DeriveID("a", "bc"); got != "3fafa1cf-2f19-87c1-929b-eb20cf0983f7" {
 		t.Errorf("got %s", got)
 	}

@@ -85,7 +85,7 @@ func many(n int) []Attribute {
 
 var zeros = Hash{}.String()
 
-// Each case is the data of one kind, and the field that is to blame.
+// Each case contains the data of one kind and the invalid field.
 func TestEvent_ValidatePayload(t *testing.T) {
 	for _, tc := range []struct {
 		name              string
@@ -178,8 +178,7 @@ func TestEvent_ValidateNeverQuotesValues(t *testing.T) {
 	}
 }
 
-// Every field of every payload has a form of its own, a name, and room in the
-// bits of required.
+// Every payload field has a form and a name, and the fields fit into the bits of required.
 func TestShapes(t *testing.T) {
 	for _, k := range Kinds() {
 		s := shapes()[k]

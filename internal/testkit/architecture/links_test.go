@@ -32,7 +32,7 @@ var maxLinked = map[string]int{
 	"pkg/redact":             59, // gitleaks' rules are in a package that imports viper
 }
 
-// linkedThrough names the packages through which alone a module is linked.
+// linkedThrough names the only packages through which a module may be linked.
 var linkedThrough = map[string][]string{
 	"github.com/nats-io/nats-server":      {"internal/stream/broker"},
 	"github.com/rs/zerolog":               {"internal/platform/cli", "pkg/redact"}, // redact links the rules of gitleaks

@@ -19,10 +19,10 @@ const (
 	preToolGoal = 50 * time.Microsecond
 )
 
-// BenchmarkPreTool measures the whole way to a tool call of 1 KB: five hooks with
-// globs, of which one patches and one allows, redaction, encoding, and the outbox
-// of a publisher that is sending. To reach, one call after the other: 50 µs at the
-// median. A thousand per second, with an idle processor before each, take longer.
+// BenchmarkPreTool measures the dispatch of a tool call of 1 KB: five hooks with globs, of
+// which one patches and one allows, redaction, encoding, and the outbox of an active
+// publisher. The goal is a median of 50 µs for consecutive calls. Calls after an idle pause
+// take longer.
 func BenchmarkPreTool(b *testing.B) {
 	for name, pause := range map[string]time.Duration{"steady": time.Nanosecond, "1000/s": time.Millisecond} {
 		b.Run(name, func(b *testing.B) {
@@ -44,8 +44,7 @@ func BenchmarkPreTool(b *testing.B) {
 	}
 }
 
-// timeCalls returns how long benchCalls dispatches took, with a pause before
-// each, the shortest first.
+// timeCalls returns the sorted times of benchCalls dispatches with a pause before each.
 func timeCalls(b *testing.B, registry *hooks.Registry, call hooks.ToolCall, pause time.Duration) []time.Duration {
 	b.Helper()
 	took := make([]time.Duration, benchCalls)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/metrics"
 )
 
-// compare requires that two data directories hold the same projections.
+// compare requires the same projections in two data directories.
 func compare(t *testing.T, want, got string) {
 	t.Helper()
 	tenants, err := ledger.Tenants(filepath.Join(want, "ledger"))
@@ -50,7 +50,7 @@ func newest(t *testing.T, dir, tenant string) ledger.Checkpoint {
 	return c
 }
 
-// compareFiles requires that the files that match pattern are the same bytes.
+// compareFiles requires that the files matching pattern have equal bytes.
 func compareFiles(t *testing.T, want, got, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(want, pattern))

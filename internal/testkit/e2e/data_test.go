@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// oracle is the truth about one recorded session.
+// oracle contains the known facts about one recorded session.
 type oracle struct {
 	File               string         `json:"file"`
 	BadLines           int            `json:"bad_lines"`
@@ -26,7 +26,7 @@ type oracle struct {
 	} `json:"tokens"`
 }
 
-// oracles returns the truth about every recorded Claude Code session.
+// oracles returns the facts about all recorded Claude Code sessions.
 func oracles(t testing.TB) []oracle {
 	t.Helper()
 	f, err := os.Open(realdata.Path(t, "oracle-sessions.jsonl"))
@@ -57,8 +57,7 @@ func oracles(t testing.TB) []oracle {
 	return all
 }
 
-// tenantOf is the tenant that a session is imported into: one for each, named
-// after its place.
+// tenantOf returns the tenant of a session, named after its path.
 func tenantOf(o oracle) string {
 	return strings.NewReplacer("claude-code/", "", "/full.jsonl", "", ".jsonl", "").Replace(o.File)
 }

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaceEnv marks the process that has a mount namespace of its own.
+// namespaceEnv marks the process in a new mount namespace.
 const namespaceEnv = "HOOKTRAIL_E2E_NAMESPACE"
 
-// TestFullDisk fills the disk of the broker under a publisher, half-way through
-// a batch, and makes room again: every event arrives, once.
+// TestFullDisk fills the disk of the broker in the middle of a batch and frees space later.
+// Every event arrives once.
 //
 //guarantee:broker-full
 func TestFullDisk(t *testing.T) {
@@ -67,8 +67,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// inNamespace runs the test again in a process that may mount: its own users and
-// mounts.
+// inNamespace runs the test again in a process with its own users and mounts, which may
+// mount file systems.
 func inNamespace(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -92,8 +92,7 @@ func inNamespace(t *testing.T) {
 	}
 }
 
-// customEvents returns CloudEvents as JSON lines, of a kilobyte each that does
-// not compress.
+// customEvents returns CloudEvents as JSON lines, each with 1 KB of incompressible data.
 func customEvents(count int) []byte {
 	random := rand.NewChaCha8([32]byte{1})
 	noise := make([]byte, 500)
@@ -106,8 +105,8 @@ func customEvents(count int) []byte {
 	return b.Bytes()
 }
 
-// held returns the ids of the custom events in the ledger, and requires that
-// they are in the order in which customEvents has them.
+// held returns the ids of the custom events in the ledger. It requires the order of
+// customEvents.
 func held(t *testing.T, dir string) []string {
 	t.Helper()
 	var ids []string
@@ -126,7 +125,7 @@ func held(t *testing.T, dir string) []string {
 	return ids
 }
 
-// waitUntil waits for a condition that another process brings about.
+// waitUntil waits until another process fulfils a condition.
 func waitUntil(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

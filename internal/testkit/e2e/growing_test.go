@@ -13,9 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TestGrowing imports five growing snapshots of one session one after the
-// other, each seen by every consumer before the next one comes, and the last
-// one alone: it is the same run with the same issues.
+// TestGrowing imports five growing snapshots of one session, with all consumers in between.
+// The result equals an import of the last snapshot alone.
 //
 //guarantee:import-again
 func TestGrowing(t *testing.T) {
@@ -51,8 +50,7 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// sameRun ignores how often an aggregate came before the one that counts, and
-// was decided on.
+// sameRun ignores superseded aggregates and the decisions on them.
 var sameRun = cmp.Options{
 	cmpopts.IgnoreFields(ledger.RunSummary{}, "Events"),
 	cmpopts.IgnoreMapEntries(func(k events.Kind, _ int) bool {
@@ -64,7 +62,7 @@ var sameRun = cmp.Options{
 	}),
 }
 
-// TestTwice imports a session twice: the second time adds nothing.
+// TestTwice imports a session twice. The second import adds nothing.
 //
 //guarantee:import-again
 func TestTwice(t *testing.T) {
@@ -85,8 +83,8 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// issues returns the issues of a data directory, without the times of their
-// transitions, which follow the order in which the snapshots came.
+// issues returns the issues of a data directory without the times of their transitions, which
+// depend on the order of the snapshots.
 func issues(t testing.TB, dir string) []map[string]any {
 	t.Helper()
 	var list []map[string]any

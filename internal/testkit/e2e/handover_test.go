@@ -21,7 +21,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// addressOf returns where a publisher listens that was just started.
+// addressOf returns the address of a publisher that was just started.
 func addressOf(t *testing.T, p *process) *url.URL {
 	t.Helper()
 	var said struct{ Address string }
@@ -36,7 +36,7 @@ func addressOf(t *testing.T, p *process) *url.URL {
 	return &url.URL{Scheme: "http", Host: said.Address}
 }
 
-// failedRun are the events of a run whose step fails.
+// failedRun contains the events of a run with a failed step.
 func failedRun(t *testing.T) (list []events.Event) {
 	t.Helper()
 	add := func(id string, kind events.Kind, data any) {
@@ -55,10 +55,10 @@ func failedRun(t *testing.T) (list []events.Event) {
 	return list
 }
 
-// TestHook_AnswerLost has hook commands post their events to a publisher whose
-// answers get lost, so that they keep them too, in another data directory. When
-// their outbox is sent as well, each event is in the stream twice, under one id, and
-// counts once: in the ledger, among the issues, in the metrics.
+// TestHook_AnswerLost loses the answers of a publisher to hook commands. The hook commands then
+// also store their events in an outbox of another data directory. After that outbox was sent,
+// the stream contains each event twice with the same id. Ledger, issues and metrics count it
+// once.
 //
 //guarantee:answer-lost
 func TestHook_AnswerLost(t *testing.T) {
@@ -102,7 +102,7 @@ func TestHook_AnswerLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.told(t)
+	p.stopCleanly(t)
 	issuesBefore, metricsBefore := projected(t, dir)
 	before := inLedger(t, dir)
 	once(t, before)
@@ -117,7 +117,7 @@ func TestHook_AnswerLost(t *testing.T) {
 	issuesAfter, metricsAfter := projected(t, dir)
 	after := inLedger(t, dir)
 	once(t, after)
-	// Each outbox seals the runs that it sent, and that is decided on too.
+	// Each outbox seals its runs, and the tracker decides on the seals too.
 	delete(before, events.IssueDecided)
 	delete(after, events.IssueDecided)
 	if diff := cmp.Diff(before, after); diff != "" {
@@ -136,9 +136,8 @@ func TestHook_AnswerLost(t *testing.T) {
 	}
 }
 
-// losing forwards requests to target, and loses the answers to those for path. Every
-// answer begins at once, however busy the publisher is: what a hook command does
-// about one that is silent for long is not the matter here.
+// losing forwards requests to target and drops the answers for path. Every answer starts at
+// once, because timeouts of hook commands are not under test here.
 func losing(t *testing.T, target *url.URL, path string) http.HandlerFunc {
 	t.Helper()
 	return func(rw http.ResponseWriter, r *http.Request) {
@@ -167,7 +166,7 @@ func losing(t *testing.T, target *url.URL, path string) http.HandlerFunc {
 	}
 }
 
-// projected returns the issues and the metrics of all that is in the stream.
+// projected returns the issues and the metrics of the whole stream.
 func projected(t *testing.T, dir string) ([]map[string]any, metrics.Summary) {
 	t.Helper()
 	run(t, 0, "tracker", "serve", "--drain", "--data-dir", dir)

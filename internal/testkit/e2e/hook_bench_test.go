@@ -12,13 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 )
 
-// hookRuns is how often each command of the benchmark runs in a round.
+// hookRuns is the number of runs of each command in a round.
 const hookRuns = 7
 
-// BenchmarkHook measures publisher hook from start to exit, as agents see it: with
-// nothing of ours running, and with a publisher whose hooks are asked; beside what
-// starting a process costs at all (/bin/true) and what a hook in Python costs
-// before its first line (python3 -c pass).
+// BenchmarkHook measures publisher hook from start to exit, without and with a running
+// publisher. For comparison it measures the start of any process (/bin/true) and of Python
+// (python3 -c pass).
 func BenchmarkHook(b *testing.B) {
 	python := pythontest.Find(b)
 	binary := filepath.Join(b.TempDir(), "publisher")
@@ -57,7 +56,7 @@ func BenchmarkHook(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// spawn runs a command to its end and returns how long that took.
+// spawn runs a command and returns the elapsed time.
 func spawn(b *testing.B, stdin []byte, argv []string) time.Duration {
 	b.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)

@@ -18,12 +18,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// atOnce is what a hook command may take with everything of ours down, more than the
-// same program takes to say its version.
+// atOnce limits the time of a hook command without any service, in addition to the time that
+// the program needs to print its version.
 const atOnce = 50 * time.Millisecond
 
-// captures are where each tool's recorded payloads are, and what its hook command
-// is called with. {} stands for the name of the event.
+// captures lists the recorded payloads of each tool and the arguments of its hook command. {}
+// stands for the name of the event.
 var captures = map[string][]string{
 	"claude-code/captured-2.1.329":                   {"claude-code"},
 	"codex/captured-0.169.0":                         {"codex"},
@@ -33,8 +33,7 @@ var captures = map[string][]string{
 	"opencode/captured-1.18.33":                      {"opencode", "{}"},
 }
 
-// payloads returns the recorded payloads of a tool in their order, and the names
-// of their events.
+// payloads returns the recorded payloads of a tool in order, with the names of their events.
 func payloads(t testing.TB, capture string) (names []string, bodies [][]byte) {
 	t.Helper()
 	dir := realdata.Path(t, "hook-payloads", capture)
@@ -64,8 +63,7 @@ func hookArgs(dir, event string, tool []string, more ...string) []string {
 	return append(append(args, "--data-dir", dir), more...)
 }
 
-// serving starts a publisher on a data directory and waits until hook commands
-// can ask it.
+// serving starts a publisher and waits until hook commands can reach it.
 func serving(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
 	p := start(t, nil, "publisher", append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, args...)...)
@@ -79,8 +77,8 @@ func serving(t testing.TB, dir string, args ...string) *process {
 	return p
 }
 
-// told tells the process to stop, and waits for a clean end.
-func (p *process) told(t testing.TB) {
+// stopCleanly interrupts the process and requires a clean exit.
+func (p *process) stopCleanly(t testing.TB) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -90,8 +88,8 @@ func (p *process) told(t testing.TB) {
 	}
 }
 
-// inLedger returns how often each event is in the ledger of a data directory, by
-// kind and id; what the outbox records about itself is left out.
+// inLedger counts the occurrences of each event in the ledger by kind and id, without the
+// records of the outbox.
 func inLedger(t testing.TB, dir string) map[events.Kind]map[string]int {
 	t.Helper()
 	run(t, 0, "publisher", "outbox", "flush", "--data-dir", dir)
@@ -117,7 +115,7 @@ func inLedger(t testing.TB, dir string) map[events.Kind]map[string]int {
 	return all
 }
 
-// once requires that no event is in the ledger twice, and returns how many are.
+// once requires that each event is in the ledger once. It returns the number of events.
 func once(t testing.TB, all map[events.Kind]map[string]int) (count int) {
 	t.Helper()
 	for kind, ids := range all {
@@ -131,9 +129,8 @@ func once(t testing.TB, all map[events.Kind]map[string]int) (count int) {
 	return count
 }
 
-// TestHook_EverythingDown runs each tool's recorded payloads through hook commands
-// while nothing of ours runs: each ends at once and denies nothing. Later every
-// event is in the ledger, once.
+// TestHook_EverythingDown runs recorded payloads through hook commands without any service.
+// Each command exits at once and denies nothing. Later the ledger contains each event once.
 //
 //guarantee:hook-offline
 func TestHook_EverythingDown(t *testing.T) {
@@ -168,13 +165,13 @@ func TestHook_EverythingDown(t *testing.T) {
 	}
 }
 
-// checkAtOnce holds how long hook commands took to what the same program takes to
-// say its version.
+// checkAtOnce compares the times of hook commands with the time to print the version.
 func checkAtOnce(t *testing.T, took, idle []time.Duration) {
 	t.Helper()
 	slices.Sort(took)
 	slices.Sort(idle)
-	// At best, because other tests may be running: a wait would be in all of them.
+	// The best time counts, because other tests may be running. A wait would affect
+	// all commands.
 	if best := took[0] - idle[0]; best > atOnce {
 		t.Errorf("a hook command took %v more than nothing takes, at best, want at most %v", best, atOnce)
 	}
@@ -182,7 +179,7 @@ func checkAtOnce(t *testing.T, took, idle []time.Duration) {
 		took[0], took[len(took)/2], len(took), idle[0], idle[len(idle)/2])
 }
 
-// noRemoval is a hooks.yaml that denies to remove anything.
+// noRemoval is a hooks.yaml that denies every removal.
 const noRemoval = `
 hooks:
   PreToolUse:
@@ -205,9 +202,8 @@ func call(event string, n int) []byte {
 		`"tool_input":{"command":"rm -rf build/x"},"tool_response":{"stdout":"ok"},"tool_use_id":"t%d"}`, event, n)
 }
 
-// TestHook_KilledServer has hook commands called, several at a time, while the
-// publisher is killed and started again: whatever they meet, each call is in the
-// ledger, once.
+// TestHook_KilledServer runs concurrent hook commands while the publisher is killed and
+// restarted. The ledger contains each call once.
 //
 //guarantee:hook-offline
 func TestHook_KilledServer(t *testing.T) {
@@ -252,9 +248,8 @@ func TestHook_KilledServer(t *testing.T) {
 	}
 }
 
-// TestHook_HungServer stops the publisher without ending it: what cannot be denied
-// goes on soon, a decision after --timeout, and each is in the ledger, once, when
-// the publisher goes on.
+// TestHook_HungServer suspends the publisher. Calls that no hook can deny continue soon, and
+// decisions after --timeout. The ledger contains each event once after the publisher resumes.
 //
 //guarantee:hook-offline
 func TestHook_HungServer(t *testing.T) {
@@ -286,7 +281,7 @@ func TestHook_HungServer(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	p.told(t)
+	p.stopCleanly(t)
 	all := inLedger(t, dir)
 	once(t, all)
 	if len(all[events.ToolBefore]) != 1 || len(all[events.ToolResult]) != 1 {

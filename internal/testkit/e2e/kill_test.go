@@ -13,13 +13,12 @@ import (
 	"time"
 )
 
-// kills is how many processes the storm ends at random moments.
+// kills is the number of processes that the storm kills at random times.
 const kills = 60
 
-// TestStorm kills the server and every service while sessions are imported, and
-// starts each of them again. Afterwards everything is there, once, and a second
-// set of projections, built from the same stream without a single kill, is the
-// same: Merkle root, issues, counters.
+// TestStorm kills and restarts the server and every service while sessions are imported. In
+// the end every event exists once. Projections rebuilt from the same stream without kills
+// have the same Merkle root, issues and counters.
 //
 //guarantee:consumer-killed
 func TestStorm(t *testing.T) {
@@ -67,7 +66,7 @@ func TestStorm(t *testing.T) {
 	compare(t, dir, again)
 }
 
-// storm is a deployment in which processes die.
+// storm is a deployment whose processes are killed.
 type storm struct {
 	t        *testing.T
 	dir      string
@@ -88,8 +87,8 @@ func (s *storm) startService(name string) {
 	s.services[name] = start(s.t, nil, name, args...)
 }
 
-// publish runs a publisher that is killed now and then, until one gets through.
-// Without insist it gives up once it was killed.
+// publish runs publishers, some of which are killed, until one finishes. Without insist it
+// gives up after a kill.
 func (s *storm) publish(insist bool, stdin []byte, args ...string) {
 	deadline := time.Now().Add(limit)
 	for time.Now().Before(deadline) {
@@ -109,7 +108,7 @@ func (s *storm) publish(insist bool, stdin []byte, args ...string) {
 	s.t.Fatalf("publisher %v did not get through within %v", args, limit)
 }
 
-// killOne ends the publisher or one of the services, as long as kills are due.
+// killOne kills the publisher or one of the services while kills remain.
 func (s *storm) killOne(publisher *process) {
 	if s.killed >= kills {
 		return
@@ -131,8 +130,8 @@ func (s *storm) stop() {
 	}
 }
 
-// drain lets every consumer handle the stream to its end: the tracker first,
-// whose decisions are events that the others handle.
+// drain runs every consumer to the end of the stream. The tracker runs first, because its
+// decisions are events for the others.
 func drain(t *testing.T, dir string) {
 	t.Helper()
 	run(t, 0, "tracker", "serve", "--drain", "--data-dir", dir)
@@ -140,8 +139,7 @@ func drain(t *testing.T, dir string) {
 	run(t, 0, "metrics", "serve", "--drain", "--data-dir", dir)
 }
 
-// sessions returns the recorded sessions of the storm: small enough for many
-// kills, different enough for every path.
+// sessions returns the recorded sessions of the storm. They are small and different.
 func sessions(t *testing.T) []oracle {
 	t.Helper()
 	all := oracles(t)
@@ -150,11 +148,11 @@ func sessions(t *testing.T) []oracle {
 	})
 }
 
-// engine is the tenant of the runs that an engine of our own reports.
+// engine is the tenant of the simulated engine.
 const engine = "engine"
 
-// engineRuns returns the life of count AUTOPILOT runs as JSON lines: each gets an
-// issue, every third one fails.
+// engineRuns returns the events of count AUTOPILOT runs as JSON lines. Each run gets an
+// issue, and every third one fails.
 func engineRuns(count int) []byte {
 	var b bytes.Buffer
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -31,7 +31,7 @@ func read(t testing.TB, dir, tenant string) *ledger.Reader {
 	return r
 }
 
-// summaries returns what each run in the ledger of a tenant came to.
+// summaries returns a summary of each run in the ledger of a tenant.
 func summaries(t testing.TB, dir, tenant string) map[string]ledger.RunSummary {
 	t.Helper()
 	r := read(t, dir, tenant)
@@ -48,7 +48,7 @@ func summaries(t testing.TB, dir, tenant string) map[string]ledger.RunSummary {
 	return all
 }
 
-// facts is what the oracle knows of a session.
+// facts contains the oracle's values for a session.
 type facts struct {
 	ToolCalls  map[string]int
 	Errors     int
@@ -56,8 +56,7 @@ type facts struct {
 	Tokens     events.Tokens
 }
 
-// checkOracle requires that the ledger of a session's tenant says what the
-// oracle says.
+// checkOracle compares the ledger of a session's tenant with the oracle.
 func checkOracle(t testing.TB, dir string, o oracle) {
 	t.Helper()
 	got := facts{ToolCalls: map[string]int{}}

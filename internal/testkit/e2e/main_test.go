@@ -1,5 +1,5 @@
-// Package e2e runs whole pipelines: the commands as processes of their own,
-// against a server of its own, killed, starved and started again.
+// Package e2e tests whole pipelines. It runs the commands and a server as processes,
+// kills and restarts them, and exhausts their resources.
 package e2e
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// commandEnv makes this test binary be one of the commands: the processes that
-// the tests kill run the code under test, race detector included.
+// commandEnv makes this test binary run a command. The killed processes therefore run the
+// code under test with the race detector.
 const commandEnv = "HOOKTRAIL_E2E_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	cli.Main(command())
 }
 
-// serverCommand holds the embedded server of a data directory and nothing else.
+// serverCommand runs only the embedded server of a data directory.
 func serverCommand() *cobra.Command {
 	var shared cli.Shared
 	cmd := &cobra.Command{

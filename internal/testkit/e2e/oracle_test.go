@@ -2,8 +2,8 @@ package e2e
 
 import "testing"
 
-// TestOracle imports every recorded session into a tenant of its own and
-// compares the ledger with the truth; each ledger verifies.
+// TestOracle imports every recorded session into a separate tenant, verifies the ledger and
+// compares it with the oracle.
 func TestOracle(t *testing.T) {
 	all := oracles(t)
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// TestShedIsARecordedGap loses events at a full outbox, and has the auditor say
-// which: as the producer recorded it, and not as something that is missing.
+// TestShedIsARecordedGap loses events at a full outbox. The auditor reports them as a recorded
+// gap of the producer and not as missing.
 //
 //guarantee:outbox-full
 func TestShedIsARecordedGap(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// limit bounds every wait for a process: reached only when something hangs.
+// limit bounds every wait for a process.
 const limit = 3 * time.Minute
 
-// process is a command under test, running.
+// process is a running command.
 type process struct {
 	cmd    *exec.Cmd
 	stdout printed
@@ -23,7 +23,7 @@ type process struct {
 	err    error         // how; owned by done
 }
 
-// printed is what a process has printed so far.
+// printed collects the output of a process.
 type printed struct {
 	mu   sync.Mutex // guards text: the process may still be writing
 	text bytes.Buffer
@@ -36,15 +36,14 @@ func (p *printed) Write(data []byte) (int, error) {
 	return p.text.Write(data)
 }
 
-// String returns all of it.
+// String returns the output so far.
 func (p *printed) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
 }
 
-// start starts a command as a process of its own. It is killed when the test
-// ends, if it is still there.
+// start starts a command as a process. The process is killed at the end of the test.
 func start(t testing.TB, stdin []byte, name string, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
@@ -67,7 +66,7 @@ func start(t testing.TB, stdin []byte, name string, args ...string) *process {
 	return p
 }
 
-// kill ends the process as a power failure of its own would, and waits for it.
+// kill kills the process and waits for its end.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended by itself
 	<-p.done
@@ -91,8 +90,7 @@ func (p *process) status(t testing.TB) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// run runs a command to its end, requires the exit status want and returns what
-// it printed.
+// run runs a command, requires the exit status want and returns the output.
 func run(t testing.TB, want int, name string, args ...string) string {
 	t.Helper()
 	return feed(t, nil, want, name, args...)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TestReplay pipes a replayed run into a second, empty pipeline: the same run.
+// TestReplay pipes a replayed run into an empty pipeline and gets the same run.
 func TestReplay(t *testing.T) {
 	o := oracles(t)[0]
 	first, second := t.TempDir(), t.TempDir()
@@ -29,8 +29,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// checkOriginal requires that lines are the bytes that the ledger holds of a
-// run, in its order.
+// checkOriginal requires that lines equal the stored bytes of a run in their order.
 func checkOriginal(t *testing.T, dir, id, lines string) {
 	t.Helper()
 	var want []byte

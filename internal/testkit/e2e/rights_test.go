@@ -18,11 +18,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// session is the one that the demo shows: the tracker makes issues of it.
+// session is the session of the demo. The tracker creates issues from it.
 var session = filepath.Join("..", "..", "command", "hooktrail", "session", "5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71.jsonl")
 
-// deployed runs the server of deploy/nats-auth.conf, changed where a test wants
-// it, and returns its address.
+// deployed runs a server with deploy/nats-auth.conf and the changes of the test. It returns
+// the address.
 func deployed(t *testing.T, change func(*server.Options)) (address string) {
 	t.Helper()
 	for _, name := range []string{"OWNER", "PUBLISHER", "AUDITOR", "TRACKER", "METRICS", "READER", "DECIDE", "ACME"} {
@@ -49,11 +49,11 @@ func deployed(t *testing.T, change func(*server.Options)) (address string) {
 	return srv.Addr().String()
 }
 
-// as is the URL of a user of the deployed server.
+// as returns the URL of a user of the deployed server.
 func as(user, address string) string { return "nats://" + user + ":" + user + "-secret@" + address }
 
-// TestRights_Deployed runs every service with exactly the rights of
-// deploy/nats-auth.conf, and an engine in its tenant's account.
+// TestRights_Deployed runs every service, and an engine of a tenant, with the rights of
+// deploy/nats-auth.conf.
 //
 //guarantee:tenant-isolated
 //guarantee:least-rights
@@ -80,7 +80,7 @@ func TestRights_Deployed(t *testing.T) {
 	if _, err := read(t, filepath.Join(dir, "auditor"), "acme").Summary(t.Context(), "engine-run"); err != nil {
 		t.Errorf("what the engine wrote: %v", err)
 	}
-	// Who used evidence is sent with the auditor's rights, too.
+	// Access records are sent with the rights of the auditor.
 	local := []string{"--tenant", "acme", "--data-dir", filepath.Join(dir, "auditor")}
 	run(t, 0, "auditor", append([]string{"replay", "--run", "engine-run", "--by", "jdoe"}, local...)...)
 	run(t, 0, "auditor", at("auditor", "serve", "--drain")...)
@@ -127,9 +127,9 @@ func writeRun(t *testing.T, nc *nats.Conn, dir, tenant string) {
 	}
 }
 
-// TestRights_OneLess takes single rights from services: each says which, and
-// does not time out. What a service needs of the stream is held to that, right
-// by right, in internal/stream/consume and pkg/publish.
+// TestRights_OneLess removes single rights from services. Each service names the missing right
+// without a timeout. Tests in internal/stream/consume and pkg/publish cover each right of the
+// stream.
 //
 //guarantee:right-missing
 func TestRights_OneLess(t *testing.T) {
@@ -161,8 +161,7 @@ func TestRights_OneLess(t *testing.T) {
 	}
 }
 
-// says waits for the end of the process, which has to have told of a refusal of
-// subject.
+// says waits for the end of the process and requires an error that names subject.
 func (p *process) says(t *testing.T, subject string) {
 	t.Helper()
 	if p.status(t) == 0 {
@@ -174,8 +173,8 @@ func (p *process) says(t *testing.T, subject string) {
 	}
 }
 
-// TestRights_Embedded lets every service join an embedded server with a key of
-// its own, and an engine with a key that the tenant was given.
+// TestRights_Embedded lets every service join an embedded server with its key, and an engine
+// with a key of its tenant.
 //
 //guarantee:tenant-isolated
 func TestRights_Embedded(t *testing.T) {
@@ -214,8 +213,7 @@ func TestRights_Embedded(t *testing.T) {
 	run(t, 0, "hooktrail", "tenant", "remove", "acme", "--data-dir", dir)
 }
 
-// TestRights_Local writes as a client without credentials, whose account has
-// nothing in it but the ways out.
+// TestRights_Local writes as a client without credentials, whose account contains only routes.
 func TestRights_Local(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, StreamMaxBytes: 64 << 20})
@@ -237,8 +235,8 @@ func TestRights_Local(t *testing.T) {
 	run(t, 0, "auditor", "verify", "--tenant", "acme", "--data-dir", dir)
 }
 
-// TestRights_Decisions asks the decision service, which runs with the rights of a
-// publisher: as a local client, and as an engine in its tenant's account.
+// TestRights_Decisions requests decisions as a local client and as an engine. The decision
+// service runs with the rights of a publisher.
 func TestRights_Decisions(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, StreamMaxBytes: 64 << 20})
@@ -281,7 +279,7 @@ func TestRights_Decisions(t *testing.T) {
 	}
 }
 
-// ask asks for a decision until the service is there to decide.
+// ask repeats a request until the decision service runs.
 func ask(t *testing.T, service *process, nc *nats.Conn, subject string) string {
 	t.Helper()
 	for {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// TestFullStream publishes into a stream that has no room for all of it, and
-// gives it room later: every event arrives, once.
+// TestFullStream publishes more than the stream can store and enlarges the stream later. Every
+// event arrives once.
 //
 //guarantee:broker-full
 func TestFullStream(t *testing.T) {
@@ -38,8 +38,8 @@ func TestFullStream(t *testing.T) {
 	finish(t, server, p, dir, count)
 }
 
-// TestServerStopped appends 10,000 events while the server is stopped, none of
-// which waits for it; they arrive, once, in order, when it is back.
+// TestServerStopped appends 10,000 events without waiting while the server is stopped. They
+// arrive once and in order after the restart.
 //
 //guarantee:broker-down
 func TestServerStopped(t *testing.T) {
@@ -84,8 +84,8 @@ func appendAll(t *testing.T, p *publish.Publisher, count int) {
 	}
 }
 
-// finish waits until all is in the stream, has it audited, and requires that
-// the ledger is complete and has count events, in order.
+// finish waits until all events are in the stream and runs the auditor. It requires a complete
+// ledger of count events in order.
 func finish(t *testing.T, server *natstest.Server, p *publish.Publisher, dir string, count int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

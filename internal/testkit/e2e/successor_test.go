@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// TestImportsAtOnce runs imports into one data directory side by side. One of
-// them runs the broker, and ends first: the others take its place and end, too.
+// TestImportsAtOnce runs concurrent imports into one data directory. The import that runs
+// the broker ends first. The others take over the broker and finish.
 //
 //guarantee:server-ends
 func TestImportsAtOnce(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// acts are the attacks on producers and the stream.
+// acts lists the attacks on producers and the stream.
 func acts() []act {
 	return append(streamActs(), append(forgeryActs(), accidents()...)...)
 }
@@ -150,12 +150,12 @@ func forgeryActs() []act {
 	}
 }
 
-// stays reports when the ledger does not have the event as it was first.
+// stays reports an error unless the ledger contains the original event.
 func (s *scene) stays() string {
 	return s.holds(s.messages[s.index].Data)
 }
 
-// holds reports when no record of the ledger has exactly these bytes.
+// holds reports an error unless a record of the ledger has exactly these bytes.
 func (s *scene) holds(data any) string {
 	s.Helper()
 	want, _ := data.([]byte) // nothing is in no ledger
@@ -172,7 +172,7 @@ func (s *scene) holds(data any) string {
 	return "no record has the bytes"
 }
 
-// notCanonical sends an event whose data readers of JSON do not agree about.
+// notCanonical sends an event whose data JSON readers interpret differently.
 func (s *scene) notCanonical() {
 	s.Helper()
 	s.choose()
@@ -238,7 +238,7 @@ func accidents() []act {
 	}
 }
 
-// hasBlob reports when the large payload cannot be read back.
+// hasBlob reports an error if the large payload cannot be read.
 func (s *scene) hasBlob() string {
 	s.Helper()
 	for _, m := range s.messages {

@@ -17,9 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// TestOneOfHundredThousand deletes one event of a hundred thousand: at the
-// producer before it was sent, in the stream before it was read, and in the
-// ledger. Each is named by producer and number, and told apart.
+// TestOneOfHundredThousand deletes one of 100,000 events at the producer, in the stream and in
+// the ledger. The report names the producer, the number and the kind of loss.
 //
 //guarantee:verify-one-missing
 func TestOneOfHundredThousand(t *testing.T) {
@@ -56,8 +55,7 @@ func TestOneOfHundredThousand(t *testing.T) {
 	}
 }
 
-// fill appends events to an outbox whose server is away, and returns the
-// producer's id.
+// fill appends events to an outbox without a server and returns the id of the producer.
 func fill(t *testing.T, w *world, dir string) string {
 	t.Helper()
 	w.server.Stop()
@@ -84,8 +82,8 @@ func fill(t *testing.T, w *world, dir string) string {
 	return producer
 }
 
-// cutRecord takes one record out of a segment of the outbox, as if it had never
-// been there, and returns the number of its event.
+// cutRecord removes a record from a segment of the outbox without a trace and returns the
+// number of its event.
 func cutRecord(t *testing.T, r *rand.Rand, dir string) uint64 {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(dir, "*", "*.seg"))
@@ -110,8 +108,8 @@ func cutRecord(t *testing.T, r *rand.Rand, dir string) uint64 {
 	return number
 }
 
-// deleteOne deletes an event from the stream, not beside the one that is lost,
-// and returns its place and number.
+// deleteOne deletes an event from the stream that is not adjacent to the lost event. It returns
+// the index and the number.
 func deleteOne(t *testing.T, r *rand.Rand, w *world, lost uint64) (place, number uint64) {
 	t.Helper()
 	stream := w.stream(t)
@@ -132,8 +130,7 @@ func deleteOne(t *testing.T, r *rand.Rand, w *world, lost uint64) (place, number
 	}
 }
 
-// removeOne deletes an event from the ledger, closes the ranks and computes all
-// hashes again.
+// removeOne deletes an event from the ledger, renumbers the leaves and recomputes all hashes.
 func removeOne(t *testing.T, r *rand.Rand, path string) uint64 {
 	t.Helper()
 	f := open(t, path)

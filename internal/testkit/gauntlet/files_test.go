@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// files attacks the file of a ledger.
+// files runs the attacks on the file of a ledger.
 func (g *gauntlet) files(t *testing.T, v *victim) {
 	t.Helper()
 	thief := openKey(t, t.TempDir())
@@ -55,7 +55,7 @@ func repaired(change mutation, signer note.Signer) mutation {
 	}
 }
 
-// truncateSigned cuts where a checkpoint was signed: an older state.
+// truncateSigned truncates the ledger to an older signed checkpoint.
 func (v *victim) truncateSigned(f *file, r *rand.Rand) {
 	c := v.signed[1+r.IntN(len(v.signed)-2)]
 	f.do("DELETE FROM checkpoints WHERE checkpoint > ?", c.Number)
@@ -63,7 +63,7 @@ func (v *victim) truncateSigned(f *file, r *rand.Rand) {
 	f.repair(nil)
 }
 
-// file tries an attack on copies of the ledger's file.
+// file runs an attack on copies of the ledger's file.
 func (g *gauntlet) file(t *testing.T, v *victim, a attack, change mutation) {
 	t.Helper()
 	t.Run(a.name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func (g *gauntlet) file(t *testing.T, v *victim, a attack, change mutation) {
 	})
 }
 
-// bits flips a bit of a value, in every table, fifty times in each.
+// bits flips single bits of values, fifty times in each table.
 func (g *gauntlet) bits(t *testing.T, v *victim) {
 	t.Helper()
 	a := attack{
@@ -116,7 +116,7 @@ func (g *gauntlet) bits(t *testing.T, v *victim) {
 	})
 }
 
-// copies puts another ledger in the place of this one.
+// copies replaces the ledger by another one.
 func (g *gauntlet) copies(t *testing.T, v *victim) {
 	t.Helper()
 	t.Run("Copies", func(t *testing.T) {
@@ -136,8 +136,8 @@ func (g *gauntlet) copies(t *testing.T, v *victim) {
 	})
 }
 
-// flip flips one bit of a value of a column, in a row of a table. It returns
-// false where the schema does not allow what comes out, or there is no value.
+// flip flips one bit of a value. It returns false if there is no value or the schema rejects
+// the new one.
 func (f *file) flip(r *rand.Rand, table, column string) (flipped bool, sql string) {
 	f.tb.Helper()
 	n := f.ints("SELECT count(*) FROM " + table)[0]

@@ -14,14 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// forged is what an attacker has to know of a ledger that was tampered with, to
-// make the rest of it fit: read from its tables, computed by code of their own.
+// forged contains the state that an attacker needs to repair a changed ledger. It is read from
+// the tables and computed without the code of the ledger.
 type forged struct {
 	tree     []tlog.Hash // in the order of tlog
 	arrivals []arrived
 }
 
-// arrived is what a leaf, or what was seen again, adds to the digest.
+// arrived is the contribution of a leaf or a repeat to the digest.
 type arrived struct {
 	leaf, epoch, stream, stored int64
 	again                       bool
@@ -30,8 +30,8 @@ type arrived struct {
 	hash                        []byte
 }
 
-// repair makes the tree's hashes those of the leaves as they are now. With a
-// signer all checkpoints are signed again, of what was there when they were.
+// repair recomputes the hashes of the tree from the current leaves. With a signer it signs all
+// checkpoints again at their sizes.
 func (f *file) repair(signer note.Signer) {
 	f.tb.Helper()
 	var k forged
@@ -80,7 +80,7 @@ func (k *forged) leaf(tb testing.TB, stmt *sqlite.Stmt) {
 	})
 }
 
-// again puts what was seen again where it came among the leaves.
+// again assigns the repeats to their positions among the leaves.
 func (k *forged) again(stmt *sqlite.Stmt) {
 	a := arrived{
 		leaf: stmt.ColumnInt64(0), epoch: stmt.ColumnInt64(1), stream: stmt.ColumnInt64(2), stored: stmt.ColumnInt64(3),
@@ -105,8 +105,7 @@ func (k *forged) read(indexes []int64) ([]tlog.Hash, error) {
 	return list, nil
 }
 
-// sign signs each checkpoint again where it was, as far as there is something
-// new to sign.
+// sign signs each checkpoint again unless nothing was added before it.
 func (f *file) sign(k *forged, signer note.Signer) {
 	f.tb.Helper()
 	notes := f.texts("SELECT note FROM checkpoints ORDER BY checkpoint")
@@ -140,7 +139,7 @@ func (f *file) sign(k *forged, signer note.Signer) {
 	}
 }
 
-// into makes c the checkpoint behind a.
+// into writes c as the checkpoint after a.
 func (a arrived) into(c *ledger.Checkpoint) {
 	b := append([]byte(nil), c.Digest[:]...)
 	b = append(b, 0)

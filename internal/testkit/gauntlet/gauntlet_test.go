@@ -16,24 +16,24 @@ import (
 // attack is a row of the table.
 type attack struct {
 	name  string // of the subtest
-	what  string // as the table says it
-	has   string // what the attacker has
-	alone string // the verdict that verify has to come to by itself; a beginning is enough
-	kept  string // against a checkpoint that was kept elsewhere; empty: not of interest
-	seen  string // what else is in the report, as the table says it
+	what  string // text of the table
+	has   string // access of the attacker
+	alone string // required start of the verdict without a checkpoint
+	kept  string // required verdict against a stored checkpoint; empty means any
+	seen  string // other findings of the report, as text of the table
 
 	tried, found int // trials, and those with the required verdict
 }
 
-// gauntlet is one run of all attacks.
+// gauntlet runs all attacks.
 type gauntlet struct {
 	seed uint64
 
-	mu      sync.Mutex // guards attacks: the tests of stream and files run side by side
+	mu      sync.Mutex // guards attacks; the tests of stream and files run in parallel
 	attacks []*attack
 }
 
-// newGauntlet takes the seed from the environment, or rolls the dice.
+// newGauntlet uses the seed from the environment or a random one.
 func newGauntlet(t *testing.T) *gauntlet {
 	t.Helper()
 	seed := rand.Uint64()
@@ -47,14 +47,14 @@ func newGauntlet(t *testing.T) *gauntlet {
 	return &gauntlet{seed: seed}
 }
 
-// random returns the dice of one attack: its trials do not depend on others.
+// random returns a random source for one attack. Other attacks do not affect its trials.
 func (g *gauntlet) random(name string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // never fails
 	return rand.New(rand.NewPCG(g.seed, h.Sum64()))
 }
 
-// add puts an attack into the table.
+// add adds an attack to the table.
 func (g *gauntlet) add(a attack) *attack {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -62,8 +62,8 @@ func (g *gauntlet) add(a attack) *attack {
 	return &a
 }
 
-// verdicts are what a report says, as the table says it: without the checkpoint
-// that was kept elsewhere, and with it.
+// verdicts returns the verdicts of a report in the words of the table, without and with a
+// stored checkpoint.
 func verdicts(r verifier.Report) (alone, kept string) {
 	switch {
 	case r.Integrity != verifier.Verified:
@@ -82,8 +82,8 @@ func verdicts(r verifier.Report) (alone, kept string) {
 	return alone, alone
 }
 
-// check notes a trial, and fails it when a verdict is another one than required.
-// Where the report has no checkpoint to compare with, both are the same.
+// check records a trial and fails it if a verdict is wrong. Both verdicts are equal if the
+// report has no stored checkpoint.
 func (a *attack) check(t *testing.T, trial int, r verifier.Report) {
 	t.Helper()
 	a.tried++
@@ -96,8 +96,8 @@ func (a *attack) check(t *testing.T, trial int, r verifier.Report) {
 	a.found++
 }
 
-// TestGauntlet runs all attacks, and compares the table in docs/guarantees.md
-// with what they came to.
+// TestGauntlet runs all attacks and compares the results with the table in
+// docs/guarantees.md.
 func TestGauntlet(t *testing.T) {
 	g := newGauntlet(t)
 	v := newVictim(t, g.random("victim"))

@@ -86,18 +86,18 @@ func TestMillion(t *testing.T) {
 	})
 }
 
-// measure logs how long fn takes, and the most memory that the process had.
+// measure logs the time of fn and the peak memory of the process.
 func measure(t *testing.T, what string, n int, fn func()) {
 	t.Helper()
 	debug.FreeOSMemory()
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins anew, where the system can do that
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // resets the peak if the system supports it
 	start := time.Now()
 	fn()
 	took := time.Since(start)
 	t.Logf("%-12s %8.2f s  %9.0f /s  at most %s", what, took.Seconds(), float64(n)/took.Seconds(), peak())
 }
 
-// peak is the most memory that the process had, as the system tells it.
+// peak returns the peak memory of the process as reported by the system.
 func peak() string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -111,8 +111,8 @@ func peak() string {
 	return "unknown"
 }
 
-// appendMany writes a ledger of n events in batches as the auditor has them,
-// without having more than one of them in memory.
+// appendMany writes a ledger of n events in batches like the auditor, with one batch in memory
+// at a time.
 func appendMany(t *testing.T, k *key, dir string, n int) string {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)

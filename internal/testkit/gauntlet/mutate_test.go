@@ -9,16 +9,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// plain selects the leaves of ordinary events: those that nothing else in the
-// file refers to, so that only the leaf and its record have to be changed.
+// plain selects the leaves of ordinary events without other references in the file. To change
+// one, it suffices to change the leaf and its record.
 const plain = `SELECT l.leaf FROM leaves l JOIN payloads p USING (leaf) WHERE l.class = 'event' AND p.blob IS NULL
 	AND l.kind NOT IN ('run.started', 'run.sealed') AND l.leaf NOT IN (SELECT leaf FROM seen)`
 
-// mutation changes leaves and records at a random position. Hashes are repaired
-// after it.
+// mutation changes leaves and records at a random position. The attacker repairs the hashes
+// afterwards.
 type mutation func(f *file, r *rand.Rand)
 
-// edit changes what one event says, and the leaf with it.
+// edit changes the data of an event and its leaf.
 func edit(f *file, r *rand.Rand) {
 	leaf := pick(r, f.ints(plain))
 	data := f.record(leaf, func(e *events.Event) {
@@ -33,7 +33,7 @@ func edit(f *file, r *rand.Rand) {
 	f.do("UPDATE leaves SET hash = ? WHERE leaf = ?", hash[:], leaf)
 }
 
-// record returns the record of a leaf as it would be had it said something else.
+// record returns the record of a leaf with changed data.
 func (f *file) record(leaf int64, change func(*events.Event)) (data []byte) {
 	f.tb.Helper()
 	f.rows("SELECT bytes FROM payloads WHERE leaf = ?", func(stmt *sqlite.Stmt) { data = blob(stmt, 0) }, leaf)
@@ -45,7 +45,7 @@ func (f *file) record(leaf int64, change func(*events.Event)) (data []byte) {
 	return e.Encode()
 }
 
-// remove takes one event out and closes the ranks.
+// remove deletes one event and renumbers the rest.
 func remove(f *file, r *rand.Rand) {
 	leaf := pick(r, f.ints(plain))
 	f.do("DELETE FROM leaves WHERE leaf = ?", leaf)
@@ -53,11 +53,10 @@ func remove(f *file, r *rand.Rand) {
 	f.shift(leaf, -1)
 }
 
-// anywhere selects the leaves in front of which another event can be put.
+// anywhere selects the leaves before which an event can be inserted.
 const anywhere = `SELECT leaf FROM leaves WHERE leaf > 0 AND class = 'event' AND kind NOT IN ('run.sealed', 'blob.chunk')`
 
-// insert puts an event of their own between two others, as the next one of its
-// producer.
+// insert inserts a new event between two others, with the next number of its producer.
 func insert(f *file, r *rand.Rand) {
 	leaf := pick(r, f.ints(anywhere))
 	f.insert(leaf, "event", "", func(e *events.Event) {
@@ -66,13 +65,12 @@ func insert(f *file, r *rand.Rand) {
 	})
 }
 
-// double puts the same event in once more, where the ledger's schema allows it:
-// as one that was set apart.
+// double inserts the same event again as a quarantined one, which the schema allows.
 func double(f *file, r *rand.Rand) {
 	f.insert(pick(r, f.ints(anywhere)), "conflict", "sequence-reused", func(*events.Event) {})
 }
 
-// insert puts an event in front of leaf that is like its own but for a change.
+// insert inserts a changed copy of an event before leaf.
 func (f *file) insert(leaf int64, class, finding string, change func(*events.Event)) {
 	f.tb.Helper()
 	data := f.record(leaf, change)
@@ -92,7 +90,7 @@ func (f *file) insert(leaf int64, class, finding string, change func(*events.Eve
 	f.do("INSERT INTO payloads (leaf, bytes) VALUES (?, ?)", leaf, data)
 }
 
-// swap exchanges two events; the messages that they came with stay where they are.
+// swap exchanges two events but not their messages.
 func swap(f *file, r *rand.Rand) {
 	all := f.ints(plain)
 	i := r.IntN(len(all))
@@ -111,13 +109,13 @@ func swap(f *file, r *rand.Rand) {
 	}
 }
 
-// truncate cuts the tail off, and what only the tail needs.
+// truncate removes the tail and the rows that only the tail uses.
 func truncate(f *file, r *rand.Rand) {
 	all := f.ints("SELECT stream FROM leaves WHERE leaf > 0")
 	f.cut(pick(r, all))
 }
 
-// cut takes out what came with a message of the stream and behind it.
+// cut removes the rows of a message of the stream and of later ones.
 func (f *file) cut(stream int64) {
 	f.tb.Helper()
 	f.do("DELETE FROM leaves WHERE stream >= ?", stream)

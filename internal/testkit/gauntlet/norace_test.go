@@ -2,8 +2,8 @@
 
 package gauntlet
 
-// trials is how often each attack is tried, each time somewhere else.
+// trials is the number of trials of each attack, at random positions.
 const trials = trialsOfTable
 
-// manyEvents are those of which one is deleted.
+// manyEvents is the number of events from which one is deleted.
 const manyEvents = 100_000

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderActs are the attacks with orders and on them.
+// orderActs lists the attacks with orders and on orders.
 func orderActs() []orderAct {
 	const none = "the order on record, without effect"
 	return []orderAct{
@@ -105,7 +105,7 @@ func orderActs() []orderAct {
 	}
 }
 
-// untouched reports when an order had an effect.
+// untouched reports an error if an order had an effect.
 func untouched(s *orderScene, r verifier.Report) string {
 	if r.Redacted.Erased+r.Redacted.Pruned > 0 || len(s.left()) == 0 {
 		return fmt.Sprintf("it was erased: %+v", r.Redacted)
@@ -113,7 +113,7 @@ func untouched(s *orderScene, r verifier.Report) string {
 	return ""
 }
 
-// held reports when a hold had no effect.
+// held reports an error if a hold had no effect.
 func held(s *orderScene, r verifier.Report) string {
 	orders := r.Redacted.Orders
 	if r.Redacted.Holds != 1 || len(orders) < 2 || orders[len(orders)-1].Effect != ledger.EffectHeld {

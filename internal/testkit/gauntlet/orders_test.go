@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderAct is an attack with orders, or on what they changed.
+// orderAct is an attack with orders or on their effects.
 type orderAct struct {
 	attack
 
@@ -25,7 +25,7 @@ type orderAct struct {
 	erased bool                                          // the payloads have to be gone, in every byte
 }
 
-// orderScene is one trial: a tenant with a run that is secret, and one that is not.
+// orderScene is one trial with a tenant, a secret run and a normal run.
 type orderScene struct {
 	*scene
 
@@ -35,10 +35,10 @@ type orderScene struct {
 	last  ledger.Order // that was given
 }
 
-// secret is what the payloads of the run say.
+// secret is the text in the payloads of the secret run.
 func (s *orderScene) secret() []byte { return []byte("the secret of " + s.tenant + ";") }
 
-// order signs an order as the auditor would, resolved in the ledger as it is.
+// order signs an order like the auditor, resolved in the current ledger.
 func (s *orderScene) order(k *key, o ledger.Order) []byte {
 	s.Helper()
 	r, done := reader(s, s.path)
@@ -63,7 +63,7 @@ func (s *orderScene) order(k *key, o ledger.Order) []byte {
 	return signed
 }
 
-// give publishes an order, whoever signed it.
+// give publishes an order with any signature.
 func (s *orderScene) give(action events.AuditAction, signed []byte) {
 	s.Helper()
 	send(s, s.mallory, s.tenant, "", events.AuditAccessed, events.AuditAccessedData{
@@ -80,7 +80,7 @@ func (s *orderScene) hold() ledger.Order {
 	return s.last
 }
 
-// left returns the files of the ledger that have the secret in them.
+// left returns the files of the ledger that contain the secret.
 func (s *orderScene) left() (found []string) {
 	s.Helper()
 	err := filepath.WalkDir(filepath.Dir(s.path), func(path string, entry fs.DirEntry, err error) error {
@@ -99,8 +99,7 @@ func (s *orderScene) left() (found []string) {
 	return found
 }
 
-// orders plays the acts, with fifty tenants each, and attacks copies of what came
-// of them.
+// orders runs the acts with fifty tenants each and attacks copies of the results.
 func (g *gauntlet) orders(t *testing.T) {
 	t.Helper()
 	w := newWorld(t)
@@ -146,7 +145,7 @@ func (g *gauntlet) orders(t *testing.T) {
 	}
 }
 
-// copies returns the scenes with copies of their ledgers.
+// copies returns the scenes with copied ledgers.
 func copies(t *testing.T, of []*orderScene, r *rand.Rand) []*orderScene {
 	t.Helper()
 	list := make([]*orderScene, len(of))
@@ -159,7 +158,7 @@ func copies(t *testing.T, of []*orderScene, r *rand.Rand) []*orderScene {
 	return list
 }
 
-// publish sends a run whose payloads are secret, and another one.
+// publish sends a run with secret payloads and a normal run.
 func (s *orderScene) publish() {
 	s.Helper()
 	for range 2 + s.random.IntN(4) {

@@ -13,16 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A rewriter changes the history itself and makes all that producers say of it
-// fit: numbers, manifests, their chain, seals. What is left is to have the ledger
-// written from it.
+// A rewriter changes the history and all related data of producers: numbers, manifests, their
+// chain and seals. The auditor then writes the ledger from it.
 type rewriter struct {
 	tb   testing.TB
 	of   map[string]*chain
 	want []ledger.Message
 }
 
-// chain is one producer as the rewriter makes it.
+// chain is the rewritten state of one producer.
 type chain struct {
 	next    uint64 // number
 	listed  uint64
@@ -31,13 +30,13 @@ type chain struct {
 	runs    map[string]*sealing
 }
 
-// sealing is what a seal of a run has to say.
+// sealing collects the content of a seal.
 type sealing struct {
 	events.RunSealedData
 	digest [sha256.Size]byte
 }
 
-// rewrite returns messages as their producers would have sent them.
+// rewrite returns the messages that the producers would have sent.
 func rewrite(tb testing.TB, messages []ledger.Message) []ledger.Message {
 	tb.Helper()
 	w := &rewriter{tb: tb, of: make(map[string]*chain)}
@@ -75,7 +74,7 @@ func (w *rewriter) message(m ledger.Message) []byte {
 	return data
 }
 
-// count adds an event to what the seal of its run says.
+// count adds an event to the seal of its run.
 func (c *chain) count(e events.Event, hash events.Hash) {
 	s, ok := c.runs[e.Run]
 	if !ok {
@@ -119,8 +118,8 @@ func (c *chain) manifest(tb testing.TB, data []byte) []byte {
 // story changes messages at a random position.
 type story func(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message
 
-// tale returns the positions of the events that a story may change: those that
-// no other event repeats, and no manifest.
+// tale returns the positions that a story may change: events without a repeat, and no
+// manifests.
 func tale(messages []ledger.Message) (at []int) {
 	for i, m := range messages {
 		if m.Address.Kind == events.ToolBefore || m.Address.Kind == events.ToolResult {
@@ -157,7 +156,7 @@ func retell(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Mes
 	return messages
 }
 
-// invent adds an event; what came behind it came later.
+// invent adds an event and delays the events after it.
 func invent(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
 	tb.Helper()
 	i := pick(r, tale(messages))
@@ -168,7 +167,7 @@ func invent(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Mes
 	return slices.Insert(messages, i, m)
 }
 
-// confuse exchanges two neighbours of one run.
+// confuse exchanges two adjacent events of a run.
 func confuse(_ testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
 	at := slices.DeleteFunc(tale(messages), func(i int) bool {
 		return i+1 == len(messages) || messages[i+1].Address.Kind == events.RunFinished || messages[i+1].Address.Run != messages[i].Address.Run
@@ -179,8 +178,8 @@ func confuse(_ testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Mes
 	return messages
 }
 
-// rewrites has histories rewritten from an event on, by the auditor's own code,
-// with all that producers said of them.
+// rewrites rewrites histories from an event on, including the data of producers, and writes
+// them with the auditor's code.
 func (g *gauntlet) rewrites(t *testing.T, v *victim) {
 	t.Helper()
 	thief := openKey(t, t.TempDir())
@@ -204,8 +203,8 @@ func (g *gauntlet) rewrites(t *testing.T, v *victim) {
 	}
 }
 
-// clock writes the same history with a clock that is set back by an hour on the
-// way: the ledger's own time does not run backwards.
+// clock writes the same history with a clock that is set back by an hour. The time of the
+// ledger must not decrease.
 func (g *gauntlet) clock(t *testing.T, v *victim) {
 	t.Helper()
 	a := attack{

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// scene is one trial of an attack on producers or the stream, before the auditor
-// has read them: a tenant of its own.
+// scene is one trial of an attack on producers or the stream before the auditor has read the
+// stream. Each scene has its own tenant.
 type scene struct {
 	*testing.T
 
@@ -29,8 +29,7 @@ type scene struct {
 	note     any              // what else an attack remembers
 }
 
-// act is an attack in its parts. All tenants come to the end of one part before
-// the next one begins.
+// act is an attack in several phases. All tenants finish a phase before the next one starts.
 type act struct {
 	attack
 
@@ -41,9 +40,8 @@ type act struct {
 	missed  func(s *scene, r verifier.Report) string // what the report should say and does not
 }
 
-// streams plays all acts, with fifty tenants each: those that leave the stream
-// whole on one, each other one on its own. A hole in a stream may have been of
-// any tenant.
+// streams runs all acts with fifty tenants each. Acts that leave holes in the stream need a
+// separate stream, because a hole may concern any tenant.
 func (g *gauntlet) streams(t *testing.T) {
 	t.Helper()
 	var whole []act
@@ -57,7 +55,7 @@ func (g *gauntlet) streams(t *testing.T) {
 	g.play(t, whole...)
 }
 
-// play plays acts on one stream.
+// play runs acts on one stream.
 func (g *gauntlet) play(t *testing.T, list ...act) {
 	t.Helper()
 	w := newWorld(t)
@@ -131,7 +129,7 @@ func (s *scene) run(name string) {
 	sendRun(s, s.honest, s.tenant, name, 1+s.random.IntN(4))
 }
 
-// choose picks an event of the tenant for the attack.
+// choose picks an event of the tenant to attack.
 func (s *scene) choose() {
 	s.Helper()
 	for {
@@ -153,7 +151,7 @@ func (s *scene) delete(sequence uint64) {
 	}
 }
 
-// everything reads the stream once, for all tenants.
+// everything reads the stream once for all tenants.
 func (w *world) everything(tb testing.TB) map[string][]ledger.Message {
 	tb.Helper()
 	all := make(map[string][]ledger.Message)
@@ -163,8 +161,7 @@ func (w *world) everything(tb testing.TB) map[string][]ledger.Message {
 	return all
 }
 
-// wantGap reports when r does not name a gap of the honest producer that has
-// number n.
+// wantGap reports an error unless r names a gap of the honest producer that includes number n.
 func wantGap(r verifier.Report, producer string, n uint64, cause verifier.Cause) string {
 	for _, g := range r.Gaps {
 		if g.Producer == producer && g.First <= n && n <= g.Last && g.Cause == cause {

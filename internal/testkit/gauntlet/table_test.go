@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of attacks into docs/guarantees.md")
 
-// trialsOfTable is how often each attack is tried for the table.
+// trialsOfTable is the number of trials of each attack for the table.
 const trialsOfTable = 50
 
 const (
@@ -23,11 +23,10 @@ const (
 	tableEnds   = "<!-- to here -->\n"
 )
 
-// possessions are what an attacker can have, in the order of the table.
+// possessions lists the kinds of access of an attacker in the order of the table.
 var possessions = []string{"the file", "the file, the key", "the stream", "a producer", "authority", "nothing"}
 
-// publish compares the table in docs/guarantees.md with what the attacks came
-// to, or writes it there.
+// publish compares the results with the table in docs/guarantees.md or writes the table.
 func (g *gauntlet) publish(t *testing.T) {
 	t.Helper()
 	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") || trials < trialsOfTable || t.Failed() {

@@ -18,20 +18,19 @@ import (
 
 const tenant = "acme"
 
-// victim is an honest ledger with something in every table, and what an attacker
-// may have of it. Nobody changes it: attacks are on copies.
+// victim is an honest ledger with rows in every table. Attacks change only copies of it.
 type victim struct {
 	path     string
 	key      *key
-	kept     []byte   // the newest checkpoint, kept elsewhere
-	older    []string // copies of the file, taken on the way
+	kept     []byte   // the newest stored checkpoint
+	older    []string // earlier copies of the file
 	foreign  string   // the ledger of another tenant
 	messages []ledger.Message
 	stream   ledger.Stream
 	signed   []ledger.Checkpoint
 }
 
-// newVictim makes a history with a real publisher, server and auditor.
+// newVictim creates a history with a real publisher, server and auditor.
 func newVictim(t *testing.T, r *rand.Rand) *victim {
 	t.Helper()
 	w := newWorld(t)
@@ -66,8 +65,8 @@ func newVictim(t *testing.T, r *rand.Rand) *victim {
 	return v
 }
 
-// seedOddities brings in what is no ordinary event: what comes again, another
-// content under an id, what is no event at all, and parts of a blob.
+// seedOddities adds unusual messages: repeats, another event with the same id, invalid events
+// and parts of a blob.
 func (v *victim) seedOddities(t *testing.T, w *world, p *publish.Publisher, e events.Event, phase int) {
 	t.Helper()
 	send(t, p, tenant, e.Run, e.Kind(), events.RunStartedData{Title: "gauntlet"}, func(again *events.Event) {
@@ -89,7 +88,7 @@ func (v *victim) seedOddities(t *testing.T, w *world, p *publish.Publisher, e ev
 	flush(t, p)
 }
 
-// raw publishes bytes on a subject, as anybody can who has the broker.
+// raw publishes bytes on a subject, like any client of the broker.
 func (w *world) raw(tb testing.TB, a subjects.Address, data []byte) {
 	tb.Helper()
 	subject, err := w.broker.Space().Event(a.Tenant, a.Producer, a.Run, a.Kind)
@@ -110,7 +109,7 @@ func (w *world) stream(tb testing.TB) jetstream.Stream {
 	return s
 }
 
-// messages reads the stream: all that a tenant has there, or all tenants have.
+// messages reads all messages of one tenant or of all tenants.
 func (w *world) messages(tb testing.TB, of string) (all []ledger.Message) {
 	tb.Helper()
 	s := w.stream(tb)
@@ -149,8 +148,7 @@ func (v *victim) read(t *testing.T, w *world) {
 	}
 }
 
-// write has the auditor's own code write messages, at times at which the
-// victim was signed.
+// write writes messages with the auditor's code, at the times of the victim's checkpoints.
 func (v *victim) write(t *testing.T, dir string, k *key, messages []ledger.Message) string {
 	t.Helper()
 	now := time.Time{}
@@ -175,7 +173,7 @@ func (v *victim) write(t *testing.T, dir string, k *key, messages []ledger.Messa
 	return closed(t, l, dir)
 }
 
-// closed closes the ledger in dir that was written, and returns its file.
+// closed closes the ledger in dir and returns its file.
 func closed(t *testing.T, l *writer.Ledger, dir string) string {
 	t.Helper()
 	if err := l.Close(); err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// tenants are as many as there are trials: what is done to a stream is done to
-// all of them.
+// tenants has one tenant for each trial. A change of the stream affects all of them.
 func tenants(name string) []string {
 	list := make([]string, trials)
 	for i := range list {
@@ -24,8 +23,8 @@ func tenants(name string) []string {
 	return list
 }
 
-// runs publishes a run of some length for each tenant, and returns the numbers of
-// its first and last event.
+// runs publishes a run of random length for each tenant. It returns the numbers of the first
+// and the last event.
 func runs(t *testing.T, p *publish.Publisher, r *rand.Rand, list []string, run string) map[string]events.Range {
 	t.Helper()
 	numbers := make(map[string]events.Range)
@@ -39,7 +38,7 @@ func runs(t *testing.T, p *publish.Publisher, r *rand.Rand, list []string, run s
 	return numbers
 }
 
-// wreck is a world whose stream is attacked as a whole.
+// wreck is a world whose whole stream is attacked.
 type wreck struct {
 	*world
 
@@ -59,8 +58,8 @@ func (w *wreck) runs(t *testing.T, run string) map[string]events.Range {
 	return runs(t, w.honest, w.random, w.list, run)
 }
 
-// judge has the auditor read on: each ledger has to say that the stream broke off,
-// and how, and to name what was lost; nil where nobody can know.
+// judge runs the auditor. Each ledger must report the break of the stream with its cause, and
+// the lost events unless they cannot be known (nil).
 func (w *wreck) judge(t *testing.T, row *attack, replaced bool, lost map[string]events.Range) {
 	t.Helper()
 	w.drain(t)
@@ -76,7 +75,7 @@ func (w *wreck) judge(t *testing.T, row *attack, replaced bool, lost map[string]
 	}
 }
 
-// recreated deletes the stream while the auditor is away, and makes it again.
+// recreated deletes and recreates the stream while the auditor is stopped.
 func (g *gauntlet) recreated(t *testing.T) {
 	t.Helper()
 	a := attack{
@@ -97,18 +96,18 @@ func (g *gauntlet) recreated(t *testing.T) {
 	})
 }
 
-// wantRange reports when r does not name all of n as lost in the stream.
+// wantRange reports an error unless r names all of n as lost in the stream.
 func wantRange(r verifier.Report, n events.Range) string {
 	return wantGap(r, r.Producers[0].Name, n.First, verifier.CauseStream) + wantGap(r, r.Producers[0].Name, n.Last, verifier.CauseStream)
 }
 
-// broke reports whether r tells that the stream broke off, once, and how.
+// broke reports whether r contains one break of the stream with this cause.
 func broke(r verifier.Report, replaced bool) bool {
 	return len(r.Breaks) == 1 && r.Breaks[0].Replaced == replaced
 }
 
-// purged empties the stream while the auditor is away. As long as nothing comes
-// behind it, nobody can know what is gone.
+// purged purges the stream while the auditor is stopped. Without a later message the loss
+// cannot be known.
 func (g *gauntlet) purged(t *testing.T) {
 	t.Helper()
 	a := attack{
@@ -133,7 +132,7 @@ func (g *gauntlet) purged(t *testing.T) {
 	})
 }
 
-// restored takes the stream's store back to an older copy while nobody runs.
+// restored replaces the store of the stream by an older copy while no process runs.
 func (g *gauntlet) restored(t *testing.T) {
 	t.Helper()
 	a := attack{
@@ -165,9 +164,9 @@ func (g *gauntlet) restored(t *testing.T) {
 	})
 }
 
-// clean plays histories to which much happens and nothing is done: batches that
-// come again, positions and ledgers that are lost, repeated imports. In those of
-// the second row somebody acknowledged everything that the auditor had not read.
+// clean runs histories with faults but without attacks: repeated batches, lost positions and
+// ledgers, repeated imports. In the second row another client has acknowledged all messages
+// that the auditor had not read.
 func (g *gauntlet) clean(t *testing.T) {
 	t.Helper()
 	a := attack{
@@ -204,7 +203,7 @@ func (g *gauntlet) clean(t *testing.T) {
 	})
 }
 
-// disturb does to each tenant what may happen to an honest one.
+// disturb causes faults for each tenant that honest systems can have.
 func (w *world) disturb(t *testing.T, r *rand.Rand, p *publish.Publisher, list []string) {
 	t.Helper()
 	all := w.everything(t)
@@ -232,7 +231,7 @@ func (w *world) disturb(t *testing.T, r *rand.Rand, p *publish.Publisher, list [
 	flush(t, p)
 }
 
-// again puts a message in once more.
+// again publishes a message again.
 func (w *world) again(t *testing.T, m ledger.Message) {
 	t.Helper()
 	if !m.Address.Manifest {
@@ -248,7 +247,7 @@ func (w *world) again(t *testing.T, m ledger.Message) {
 	}
 }
 
-// acknowledge takes everything from the auditor's durable, and writes nothing.
+// acknowledge acknowledges all messages of the auditor's durable without writing them.
 func (w *world) acknowledge(t *testing.T) {
 	t.Helper()
 	name, err := w.broker.Space().Durable("auditor", "")

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// What was on its way when a connection was lost is not missing from the stream.
+// Messages returns messages that were in transit when a connection was lost.
 func TestServer_Messages_ConnectionLost(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	js := srv.JetStream(t)
@@ -42,8 +42,7 @@ func TestServer_Messages_ConnectionLost(t *testing.T) {
 	}
 }
 
-// breakingDialer makes connections, the first of which ends when so many bytes
-// were read from it.
+// breakingDialer opens connections. The first one breaks after a number of read bytes.
 type breakingDialer struct {
 	after   int
 	dialled atomic.Int32
@@ -63,7 +62,7 @@ type breakingConn struct {
 	left int
 }
 
-// Read reads as long as there is something left.
+// Read fails after the number of bytes.
 func (c *breakingConn) Read(b []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, errors.Join(net.ErrClosed, c.Close())

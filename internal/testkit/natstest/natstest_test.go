@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// Two bubbles, because the second one fails when something of the first one's
-// clock is left in the server.
+// The second bubble fails if a goroutine of the server still uses the clock of the first.
 func TestStart(t *testing.T) {
 	for _, name := range []string{"AckWaitFollowsTheFakeClock", "AndInAnotherBubble"} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, redelivery) })

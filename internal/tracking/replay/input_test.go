@@ -52,7 +52,7 @@ func foldLines(t *testing.T, data []byte) (taken, reported int, decided []byte) 
 		state = rules.NewState(nil)
 		all   []rules.Decision
 	)
-	for e, err := range in.events(t.Context(), "default", nil) {
+	for e, err := range in.events(t.Context(), "default", silent{}) {
 		if err != nil {
 			if !bad.add(err) {
 				t.Fatal(err)

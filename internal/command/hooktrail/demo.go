@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -97,11 +98,7 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, d demo, keep bool) (err err
 	if keep {
 		report.DataDir = dir
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, report)
-	} else {
-		writeDemo(cmd.OutOrStdout(), report)
-	}
+	err = cli.Print(cmd, shared, report, func(out io.Writer) { writeDemo(out, report) })
 	if err == nil && report.Verified.Exit != verifier.ExitVerified {
 		return cli.Exit(report.Verified.Exit)
 	}

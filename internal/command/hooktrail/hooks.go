@@ -63,19 +63,13 @@ The exit status is 1 if there are mistakes.`,
 					v.Policies = len(f.Policies.Policies())
 				}
 			}
-			return printValidity(cmd, shared.JSON, v)
+			return printValidity(cmd, shared, v)
 		},
 	}
 }
 
-func printValidity(cmd *cobra.Command, asJSON bool, v validity) error {
-	out := cmd.OutOrStdout()
-	switch {
-	case asJSON:
-		if err := cli.PrintJSON(cmd, v); err != nil {
-			return err
-		}
-	default:
+func printValidity(cmd *cobra.Command, shared *cli.Shared, v validity) error {
+	err := cli.Print(cmd, shared, v, func(out io.Writer) {
 		for _, p := range v.Problems {
 			fmt.Fprintln(out, termtext.Printable(p.String()))
 		}
@@ -85,11 +79,11 @@ func printValidity(cmd *cobra.Command, asJSON bool, v validity) error {
 		if v.Valid {
 			fmt.Fprintf(out, "%s: %s and %s, all right\n", termtext.Printable(v.File), plural(v.Hooks, "hook"), policies(v.Policies))
 		}
-	}
-	if !v.Valid {
+	})
+	if err == nil && !v.Valid {
 		return fmt.Errorf("%s: %s; no hook of the file is used", v.File, plural(len(v.Problems), "problem"))
 	}
-	return nil
+	return err
 }
 
 func policies(n int) string {
@@ -139,11 +133,7 @@ reads it from stdin. The hooks really run, and nothing is published. The exit st
 			if err != nil {
 				return err
 			}
-			if shared.JSON {
-				err = cli.PrintJSON(cmd, out)
-			} else {
-				writeOutcome(cmd.OutOrStdout(), out)
-			}
+			err = cli.Print(cmd, shared, out, func(w io.Writer) { writeOutcome(w, out) })
 			if err == nil && out.Verdict == hooks.Deny {
 				err = cli.Exit(exitDenied)
 			}

@@ -47,7 +47,7 @@ policies of that file in the order in which they run.`,
   hooktrail hooks list --hooks hooks.yaml --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
-				return printPoints(cmd, shared.JSON)
+				return printPoints(cmd, shared)
 			}
 			f, err := hookfile.Load(file)
 			if err != nil {
@@ -57,14 +57,14 @@ policies of that file in the order in which they run.`,
 			if err := f.Register(r, hookfile.Options{}); err != nil {
 				return err
 			}
-			return printHooks(cmd, shared.JSON, r.List())
+			return printHooks(cmd, shared, r.List())
 		},
 	}
 	cmd.Flags().StringVar(&file, "hooks", "", "`file` with the hooks")
 	return cmd
 }
 
-func printPoints(cmd *cobra.Command, asJSON bool) error {
+func printPoints(cmd *cobra.Command, shared *cli.Shared) error {
 	list := []listedPoint{}
 	rows := [][]string{{"POINT", "CLASS", "ALSO CALLED", "ASYNC"}}
 	for _, p := range hooks.Points() {
@@ -72,20 +72,16 @@ func printPoints(cmd *cobra.Command, asJSON bool) error {
 		list = append(list, p)
 		rows = append(rows, []string{string(p.Point), string(p.Class), strings.Join(p.Names, ", "), yes(p.Async)})
 	}
-	if asJSON {
-		return cli.PrintJSON(cmd, list)
-	}
-	writeTable(cmd.OutOrStdout(), rows)
-	return nil
+	return cli.Print(cmd, shared, list, func(out io.Writer) { writeTable(out, rows) })
 }
 
-func printHooks(cmd *cobra.Command, asJSON bool, registered []hooks.Registration) error {
+func printHooks(cmd *cobra.Command, shared *cli.Shared, registered []hooks.Registration) error {
 	points := hooks.Points()
-	place := func(kind events.Kind) int {
+	index := func(kind events.Kind) int {
 		return slices.IndexFunc(points, func(p hooks.Point) bool { return p.Kind == kind })
 	}
 	slices.SortStableFunc(registered, func(a, b hooks.Registration) int {
-		return cmp.Or(cmp.Compare(place(a.Point), place(b.Point)), cmp.Compare(a.Priority, b.Priority))
+		return cmp.Or(cmp.Compare(index(a.Point), index(b.Point)), cmp.Compare(a.Priority, b.Priority))
 	})
 	list := []listedHook{}
 	rows := [][]string{{"POINT", "HOOK", "PRIORITY", "TIMEOUT", "ON FAILURE", "ASYNC"}}
@@ -98,15 +94,13 @@ func printHooks(cmd *cobra.Command, asJSON bool, registered []hooks.Registration
 			string(h.Point), termtext.Printable(h.Name), strconv.Itoa(h.Priority), h.Timeout.String(), h.OnFailure.String(), yes(h.Async),
 		})
 	}
-	switch {
-	case asJSON:
-		return cli.PrintJSON(cmd, list)
-	case len(list) == 0:
-		fmt.Fprintln(cmd.OutOrStdout(), "the file has no hooks")
-	default:
-		writeTable(cmd.OutOrStdout(), rows)
-	}
-	return nil
+	return cli.Print(cmd, shared, list, func(out io.Writer) {
+		if len(list) == 0 {
+			fmt.Fprintln(out, "the file has no hooks")
+			return
+		}
+		writeTable(out, rows)
+	})
 }
 
 // writeTable prints rows. The first row has the titles.

@@ -2,6 +2,7 @@ package hooktrail
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -69,16 +70,14 @@ differs.`,
 					Streams: []string{space.EventStream(), space.DeadLetterStream(), space.AdvisoryStream(), space.CheckpointStream()},
 					Drift:   append([]string{}, b.Drift()...),
 				}
-				if shared.JSON {
-					return cli.PrintJSON(cmd, out)
-				}
-				for _, s := range out.Streams {
-					fmt.Fprintln(cmd.OutOrStdout(), s)
-				}
-				for _, d := range out.Drift {
-					fmt.Fprintf(cmd.OutOrStdout(), "differs: %s\n", termtext.Printable(d))
-				}
-				return nil
+				return cli.Print(cmd, shared, out, func(w io.Writer) {
+					for _, s := range out.Streams {
+						fmt.Fprintln(w, s)
+					}
+					for _, d := range out.Drift {
+						fmt.Fprintf(w, "differs: %s\n", termtext.Printable(d))
+					}
+				})
 			})
 		},
 	}

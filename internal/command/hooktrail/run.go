@@ -63,12 +63,7 @@ denials, failures with their reasons, and the points that never fired.`,
 			if err = errors.Join(err, r.Close()); err != nil {
 				return err
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, report)
-			}
-			out := cmd.OutOrStdout()
-			report.write(out, cli.PaletteFor(out))
-			return nil
+			return cli.Print(cmd, shared, report, func(out io.Writer) { report.write(out, cli.PaletteFor(out)) })
 		},
 	}
 	cmd.Flags().BoolVar(&points, "points", false, "show which hook points fired, what failed there, and which never fired")
@@ -95,11 +90,7 @@ func runListCommand(shared *cli.Shared) *cobra.Command {
 			if err = errors.Join(err, r.Close()); err != nil {
 				return err
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, list)
-			}
-			writeRuns(cmd.OutOrStdout(), list, left)
-			return nil
+			return cli.Print(cmd, shared, list, func(out io.Writer) { writeRuns(out, list, left) })
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "list the latest `N` runs; 0 lists all")

@@ -3,6 +3,7 @@ package hooktrail
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -54,14 +55,12 @@ run "hooktrail nats conf" again.`,
 					return errors.Join(err, undone)
 				}
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, out)
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s\n", k.Key, termtext.Printable(k.Tenant))
-			if file == "" {
-				fmt.Fprintln(cmd.OutOrStdout(), out.Seed)
-			}
-			return nil
+			return cli.Print(cmd, shared, out, func(w io.Writer) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s\n", k.Key, termtext.Printable(k.Tenant))
+				if file == "" {
+					fmt.Fprintln(w, out.Seed)
+				}
+			})
 		},
 	}
 	cmd.Flags().StringVar(&file, "out", "", "new `file` for the seed, readable by nobody else; without it the seed goes to stdout")
@@ -107,15 +106,11 @@ func ofTenant(keys []broker.TenantKey, tenant string) []broker.TenantKey {
 }
 
 func printKeys(cmd *cobra.Command, shared *cli.Shared, keys []broker.TenantKey) error {
-	if shared.JSON {
-		return cli.PrintJSON(cmd, append([]broker.TenantKey{}, keys...))
-	}
 	rows := [][]string{{"TENANT", "KEY", "CREATED"}}
 	for _, k := range keys {
 		rows = append(rows, []string{termtext.Printable(k.Tenant), k.Key, k.Created.Format(time.RFC3339)})
 	}
-	writeTable(cmd.OutOrStdout(), rows)
-	return nil
+	return cli.Print(cmd, shared, append([]broker.TenantKey{}, keys...), func(out io.Writer) { writeTable(out, rows) })
 }
 
 func tenantRemoveCommand(shared *cli.Shared) *cobra.Command {

@@ -3,6 +3,7 @@ package hooktrail
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,12 +81,11 @@ of acknowledged events.`,
 }
 
 func printAddresses(cmd *cobra.Command, shared *cli.Shared, a app.Addresses) {
-	if shared.JSON {
-		if err := cli.PrintJSON(cmd, a); err != nil {
-			shared.Logger(cmd).WarnContext(cmd.Context(), "addresses were not printed", "error", err)
-		}
-		return
+	err := cli.Print(cmd, shared, a, func(out io.Writer) {
+		fmt.Fprintf(out, "events    POST %s/v1/events\nhealth    %s/readyz\nmetrics   %s/metrics\nnats      %s\ndata      %s\n",
+			a.HTTP, a.HTTP, a.HTTP, a.NATS, termtext.Printable(a.DataDir))
+	})
+	if err != nil {
+		shared.Logger(cmd).WarnContext(cmd.Context(), "addresses were not printed", "error", err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "events    POST %s/v1/events\nhealth    %s/readyz\nmetrics   %s/metrics\nnats      %s\ndata      %s\n",
-		a.HTTP, a.HTTP, a.HTTP, a.NATS, termtext.Printable(a.DataDir))
 }

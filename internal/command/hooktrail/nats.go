@@ -81,7 +81,7 @@ differs.`,
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&size, "max-bytes", 0, "`bytes` that the stream of events may hold when it is made; 0 is 10 GiB, at the embedded server a share of the disk")
-	cmd.Flags().IntVar(&replicas, "replicas", 1, "`servers` of a cluster that keep each stream that is made")
+	cmd.Flags().Int64Var(&size, "max-bytes", 0, "`bytes` that the stream of events may hold when it is created; 0 is 10 GiB, at the embedded server a share of the disk")
+	cmd.Flags().IntVar(&replicas, "replicas", 1, "`servers` of a cluster that keep each created stream")
 	return cmd
 }

@@ -63,7 +63,7 @@ run "hooktrail nats conf" again.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&file, "out", "", "new `file` for the seed, readable by nobody else; without it the seed goes to stdout")
+	cmd.Flags().StringVar(&file, "out", "", "new `file` for the seed, readable only by you; without it the seed goes to stdout")
 	return cmd
 }
 
@@ -117,7 +117,7 @@ func tenantRemoveCommand(shared *cli.Shared) *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
 		Use:   "remove TENANT",
-		Short: "Take back the keys of a tenant",
+		Short: "Revoke the keys of a tenant",
 		Long: `Revoke all keys of a tenant, or the key of --key. The embedded server disconnects
 clients with these keys within two seconds. Their events stay.`,
 		Example: `  hooktrail tenant remove acme

@@ -32,7 +32,7 @@ type hookFlags struct {
 
 func (f *hookFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.hooks, "hooks", "", "`file` with local hooks that decide in addition to those of the publisher")
+	flags.StringVar(&f.hooks, "hooks", "", "`file` with local hooks that decide in addition to the hooks of the publisher")
 	flags.BoolVar(&f.failClosed, "fail-closed", false, "deny a call that cannot be decided or recorded")
 	flags.DurationVar(&f.timeout, "timeout", hookclient.DefaultTimeout, "time limit of a decision")
 	flags.StringVar(&f.publisher, "publisher", "", "`URL` of a publisher that decides and takes the events; its token comes from "+tokenVariable)

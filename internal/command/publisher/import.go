@@ -24,7 +24,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 		Long: "import reads the transcripts that agents write: files, patterns, folders with all their\n" +
 			"subfolders, and stdin for \"-\". Files may be compressed with gzip. Importing a transcript again\n" +
 			"adds only the events that are new since the last time.\n\n" +
-			"With --follow it goes on with lines that are added to the files, and with new files in the\n" +
+			"With --follow it continues with lines that are added to the files, and with new files in the\n" +
 			"folders, until it is interrupted. A run is finished once its file has not changed for --rest.\n\n" +
 			"Formats: " + publisher.FormatNames() + ".",
 		Example: "  publisher import ~/.claude/projects ~/.codex/sessions\n" +

@@ -54,7 +54,7 @@ Today's configuration is the one in --against, else the one that the tracker use
 else the defaults.`,
 		Example: `  tracker whatif --events history.jsonl
   tracker whatif --defaults > new.yaml
-  auditor export --format jsonl | tracker whatif --events - --json
+  auditor replay --from 2026-01-01 --to 2027-01-01 | tracker whatif --events - --json
   tracker whatif --config new.yaml
   tracker whatif --events history.jsonl --config new.yaml --against serve.yaml`,
 		Args: cobra.NoArgs,

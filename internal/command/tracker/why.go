@@ -20,7 +20,7 @@ func whyCommand(shared *cli.Shared) *cobra.Command {
 that decided, the counters with their limits, and the change that would have led to
 another decision. With --json, print the whole record.
 
-With --events, explain the result of folding a file, as "tracker whatif" does. --config
+With --events, explain the result of replaying a file, as "tracker whatif" does. --config
 sets other limits for it. Without --tenant, all tenants in the file are searched.`,
 		Example: `  tracker why ht-0c3k9w1x2y4z5
   tracker why 0198c0de-0000-7000-8000-000000000001 --tenant acme

@@ -150,7 +150,7 @@ func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs"
 // start. It returns nil on a clean stop, but an interrupted drain is an error. Run waits
 // while another process is the auditor of the data directory.
 //
-// Run suspends the ledger of a tenant that is damaged, and goes on with the others. It
+// Run suspends the ledger of a tenant that is damaged, and continues with the others. It
 // reports the error to o.Progress and returns it at its end. The error wraps
 // [ledger.ErrDamaged].
 func Run(ctx context.Context, o Options) (err error) {

@@ -32,7 +32,7 @@ func (u urls) WithAttrs([]slog.Attr) slog.Handler       { return u }
 
 func (u urls) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "url" && strings.Contains(r.Message, "tiles") {
+		if a.Key == "url" && strings.Contains(r.Message, "tile server") {
 			u.found <- a.Value.String()
 		}
 		return true

@@ -97,6 +97,7 @@ func (l *lines) Close() error { return l.r.Close() }
 // events returns the events of the file. Events without a tenant get the given one.
 // The records that outboxes write about their numbering are included.
 func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
+	bar = orSilent(bar)
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})
 		n := uint64(0)

@@ -34,6 +34,9 @@ const (
 // recurses into each.
 const maxNested = 100_000
 
+// maxDepth limits how deep values are nested. No agent's configuration comes near it.
+const maxDepth = 200
+
 // byteOrderMark may start a file.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
@@ -68,7 +71,33 @@ func parse(file string, data []byte) (*document, error) {
 		return nil, d.refused(err)
 	}
 	d.root = &root
+	if at, ok := deepest(d.root, maxDepth); ok {
+		return nil, d.wrong(at, "nested too deeply")
+	}
 	return d, d.checkKeys()
+}
+
+// deepest returns the offset of the first value that is nested more than limit levels
+// below v.
+func deepest(v *hujson.Value, limit int) (offset int, found bool) {
+	if limit < 0 {
+		return v.StartOffset, true
+	}
+	switch parent := v.Value.(type) {
+	case *hujson.Object:
+		for i := range parent.Members {
+			if offset, found = deepest(&parent.Members[i].Value, limit-1); found {
+				return offset, true
+			}
+		}
+	case *hujson.Array:
+		for i := range parent.Elements {
+			if offset, found = deepest(&parent.Elements[i], limit-1); found {
+				return offset, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // bytes returns the whole file.

@@ -265,6 +265,7 @@ func TestPlan_Refuses(t *testing.T) {
 		{"Escape", `{"\x": 1}`, "1:2: invalid literal"},
 		{"Secret", "{\n  \"key\": sk123\n}", "2:10: invalid literal"},
 		{"Encoding", "{\"a\": \"\xff\"}", "1:8: not UTF-8"},
+		{"Nested", `{"a":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "}", "1:206: nested too deeply"},
 		{"TooDeep", strings.Repeat("[", maxNested+1), "1:1: more than 100000 lists and objects"},
 		{"Deep", strings.Repeat("[", maxNested), "2:1: parsing value: unexpected EOF"},
 	}

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
@@ -60,21 +62,31 @@ func TestRun_ShowsCheckpoints(t *testing.T) {
 		c, err := ledger.ReadCheckpoint(signed)
 		return err == nil && c.Size >= 10
 	})
-	served := strings.TrimSuffix(<-log.found, "TENANT") + "default/checkpoint"
+	var served string
+	select {
+	case url := <-log.found:
+		served = strings.TrimSuffix(url, "TENANT") + "default/checkpoint"
+	case <-time.After(30 * time.Second):
+		t.Fatal("no log message names the address of the tile server")
+	}
 	status, body, err := ask(http.Get(served))
 	if c, errC := ledger.ReadCheckpoint([]byte(body)); err != nil || errC != nil || status != http.StatusOK || c.Size < 10 {
 		t.Errorf("%s: got %d, %v, %v: %s", served, status, err, errC, body)
 	}
 
-	var out bytes.Buffer
-	cmd := auditorcmd.Command()
-	cmd.SetOut(&out)
-	cmd.SetErr(io.Discard)
-	cli.Execute(t.Context(), cmd, []string{"verify", "--data-dir", dir, "--checkpoint-file", file, "--require-trusted", "--json"})
 	var report verifier.Report
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
-		t.Fatalf("%v in %s", err, out.String())
-	}
+	r.until(t, "a checkpoint at each anchor", func(int, map[string]ServiceStatus) bool { // each is at most a second behind
+		var out bytes.Buffer
+		cmd := auditorcmd.Command()
+		cmd.SetOut(&out)
+		cmd.SetErr(io.Discard)
+		cli.Execute(t.Context(), cmd, []string{"verify", "--data-dir", dir, "--checkpoint-file", file, "--require-trusted", "--json"})
+		report = verifier.Report{}
+		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+			t.Fatalf("%v in %s", err, out.String())
+		}
+		return !slices.ContainsFunc(report.Anchored, func(a verifier.Trusted) bool { return a.Unusable })
+	})
 	if len(report.Anchored) != 2 || report.Integrity != verifier.Verified {
 		t.Errorf("compared with %+v", report.Anchored)
 	}

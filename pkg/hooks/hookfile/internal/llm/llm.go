@@ -81,6 +81,7 @@ type request struct {
 	Messages            []message `json:"messages"`
 	MaxTokens           int       `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int       `json:"max_completion_tokens,omitempty"`
+	Stream              *bool     `json:"stream,omitempty"` // some servers stream unless it is false
 }
 
 // newerModels are the prefixes of OpenAI's models that refuse max_tokens. Older
@@ -94,6 +95,7 @@ func (c *Client) openAI(ctx context.Context, key string, r request, maxTokens in
 	} else {
 		r.MaxTokens = maxTokens
 	}
+	r.Stream = new(bool)
 	req, err := post(ctx, c.baseURL("https://api.openai.com/v1"), "chat/completions", r)
 	if err == nil && key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)

@@ -49,6 +49,9 @@ func TestComplete(t *testing.T) {
 		if err != nil || got != "fine" || s.header.Get("Authorization") != "Bearer k3y" || s.path != "/v1/chat/completions?tier=1" {
 			t.Errorf("%s: got %q, %v, path %s, headers %v", model, got, err, s.path, s.header)
 		}
+		if stream, ok := s.asked["stream"].(bool); !ok || stream {
+			t.Errorf("%s: got stream %v, want false", model, s.asked["stream"])
+		}
 		for _, name := range []string{"max_tokens", "max_completion_tokens"} {
 			if value, ok := s.asked[name]; ok != (name == limit) || ok && value != 7.0 {
 				t.Errorf("%s: got %s %v", model, name, value)

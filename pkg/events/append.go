@@ -12,7 +12,6 @@ const (
 	// BlobChunkBytes is the number of payload bytes in one blob.chunk event.
 	BlobChunkBytes = 512 << 10
 
-	// specVersion is the supported version of CloudEvents.
 	specVersion = "1.0"
 )
 
@@ -22,10 +21,8 @@ func (e Event) Encode() []byte {
 	return e.Append(make([]byte, 0, attributes+len(e.Data)+base64.StdEncoding.EncodedLen(len(e.Binary))))
 }
 
-// Append appends e to dst as one line of JSON. The keys have a fixed order, absent
-// attributes are omitted, and Extra and Data are copied. Append does not allocate if
-// dst has the capacity. An event that [Event.Validate] rejects may produce invalid
-// JSON.
+// Append appends e to dst as one line of JSON. It does not allocate if dst has
+// the capacity. An event that [Event.Validate] rejects may become invalid JSON.
 func (e Event) Append(dst []byte) []byte {
 	dst = append(dst, `{"specversion":"`+specVersion+`","id":`...)
 	dst = appendString(dst, e.ID)
@@ -83,7 +80,7 @@ func (e *Event) appendData(dst []byte) []byte {
 	return dst
 }
 
-// appendAttribute appends key and value unless value is empty.
+// appendAttribute appends nothing if value is empty.
 func appendAttribute(dst []byte, key, value string) []byte {
 	if value == "" {
 		return dst
@@ -92,8 +89,7 @@ func appendAttribute(dst []byte, key, value string) []byte {
 	return appendString(dst, value)
 }
 
-// appendString appends s as a JSON string. It escapes only quotes, backslashes and
-// control characters.
+// appendString escapes only quotes, backslashes and control characters.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -122,7 +118,6 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendTime appends t in UTC with nine fractional digits.
 func appendTime(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// attributes lists the members with a field in Event, in the order of the encoding.
+// attributes lists the members with a field in Event in their order.
 var attributes = [...]string{
 	"specversion", "id", "source", "type", "subject", "time", "datacontenttype",
 	"tenant", "producer", "sequence",
@@ -15,8 +15,8 @@ var attributes = [...]string{
 	"data", "data_base64",
 }
 
-// texts returns pointers to the text fields of e, in the order of attributes. Members
-// of other types have nil.
+// texts returns the text fields of e in the order of attributes, and nil for
+// other members.
 func (e *Event) texts() [len(attributes)]*string {
 	return [...]*string{
 		nil, &e.ID, &e.Source, &e.Type, &e.Subject, nil, &e.DataContentType,
@@ -28,7 +28,7 @@ func (e *Event) texts() [len(attributes)]*string {
 }
 
 // attributeIndex returns the position of name in attributes, or -1. It starts at
-// position after, because members usually have the order of attributes.
+// after, because members are usually in order.
 func attributeIndex[T string | []byte](name T, after int) int {
 	for i := range attributes {
 		if i += after; i >= len(attributes) {
@@ -41,8 +41,6 @@ func attributeIndex[T string | []byte](name T, after int) int {
 	return -1
 }
 
-// isAttributeName reports whether CloudEvents allows name. The recommended limit of 20
-// characters is not enforced.
 func isAttributeName[T string | []byte](name T) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
@@ -52,8 +50,7 @@ func isAttributeName[T string | []byte](name T) bool {
 	return len(name) > 0
 }
 
-// isScalar reports whether value is a string, a boolean or an integer, as CloudEvents
-// requires of attributes. value must be valid JSON.
+// value must be valid JSON.
 func isScalar(value json.RawMessage) bool {
 	switch value[0] {
 	case '"', 't', 'f':
@@ -64,7 +61,6 @@ func isScalar(value json.RawMessage) bool {
 	return !bytes.ContainsAny(value, ".eE")
 }
 
-// quoteName quotes the start of an untrusted name.
 func quoteName(name []byte) string {
 	const most = 40
 	if len(name) > most {

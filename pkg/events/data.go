@@ -9,8 +9,7 @@ import (
 )
 
 // SetData sets the data of e to payload as compact JSON. It does not escape HTML
-// characters such as "<". Invalid Unicode, for example a truncated character, becomes
-// U+FFFD, so that every payload that can be encoded can be published.
+// characters. Invalid Unicode, for example a truncated character, becomes U+FFFD.
 func (e *Event) SetData(payload any) error {
 	e.Data, e.Binary = nil, nil
 	if payload == nil {
@@ -32,8 +31,8 @@ func (e *Event) SetData(payload any) error {
 	return nil
 }
 
-// wellFormed replaces lone surrogates and invalid UTF-8 in JSON by U+FFFD. The encoder
-// does not replace them in a [json.RawMessage].
+// wellFormed replaces lone surrogates and invalid UTF-8 by U+FFFD, because the
+// encoder leaves them in a [json.RawMessage].
 func wellFormed(data []byte) []byte {
 	s := scanner{data: data}
 	if s.value(1) == nil {
@@ -70,7 +69,6 @@ func wellFormed(data []byte) []byte {
 	return out
 }
 
-// compact removes white space between the tokens of valid JSON.
 func compact(data []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(data))

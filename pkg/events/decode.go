@@ -8,24 +8,22 @@ import (
 )
 
 const (
-	// MaxInputBytes is the size of the largest event that [Decode] reads. Events of
-	// other tools may be larger than [MaxBytes] until pkg/publish splits them.
+	// MaxInputBytes is the size of the largest event that [Decode] reads. Events
+	// of other tools may be larger than [MaxBytes].
 	MaxInputBytes = 64 << 20
 
-	// maxExtra limits the unknown attributes of an event.
 	maxExtra = 128
 )
 
-// Decode reads one CloudEvents 1.0 event in JSON structured mode, written by
-// [Event.Append] or another tool. As in CloudEvents, a null attribute counts as absent.
-// So does an empty known attribute. Unknown attributes stay in Extra in their order.
-// Data loses only white space between tokens. Data and Extra alias data, which must not
-// change while the event is in use.
+// Decode reads one CloudEvents 1.0 event in JSON structured mode, of any tool. A
+// null or empty known attribute counts as absent. Data loses only white space
+// between tokens. Data and Extra alias data, which must not change while the
+// event is in use.
 //
-// Decode rejects input that other readers could interpret differently: repeated
-// attributes, invalid UTF-8 and lone surrogates. An [InvalidError] contains the byte and
-// the attribute. A decoded event has an id, a source and a type. [Event.Validate] checks
-// the rest.
+// Decode rejects input that other readers could interpret differently, such as
+// repeated attributes, invalid UTF-8 and lone surrogates. Errors are
+// [InvalidError]. The event has an id, a source and a type. [Event.Validate]
+// checks the rest.
 func Decode(data []byte) (Event, error) {
 	d := decoder{scan: scanner{data: data}}
 	if err := d.decode(); err != nil {
@@ -37,10 +35,10 @@ func Decode(data []byte) (Event, error) {
 type decoder struct {
 	scan    scanner
 	event   Event
-	version bool // specversion was read
+	version bool
 	seen    [len(attributes)]bool
-	raw     [len(attributes)][]byte // text values, without quotes and escapes
-	next    int                     // index of the attribute that probably follows
+	raw     [len(attributes)][]byte // text without quotes and escapes
+	next    int                     // attribute that probably follows
 }
 
 func (d *decoder) decode() error {
@@ -67,7 +65,6 @@ func (d *decoder) decode() error {
 	return nil
 }
 
-// member reads the value of one attribute.
 func (d *decoder) member(name []byte) error {
 	i := attributeIndex(name, d.next)
 	if i < 0 {
@@ -84,7 +81,6 @@ func (d *decoder) member(name []byte) error {
 	return nil
 }
 
-// attribute reads the value of an attribute with a field.
 func (d *decoder) attribute(i int) error {
 	name := attributes[i]
 	if name == "data" {
@@ -137,7 +133,6 @@ func (d *decoder) fill() {
 	}
 }
 
-// set stores an attribute that is not text. It returns a reason if value is invalid.
 func (d *decoder) set(name, value string) (reason string) {
 	switch {
 	case name == "specversion":
@@ -154,8 +149,8 @@ func (d *decoder) set(name, value string) (reason string) {
 	return reason
 }
 
-// payload reads data and removes white space between tokens. An event is therefore one
-// line, and equal data of different tools has equal bytes.
+// payload removes white space between tokens, so that equal data of different
+// tools has equal bytes.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
 		return d.scan.fail("excluded by data_base64")
@@ -188,7 +183,6 @@ func (d *decoder) binary(start int, text []byte) error {
 	return nil
 }
 
-// extra stores an attribute without a field.
 func (d *decoder) extra(name []byte) error {
 	if !isAttributeName(name) {
 		return within(quoteName(name), d.scan.fail("only lower-case letters and digits may name an attribute"))
@@ -216,7 +210,6 @@ func (d *decoder) extra(name []byte) error {
 	return nil
 }
 
-// parseSequence parses a positive decimal without sign and leading zeros.
 func parseSequence(s string) (n uint64, reason string) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || s[0] == '0' || s[0] == '+' {

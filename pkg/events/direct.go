@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// direct is implemented by payloads of every tool call. They produce the same bytes as
-// encoding/json in a fraction of the time, because encoding/json parses raw JSON again.
+// direct is implemented by payloads of every tool call. It produces the same
+// bytes as encoding/json, which takes much longer because it parses raw JSON
+// again.
 type direct interface {
-	// appendTo writes the payload. It sets w.failed if encoding/json must encode it.
 	appendTo(w *objectWriter)
 }
 
-// appendDirect encodes p. It returns false if encoding/json must encode it.
+// appendDirect returns false if encoding/json must encode p.
 func appendDirect(p direct) ([]byte, bool) {
 	w := objectWriter{out: make([]byte, 0, 1024)}
 	w.out = append(w.out, '{')
@@ -45,13 +45,12 @@ func (d ToolResultData) appendTo(w *objectWriter) {
 	w.common(&d.Common)
 }
 
-// objectWriter writes the members of a JSON object.
 type objectWriter struct {
 	out    []byte
-	failed bool // encoding/json must encode the object
+	failed bool
 }
 
-// key starts a member. Names of payload fields need no escapes.
+// Names of payload fields need no escapes.
 func (w *objectWriter) key(name string) {
 	if last := w.out[len(w.out)-1]; last != '{' {
 		w.out = append(w.out, ',')
@@ -61,21 +60,19 @@ func (w *objectWriter) key(name string) {
 	w.out = append(w.out, '"', ':')
 }
 
-// string writes a member. encoding/json repairs invalid UTF-8.
+// string fails on invalid UTF-8, which encoding/json repairs.
 func (w *objectWriter) string(name, value string) {
 	w.key(name)
 	w.out = appendString(w.out, value)
 	w.failed = w.failed || !utf8.ValidString(value)
 }
 
-// text writes a member unless it is empty.
 func (w *objectWriter) text(name, value string) {
 	if value != "" {
 		w.string(name, value)
 	}
 }
 
-// flag writes a member unless it is false.
 func (w *objectWriter) flag(name string, value bool) {
 	if value {
 		w.key(name)
@@ -83,8 +80,7 @@ func (w *objectWriter) flag(name string, value bool) {
 	}
 }
 
-// raw copies a member unless it is empty. The value must be compact JSON that an event
-// can contain.
+// raw requires compact JSON that an event can contain.
 func (w *objectWriter) raw(name string, value json.RawMessage) {
 	if len(value) == 0 {
 		return
@@ -131,13 +127,12 @@ func (w *objectWriter) execution(x *Execution) {
 	w.flag("timed_out", x.TimedOut)
 }
 
-// common leaves rare fields to encoding/json.
 func (w *objectWriter) common(c *Common) {
 	w.failed = w.failed || len(c.Blobs) > 0 || len(c.Raw) > 0 || len(c.Redacted) > 0
 }
 
-// IsData reports whether raw can be part of the data of an event without change. It must
-// be valid JSON in UTF-8 and not nested too deep.
+// IsData reports whether raw can be part of an event's data without change. It
+// must be valid JSON in UTF-8 and not nested too deep.
 func IsData(raw []byte) bool {
 	s := scanner{data: raw}
 	return s.value(2) == nil && s.peek() == 0 && s.pos == len(raw)

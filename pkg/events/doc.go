@@ -4,25 +4,24 @@
 // An event is a CloudEvents 1.0 event in JSON structured mode. [Event.Append] writes it
 // as one line with a fixed order of keys, UTC times with nine fractional digits, and
 // verbatim data. Equal events have equal bytes. [Decode] keeps unknown attributes in
-// [Event.Extra] and unknown payload fields in [Event.Data]. Decoding and encoding an
-// event of this package returns the same bytes. An event of another tool is brought into
-// this form, with all attributes and data values.
+// [Event.Extra] and unknown payload fields in [Event.Data], so that an event from Append
+// is encoded to the same bytes again. Events of other tools keep all attributes and data
+// values.
 //
 // To create an event, fill an [Event] and call [Event.SetData], or start with [New].
-// [Event.Normalize] brings it into the stored form and validates it. pkg/publish
-// normalises each event that it appends. [Payload] can decode the data of every valid
-// event. Errors are [InvalidError]. They name the attribute and the byte, but contain no
-// value.
+// [Event.Normalize] brings it into the published form and validates it, and pkg/publish calls
+// it. [Payload] can decode the data of every valid event. Errors are [InvalidError], which
+// name the attribute and the byte, but contain no value.
 //
 // A [Manifest] lists a batch of events of one producer with the [BatchRoot] over their
 // hashes.
 //
-// An encoded event has at most [MaxBytes]. Decode reads up to [MaxInputBytes]. Attributes
+// An event in the stream has at most [MaxBytes]. Decode reads up to [MaxInputBytes]. Attributes
 // have at most [MaxAttributeBytes] in total. Values are nested at most 512 deep. All
 // functions need time and memory linear in their input.
 //
-// Values of this package are plain data. They can be copied, and used concurrently while
-// no goroutine changes them. The package links only google/uuid and the standard library.
+// Values of this package are plain data. Goroutines can share them until one of them
+// changes them. The package links only google/uuid and the standard library.
 //
-// The package has 28 files, because each group of payloads is one file.
+// Each group of payloads is one file.
 package events

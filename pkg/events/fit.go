@@ -6,20 +6,20 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// matcher reads data and compares it with the shape of a payload.
+// matcher reads data and compares it with a shape.
 type matcher struct {
 	scan    scanner
-	runType span // value of run_type in the payload; empty if there is none
+	runType span // value of run_type in the payload, or empty
 }
 
-// span is a range of bytes in the data of a scanner.
 type span struct{ start, end int }
 
-// fit reads one value. It returns an error if encoding/json could not decode the value
-// into a field of shape sh. Null fits every shape, because it does not change the field.
+// fit returns an error if encoding/json could not decode the next value into a
+// field of shape sh. Null fits every shape, because it does not change the field.
 func (m *matcher) fit(sh *shape, depth int) error {
 	switch c := m.scan.peek(); {
 	case c == 'n' || sh.is == formRaw:
@@ -33,7 +33,6 @@ func (m *matcher) fit(sh *shape, depth int) error {
 	}
 }
 
-// fitNested reads an array or an object.
 func (m *matcher) fitNested(c byte, sh *shape, depth int) error {
 	switch {
 	case depth >= maxDepth:
@@ -50,7 +49,6 @@ func (m *matcher) fitNested(c byte, sh *shape, depth int) error {
 	return m.fitRecord(sh, depth)
 }
 
-// fitScalar reads any other value.
 func (m *matcher) fitScalar(c byte, sh *shape) error {
 	switch {
 	case sh.is == formBool:
@@ -66,8 +64,7 @@ func (m *matcher) fitScalar(c byte, sh *shape) error {
 	return m.fitText(sh)
 }
 
-// unfit returns an error for a value of the wrong type, or the syntax error if the value
-// is not valid JSON.
+// unfit prefers a syntax error.
 func (m *matcher) unfit(want string) error {
 	start := m.scan.pos
 	if err := m.scan.value(1); err != nil {
@@ -76,7 +73,6 @@ func (m *matcher) unfit(want string) error {
 	return m.scan.failAt(start, "not "+want)
 }
 
-// fitAny reads a value for a field of type any. All its numbers must fit a float64.
 func (m *matcher) fitAny(c byte, sh *shape, depth int) error {
 	switch {
 	case c == '{' || c == '[':
@@ -106,7 +102,7 @@ func (m *matcher) fitText(sh *shape) error {
 	return nil
 }
 
-// refuses returns the expected form of text, or "" if text has that form.
+// refuses returns the expected form of text, or "" if text has it.
 func (sh *shape) refuses(text []byte) (want string) {
 	if sh.is == formBytes {
 		if _, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(text)), text); err != nil {
@@ -122,7 +118,7 @@ func (sh *shape) refuses(text []byte) (want string) {
 		return ""
 	}
 	if !slices.Contains(sh.enum, string(text)) {
-		return "one of " + quoteList(sh.enum)
+		return `one of "` + strings.Join(sh.enum, `", "`) + `"`
 	}
 	return ""
 }
@@ -146,7 +142,6 @@ func (m *matcher) fitNumber(c byte, f form) error {
 	return err
 }
 
-// holds reports whether a field of form f can store the number raw.
 func (f form) holds(raw []byte) bool {
 	const short = 18 // any number with so many digits fits 64 bits
 	var err error
@@ -180,8 +175,6 @@ func (m *matcher) fitList(elem *shape, depth int) error {
 	}
 }
 
-// fitRecord reads an object. Its known fields must fit. Its required fields must be in
-// the object or in a blob.
 func (m *matcher) fitRecord(sh *shape, depth int) error {
 	start := m.scan.pos
 	missing := sh.required
@@ -211,8 +204,8 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs reads the names of the fields in blobs. It removes them from missing and
-// returns the rest. The empty name stands for all of the data.
+// fitBlobs removes the names of the fields in blobs from missing. The empty name
+// stands for all of the data.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if m.scan.peek() != '{' {
@@ -227,16 +220,4 @@ func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 		return m.fit(blobs.elem, 3)
 	})
 	return missing, err
-}
-
-// quoteList returns values as "a", "b".
-func quoteList(values []string) string {
-	var b []byte
-	for i, v := range values {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = strconv.AppendQuote(b, v)
-	}
-	return string(b)
 }

@@ -145,6 +145,7 @@ func FuzzPayload(f *testing.F) {
 // a valid manifest accounts for each sequence.
 func FuzzDecodeManifest(f *testing.F) {
 	f.Add([]byte(sentBytes))
+	f.Add([]byte(signedBytes))
 	f.Add([]byte(`{"v":1,"producer":"p","first":1,"last":18446744073709551615,"missing":[{"first":2,"last":3},{"first":3,"last":9}]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		m, err := DecodeManifest(in)
@@ -153,6 +154,9 @@ func FuzzDecodeManifest(f *testing.F) {
 			return
 		}
 		out := m.Encode()
+		if m.IsSigned() && !bytes.Equal(out, in) {
+			t.Fatalf("the signature does not cover these bytes: %q", in)
+		}
 		again, err := DecodeManifest(out)
 		if err != nil {
 			t.Fatalf("decode %q again: %v", out, err)

@@ -2,11 +2,10 @@ package events
 
 import "strconv"
 
-// InvalidError describes why an event or manifest is invalid. It contains names and
-// reasons, but no value.
+// InvalidError describes why an event or manifest is invalid, without any value.
 type InvalidError struct {
-	Attribute string // "time", "data.step_status"; empty if the error concerns no attribute
-	Offset    int    // byte of the input, from 0; negative without an input
+	Attribute string // such as "time" or "data.step_status", or empty
+	Offset    int    // byte of the input from 0, negative without an input
 	Reason    string
 }
 
@@ -22,7 +21,6 @@ func (e *InvalidError) Error() string {
 	return s
 }
 
-// invalid returns an error without an offset.
 func invalid(attribute, reason string) error {
 	return &InvalidError{Attribute: attribute, Offset: -1, Reason: reason}
 }

@@ -2,11 +2,11 @@ package events
 
 import "strings"
 
-// Kind is the kind of an event. It has the name of a hook point, or of a record that only
+// Kind is the kind of an event. It is a hook point, or a record that only
 // Hooktrail writes.
 type Kind string
 
-// TypePrefix is the prefix of the kind in the CloudEvents type attribute.
+// TypePrefix is the prefix of the kind in the CloudEvents type.
 const TypePrefix = "hooktrail."
 
 // The kinds of hook points.
@@ -55,7 +55,8 @@ const (
 // Type returns the CloudEvents type attribute of k.
 func (k Kind) Type() string { return TypePrefix + string(k) }
 
-// KindOf returns the kind of a CloudEvents type. Types without [TypePrefix] are [Custom].
+// KindOf returns the kind of a CloudEvents type. Types without [TypePrefix] are
+// [Custom].
 func KindOf(typ string) Kind {
 	k, ok := strings.CutPrefix(typ, TypePrefix)
 	if !ok || k == "" {

@@ -5,19 +5,21 @@ import (
 	"encoding/hex"
 )
 
-// Manifest lists the events of one producer in a batch. It is published on the chain
-// subject of the producer after these events and is a record of the ledger. It proves
-// that no event of the range is missing.
+// Manifest lists the events of one producer in a batch. It follows these events
+// on the producer's own subject for manifests and is a record of the ledger. It
+// proves that no event of the range is missing.
 type Manifest struct {
-	Version  int     `json:"v"` // 1
+	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`
 	Producer string  `json:"producer"`
-	First    uint64  `json:"first"`             // first sequence of the range
-	Last     uint64  `json:"last"`              // last sequence of the range
-	Count    uint64  `json:"count"`             // events sent; Last-First+1 less the missing ones
-	Missing  []Range `json:"missing,omitempty"` // sequences that were assigned but never sent
-	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes, hex; empty in the first
-	Root     string  `json:"root"`              // [BatchRoot] of the events sent, hex
+	First    uint64  `json:"first"`
+	Last     uint64  `json:"last"`
+	Count    uint64  `json:"count"`             // events sent, Last-First+1 less the missing ones
+	Missing  []Range `json:"missing,omitempty"` // sequences that were never sent
+	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first
+	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
+	Key      string  `json:"key,omitempty"`     // public key of the producer, an nkey of a user
+	Sig      string  `json:"sig,omitempty"`     // Ed25519 signature of [Manifest.SignedText] in base64
 }
 
 // Range is an inclusive range of sequences.

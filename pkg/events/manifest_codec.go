@@ -1,19 +1,24 @@
 package events
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
 )
 
-// manifestVersion is the supported version of manifests.
-const manifestVersion = 1
+// The versions of a manifest. Manifests without a signature are of old producers.
+const (
+	unsignedManifest = 1
+	signedManifest   = 2
+)
 
-// Encode returns the bytes of m. See [AppendManifest].
+const onlyVersions = "only versions 1 and 2 are supported"
+
+// Encode returns the bytes of m, which must be valid.
 func (m Manifest) Encode() []byte { return AppendManifest(make([]byte, 0, 512), m) }
 
-// AppendManifest appends m to dst as one line of JSON, with keys in the order of the
-// struct. m must be valid.
+// AppendManifest appends m, which must be valid, to dst as one line of JSON.
 func AppendManifest(dst []byte, m Manifest) []byte {
 	dst = append(dst, `{"v":`...)
 	dst = strconv.AppendInt(dst, int64(m.Version), 10)
@@ -41,6 +46,8 @@ func AppendManifest(dst []byte, m Manifest) []byte {
 	dst = appendAttribute(dst, `,"prev":`, m.Prev)
 	dst = append(dst, `,"root":`...)
 	dst = appendString(dst, m.Root)
+	dst = appendAttribute(dst, `,"key":`, m.Key)
+	dst = appendAttribute(dst, `,"sig":`, m.Sig)
 	return append(dst, '}')
 }
 
@@ -53,9 +60,9 @@ func appendRange(dst []byte, r Range) []byte {
 	return append(dst, '}')
 }
 
-// DecodeManifest reads a manifest. Unlike [Decode] it rejects unknown members, repeated
-// members and other versions, so that a manifest has one interpretation only. Errors are
-// [InvalidError].
+// DecodeManifest reads a manifest. It rejects unknown and repeated members and
+// other versions. A manifest of version 2 must be in the form of [Manifest.Encode],
+// so that its signature covers every byte. Errors are [InvalidError].
 func DecodeManifest(data []byte) (Manifest, error) {
 	m, err := decodeManifest(data)
 	if err != nil {
@@ -76,18 +83,26 @@ func decodeManifest(data []byte) (m Manifest, err error) {
 	if s.peek(); s.pos < len(s.data) {
 		return m, s.unexpected("want the end")
 	}
-	if m.Version != manifestVersion {
-		return m, within("v", s.fail("only version "+strconv.Itoa(manifestVersion)+" is supported"))
+	switch m.Version {
+	case unsignedManifest:
+		if m.Key+m.Sig != "" {
+			return m, within("v", s.fail("version 1 has no key and no signature"))
+		}
+	case signedManifest:
+		if !bytes.Equal(m.Encode(), data) {
+			return m, s.failAt(0, "not in canonical form")
+		}
+	default:
+		return m, within("v", s.fail(onlyVersions))
 	}
 	return m, nil
 }
 
 var (
-	manifestMembers = [...]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root"}
+	manifestMembers = [...]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root", "key", "sig"}
 	rangeMembers    = [...]string{"first", "last", "reason"}
 )
 
-// manifestMember reads the value of one member.
 func (s *scanner) manifestMember(m *Manifest, name string) (err error) {
 	switch name {
 	case "v":
@@ -110,11 +125,14 @@ func (s *scanner) manifestMember(m *Manifest, name string) (err error) {
 		m.Prev, err = s.string()
 	case "root":
 		m.Root, err = s.string()
+	case "key":
+		m.Key, err = s.filled()
+	case "sig":
+		m.Sig, err = s.filled()
 	}
 	return err
 }
 
-// ranges reads an array of ranges.
 func (s *scanner) ranges() ([]Range, error) {
 	if err := s.take('['); err != nil {
 		return nil, err
@@ -148,7 +166,6 @@ func (s *scanner) ranges() ([]Range, error) {
 	}
 }
 
-// members reads an object. Only names are allowed, each at most once.
 func (s *scanner) members(names []string, member func(name string) error) error {
 	var seen uint64
 	return s.object(func(raw []byte) error {
@@ -166,7 +183,6 @@ func (s *scanner) members(names []string, member func(name string) error) error 
 	})
 }
 
-// unsigned reads a whole number.
 func (s *scanner) unsigned() (uint64, error) {
 	s.peek()
 	start := s.pos
@@ -181,7 +197,6 @@ func (s *scanner) unsigned() (uint64, error) {
 	return n, nil
 }
 
-// string reads a string.
 func (s *scanner) string() (string, error) {
 	if s.peek() != '"' {
 		return "", s.unexpected("want a string")
@@ -193,12 +208,20 @@ func (s *scanner) string() (string, error) {
 	return string(raw), err
 }
 
-// Validate checks the ranges, the count and the form of the hashes. The verifier of the
-// ledger compares m with the events. Errors are [InvalidError].
+func (s *scanner) filled() (string, error) {
+	text, err := s.string()
+	if err == nil && text == "" {
+		err = s.fail("empty")
+	}
+	return text, err
+}
+
+// Validate checks the ranges, the count and the form of the hashes, the key and the
+// signature. It does not verify the signature. Errors are [InvalidError].
 func (m Manifest) Validate() error {
 	switch {
-	case m.Version != manifestVersion:
-		return invalid("v", "only version "+strconv.Itoa(manifestVersion)+" is supported")
+	case m.Version != unsignedManifest && m.Version != signedManifest:
+		return invalid("v", onlyVersions)
 	case m.Producer == "":
 		return invalid("producer", "missing")
 	case m.First == 0:
@@ -221,11 +244,9 @@ func (m Manifest) Validate() error {
 	if _, err := ParseHash(m.Root); err != nil {
 		return invalid("root", err.Error())
 	}
-	return nil
+	return m.validateSignature()
 }
 
-// validateMissing checks that the missing ranges ascend, lie between First and Last, and
-// leave Count events.
 func (m Manifest) validateMissing() error {
 	want := m.Last - m.First + 1
 	last := m.First - 1

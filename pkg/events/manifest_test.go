@@ -1,6 +1,7 @@
 package events
 
 import (
+	"crypto/ed25519"
 	"encoding/json"
 	"math"
 	"strings"
@@ -22,6 +23,42 @@ const sentBytes = `{"v":1,"tenant":"acme","producer":"coder/e4","first":5,"last"
 	`"missing":[{"first":6,"last":6,"reason":"shed"}],` +
 	`"prev":"6db7d803e74f1ffa7d8f5adc0bf95b3e15bf4c8373fffadf546227cc6c6742cb",` +
 	`"root":"a0a7706d19dcf90768b87e1330219f25591e960997e8ac753f1fa7a992d061c4"}`
+
+// signed returns the same manifest with a signature. The key is that of a fixed seed.
+func signed() Manifest {
+	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	m, err := sent().Sign(sentKey, func(text []byte) ([]byte, error) { return ed25519.Sign(private, text), nil })
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+const sentKey = "UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5"
+
+const signedBytes = `{"v":2,"tenant":"acme","producer":"coder/e4","first":5,"last":7,"count":2,"missing":[{"first":6,"last":6,"reason":"shed"}],"prev":"6db7d803e74f1ffa7d8f5adc0bf95b3e15bf4c8373fffadf546227cc6c6742cb","root":"a0a7706d19dcf90768b87e1330219f25591e960997e8ac753f1fa7a992d061c4","key":"UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5","sig":"VnK1jGjpPpMLhEM5DW8b8LAsIGqAl2V+axZdSXA2tuiLFzMSQ2fzv9IWmm3gGc9eBOAgTj8G8h64aqdPpdD/CA=="}`
+
+func TestManifest_Sign(t *testing.T) {
+	m := signed()
+	if diff := cmp.Diff(signedBytes, string(m.Encode())); diff != "" {
+		t.Errorf("encode (-want +got):\n%s", diff)
+	}
+	text, _, _ := strings.Cut(signedBytes, `,"sig":`)
+	if diff := cmp.Diff("hooktrail/manifest/v2\n"+text+"}", string(m.SignedText())); diff != "" {
+		t.Errorf("signed text (-want +got):\n%s", diff)
+	}
+	got, err := DecodeManifest([]byte(signedBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m, got); diff != "" {
+		t.Errorf("decode (-want +got):\n%s", diff)
+	}
+	public, _ := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)
+	if !ed25519.Verify(public, got.SignedText(), got.Signature()) {
+		t.Error("the signature does not verify")
+	}
+}
 
 func TestManifest_Encode(t *testing.T) {
 	m := sent()
@@ -54,9 +91,15 @@ func TestDecodeManifest_Refuses(t *testing.T) {
 		{"Nothing", ``, "", "unexpected end", 0},
 		{"Unknown", `{"v":1,"x":1}`, `"x"`, "unknown", 11},
 		{"Twice", `{"v":1,"v":1}`, "v", "occurs twice", 11},
-		{"OtherVersion", `{"v":2}`, "v", "only version 1", 7},
-		{"HugeVersion", `{"v":18446744073709551615}`, "v", "only version 1", 26},
-		{"NoVersion", `{}`, "v", "only version 1", 2},
+		{"OtherVersion", `{"v":3}`, "v", "only versions 1 and 2", 7},
+		{"HugeVersion", `{"v":18446744073709551615}`, "v", "only versions 1 and 2", 26},
+		{"NoVersion", `{}`, "v", "only versions 1 and 2", 2},
+		{"KeyInVersion1", `{"v":1,"key":"U"}`, "v", "no key", 17},
+		{"EmptyKey", `{"v":1,"key":""}`, "key", "empty", 15},
+		{"EmptySignature", `{"v":2,"sig":""}`, "sig", "empty", 15},
+		{"NotCanonical", strings.Replace(signedBytes, `"first":5`, `"first": 5`, 1), "", "not in canonical form", 0},
+		{"SpaceBehind", signedBytes + "\n", "", "not in canonical form", 0},
+		{"Escaped", strings.Replace(signedBytes, `coder/e4`, `coder\u002fe4`, 1), "", "not in canonical form", 0},
 		{"Fraction", `{"v":1,"first":1.5}`, "first", "not a whole number", 15},
 		{"Negative", `{"v":1,"first":-1}`, "first", "not a whole number", 15},
 		{"String", `{"v":1,"last":"1"}`, "last", "want a value", 14},
@@ -85,7 +128,15 @@ func TestManifest_Validate(t *testing.T) {
 		{"NothingSent", func(m *Manifest) { m.Missing = []Range{{First: 5, Last: 7}}; m.Count = 0 }, "", ""},
 		{"TwoRanges", func(m *Manifest) { m.Missing = []Range{{First: 5, Last: 5}, {First: 7, Last: 7}}; m.Count = 1 }, "", ""},
 		{"AllThereIs", func(m *Manifest) { m.First, m.Last, m.Count, m.Missing = 1, math.MaxUint64, math.MaxUint64, nil }, "", ""},
-		{"Version", func(m *Manifest) { m.Version = 2 }, "v", "only version 1"},
+		{"Version", func(m *Manifest) { m.Version = 3 }, "v", "only versions 1 and 2"},
+		{"Signed", func(m *Manifest) { *m = signed() }, "", ""},
+		{"SignedVersion1", func(m *Manifest) { *m = signed(); m.Version = 1 }, "v", "no key"},
+		{"NoKey", func(m *Manifest) { *m = signed(); m.Key = "" }, "key", "nkey"},
+		{"AccountKey", func(m *Manifest) { *m = signed(); m.Key = "A" + m.Key[1:] }, "key", "nkey"},
+		{"LowerCaseKey", func(m *Manifest) { *m = signed(); m.Key = "U" + strings.ToLower(m.Key[1:]) }, "key", "nkey"},
+		{"NoSignature", func(m *Manifest) { *m = signed(); m.Sig = "" }, "sig", "not an Ed25519 signature"},
+		{"ShortSignature", func(m *Manifest) { *m = signed(); m.Sig = m.Sig[4:] }, "sig", "not an Ed25519 signature"},
+		{"SignatureWithSlack", func(m *Manifest) { *m = signed(); m.Sig = m.Sig[:85] + "R==" }, "sig", "not an Ed25519 signature"},
 		{"NoProducer", func(m *Manifest) { m.Producer = "" }, "producer", "missing"},
 		{"TenantText", func(m *Manifest) { m.Tenant = "\xff" }, "tenant", "not valid UTF-8"},
 		{"ProducerText", func(m *Manifest) { m.Producer = "a\n" }, "producer", "control character"},

@@ -2,11 +2,11 @@ package events
 
 import "strings"
 
-// Normalize brings e into the published form and validates it like [Event.Validate]. It
-// converts the time to UTC. It sets an empty subject to the run and, for Hooktrail's
-// types, an empty run to the subject. It converts run types to upper case, in the
-// attribute and in the run_type of the payload. It removes white space between the tokens
-// of data. Normalize does not modify the bytes of Data but replaces the slice.
+// Normalize brings e into the published form and validates it like
+// [Event.Validate]. It converts the time to UTC, and run types to upper case. It
+// sets an empty subject to the run and, for Hooktrail's types, an empty run to
+// the subject. It removes white space between the tokens of data. It replaces the
+// slice Data and does not modify its bytes.
 func (e *Event) Normalize() error {
 	if !e.Time.IsZero() {
 		e.Time = e.Time.Round(0).UTC() // Round drops the monotonic clock
@@ -35,7 +35,6 @@ func (e *Event) Normalize() error {
 	return nil
 }
 
-// upperRunType converts the JSON string at this range of the data to upper case.
 func (e *Event) upperRunType(at span) {
 	if at.end-at.start < 2 || e.Data[at.start] != '"' {
 		return

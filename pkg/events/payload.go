@@ -22,7 +22,7 @@ type Failure struct {
 	Class   string `json:"class,omitempty"`
 }
 
-// Verdict is the result of a dispatch.
+// Verdict is the judgement of the hooks of a dispatch.
 type Verdict string
 
 // The verdicts, strongest first.
@@ -46,8 +46,7 @@ type Execution struct {
 	TimedOut   bool    `json:"timed_out,omitempty"`
 }
 
-// Outcome is the part of a payload with the result of its dispatch. It is empty for an
-// event without a dispatch.
+// Outcome is the result of a dispatch. It is empty without a dispatch.
 type Outcome struct {
 	Verdict    Verdict     `json:"verdict,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
@@ -55,9 +54,8 @@ type Outcome struct {
 	Executions []Execution `json:"executions,omitempty"`
 }
 
-// Told is the part of a notification's payload with the executions of its hooks. It is
-// empty for an event without hooks.
-type Told struct {
+// Notified has the executions of a notification's hooks.
+type Notified struct {
 	Executions []Execution `json:"executions,omitempty"`
 }
 
@@ -73,8 +71,7 @@ type Common struct {
 	Redacted []Redaction `json:"redacted,omitempty"`
 }
 
-// Redaction is a secret or a piece of personal data in the place of which there
-// is a marker. It says where it was, never what.
+// Redaction is a place where a marker replaced a secret or personal data.
 type Redaction struct {
 	Field string `json:"field"` // JSON Pointer to the text in data; empty where it is not told
 	Rule  string `json:"rule"`  // that found it

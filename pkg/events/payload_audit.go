@@ -21,26 +21,28 @@ const (
 	AuditKey   AuditAction = "key"
 )
 
-// AuditAccessedData is the payload of audit.accessed: somebody read evidence, or
-// had it erased, pruned, held, or its key changed. It is put on record before it
-// is done.
+// AuditAccessedData is the payload of audit.accessed: an access to evidence, or an
+// order about it, recorded before it happens.
 type AuditAccessedData struct {
-	Action    AuditAction     `json:"action"`
-	By        string          `json:"by"`
+	Action AuditAction `json:"action"`
+	By     string      `json:"by"` // as the caller says
+	// User is the user of the operating system and the host, which the caller
+	// cannot choose.
+	User      string          `json:"user,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
 	Ticket    string          `json:"ticket,omitempty"`
 	Selection *AuditSelection `json:"selection,omitempty"` // absent: everything of the tenant
 	// As is the form in which evidence was handed out: a format of export, or
 	// the subject of a replay.
 	As string `json:"as,omitempty"`
-	// Order is what makes an action that changes something take effect: a note
-	// signed with the ledger's key. Anybody may publish this event without.
+	// Order is a note signed with the ledger's key. Without it, the action changes
+	// nothing, because anybody can publish this event.
 	Order string `json:"order,omitempty"`
 	Common
 }
 
-// AuditSelection says which evidence an action was about: what fits all that is
-// there.
+// AuditSelection says which evidence an action was about. A record is meant if it
+// matches every field that is set.
 type AuditSelection struct {
 	Run   string     `json:"run,omitempty"`
 	Event string     `json:"event,omitempty"`

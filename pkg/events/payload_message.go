@@ -34,7 +34,7 @@ type HistoryData struct {
 }
 
 // ResponseCompletedData is the payload of response.completed: one answer of a
-// model, one API call. The latest one per message id counts.
+// model, one API call. The last one of a message id counts.
 type ResponseCompletedData struct {
 	Message    string  `json:"message_id,omitempty"`
 	Model      string  `json:"model,omitempty"`
@@ -42,7 +42,7 @@ type ResponseCompletedData struct {
 	Text       string  `json:"text,omitempty"`
 	TokensUsed *Tokens `json:"tokens_used,omitempty"`
 	DurationMS int64   `json:"duration_ms,omitempty"`
-	Told
+	Notified
 	Common
 }
 
@@ -76,7 +76,7 @@ type CheckpointCreatedData struct {
 	Checkpoint string   `json:"checkpoint"`
 	Reason     string   `json:"reason,omitempty"`
 	Files      []string `json:"files,omitempty"`
-	Told
+	Notified
 	Common
 }
 
@@ -85,7 +85,7 @@ type ModelSwitchedData struct {
 	From   string `json:"from,omitempty"`
 	To     string `json:"to"`
 	Reason string `json:"reason,omitempty"`
-	Told
+	Notified
 	Common
 }
 
@@ -94,6 +94,6 @@ type MemoryUpdatedData struct {
 	Key       string `json:"key,omitempty"`
 	Operation string `json:"operation,omitempty"` // set, append, delete
 	Summary   string `json:"summary,omitempty"`
-	Told
+	Notified
 	Common
 }

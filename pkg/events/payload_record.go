@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// HookExecutedData is the payload of hook.executed: an execution that ended
-// after its dispatch, late or asynchronous.
+// HookExecutedData is the payload of hook.executed: a hook that ended after its
+// dispatch, because it was late or asynchronous.
 type HookExecutedData struct {
 	Execution
 	Dispatch string `json:"dispatch,omitempty"` // id of the dispatch's own event
@@ -27,8 +27,8 @@ type RunSealedData struct {
 	Common
 }
 
-// ID returns the id of the event with seal d of this producer. A seal in a replayed run
-// of another producer has another id and has no effect.
+// ID returns the id of the event with seal d of this producer. A replayed seal
+// of another producer has another id and no effect.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }
@@ -38,7 +38,7 @@ func (d RunSealedData) ID(tenant, producer, run string) string {
 type GapRecordedData struct {
 	First  uint64 `json:"first"`
 	Last   uint64 `json:"last"`
-	Reason string `json:"reason"` // "shed", "refused", "torn", …; never payload text
+	Reason string `json:"reason"` // "shed", "refused" or "damaged"; never payload text
 	Common
 }
 
@@ -71,8 +71,9 @@ type IssueDecidedData struct {
 type IssueEditedData struct {
 	Event  string `json:"event,omitempty"` // any event that the issue covers
 	Issue  string `json:"issue,omitempty"`
-	Action string `json:"action"` // not_planned, closed, reopened, assigned, retitled
-	By     string `json:"by"`
+	Action string `json:"action"`         // not_planned, closed, reopened, assigned, retitled
+	By     string `json:"by"`             // as the caller says
+	User   string `json:"user,omitempty"` // of the operating system, with the host; absent for an edit in a workspace
 	Value  string `json:"value,omitempty"`
 	Common
 }

@@ -12,7 +12,7 @@ type RunStartedData struct {
 	Cwd          string         `json:"cwd,omitempty"`
 	Version      string         `json:"version,omitempty"` // of the engine
 	Metadata     map[string]any `json:"metadata,omitempty"`
-	Told
+	Notified
 	Common
 }
 
@@ -41,7 +41,7 @@ type StepFinishedData struct {
 	ToolErrors    int            `json:"tool_errors,omitempty"`
 	Error         *Failure       `json:"error,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"` // complexity, partial_success, deferred, work_item, target, severity, …
-	Told
+	Notified
 	Common
 }
 
@@ -61,7 +61,7 @@ type RunFinishedData struct {
 	Files         []string       `json:"files,omitempty"`      // changed by the run
 	Error         *Failure       `json:"error,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
-	Told
+	Notified
 	Common
 }
 
@@ -98,7 +98,7 @@ type SessionEndedData struct {
 	TokensUsed *Tokens  `json:"tokens_used,omitempty"`
 	ToolCalls  int      `json:"tool_calls,omitempty"`
 	Files      []string `json:"files,omitempty"`
-	Told
+	Notified
 	Common
 }
 
@@ -121,9 +121,9 @@ type SubagentStoppedData struct {
 	Status      string   `json:"status,omitempty"` // success or error
 	DurationMS  int64    `json:"duration_ms,omitempty"`
 	TokensUsed  *Tokens  `json:"tokens_used,omitempty"`
-	TotalTokens int64    `json:"total_tokens,omitempty"` // where the tool tells no more
+	TotalTokens int64    `json:"total_tokens,omitempty"` // if the tool sends only a total
 	ToolCalls   int      `json:"tool_calls,omitempty"`
 	Files       []string `json:"files,omitempty"`
-	Told
+	Notified
 	Common
 }

@@ -2,10 +2,8 @@ package events
 
 import "encoding/json"
 
-// validateRecord checks the values of records that prove completeness. The caller has
-// compared the data of e with its shape.
 func (e *Event) validateRecord(kind Kind) error {
-	switch kind { //nolint:exhaustive // other records have no related numbers
+	switch kind { //nolint:exhaustive // only these kinds have fields to check together
 	case RunSealed:
 		return validateAs(e.Data, func(p RunSealedData) error {
 			if _, err := ParseHash(p.Digest); err != nil {
@@ -37,7 +35,6 @@ func (e *Event) validateRecord(kind Kind) error {
 	return nil
 }
 
-// chunkHeader is BlobChunkData without the content.
 type chunkHeader struct {
 	SHA256 string `json:"sha256"`
 	Index  int    `json:"index"`

@@ -1,7 +1,5 @@
 package events
 
-// registry lists all kinds with the types of their payloads, in the order of the
-// documentation.
 var registry = []struct {
 	kind    Kind
 	payload func() any
@@ -45,7 +43,7 @@ var registry = []struct {
 
 func fresh[T any]() any { return new(T) }
 
-// Kinds returns all kinds that this version knows, hook points before records.
+// Kinds returns all known kinds, hook points before records.
 func Kinds() []Kind {
 	kinds := make([]Kind, len(registry))
 	for i, r := range registry {
@@ -54,8 +52,8 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// PayloadOf returns a pointer to a new, empty payload of kind k. It returns false for
-// unknown kinds.
+// PayloadOf returns a pointer to an empty payload of kind k, or false for unknown
+// kinds.
 func PayloadOf(k Kind) (any, bool) {
 	for _, r := range registry {
 		if r.kind == k {

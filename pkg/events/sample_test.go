@@ -45,7 +45,7 @@ var (
 			DurationMS: 0.25, Verdict: VerdictAllow, Modified: true, TimedOut: true,
 		}},
 	}
-	sampleTold     = Told{Executions: sampleOutcome.Executions}
+	sampleNotified = Notified{Executions: sampleOutcome.Executions}
 	sampleTokens   = &Tokens{Input: 1200, Output: 340, CacheCreation: 56, CacheRead: 78}
 	sampleFailure  = Failure{Message: "connection reset by peer", Class: "network"}
 	sampleMetadata = map[string]any{"complexity": 4, "work_item": "AUTH-12", "partial_success": true}
@@ -55,15 +55,15 @@ func sampleRuns() map[Kind]any {
 	return map[Kind]any{
 		RunStarted: RunStartedData{
 			RunType: "RESOLVE", AgentRole: "FOREMAN", Title: "Fix the login", InputSummary: "users cannot log in", Model: "claude-sonnet",
-			Cwd: "/src/app", Version: "2.1.329", Metadata: sampleMetadata, Told: sampleTold, Common: sampleCommon,
+			Cwd: "/src/app", Version: "2.1.329", Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
 		},
 		StepFinished: StepFinishedData{
 			RunType: "RESOLVE", AgentRole: "CODER", StepStatus: StepFailed, InputSummary: "patch session.go", OutputSummary: "tests fail",
-			DurationMS: 4200, TokensUsed: sampleTokens, ToolCalls: 3, ToolErrors: 1, Error: &sampleFailure, Metadata: sampleMetadata, Told: sampleTold, Common: sampleCommon,
+			DurationMS: 4200, TokensUsed: sampleTokens, ToolCalls: 3, ToolErrors: 1, Error: &sampleFailure, Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
 		},
 		RunFinished: RunFinishedData{
 			RunType: "RESOLVE", Success: true, Reason: "completed", OutputSummary: "fixed", DurationMS: 9000, TokensUsed: sampleTokens,
-			Steps: 2, ToolCalls: 5, ToolErrors: 1, Unanswered: 1, Files: []string{"session.go"}, Error: &sampleFailure, Metadata: sampleMetadata, Told: sampleTold, Common: sampleCommon,
+			Steps: 2, ToolCalls: 5, ToolErrors: 1, Unanswered: 1, Files: []string{"session.go"}, Error: &sampleFailure, Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
 		},
 		StepBefore: StepBeforeData{
 			State: json.RawMessage(`{"attempt":1}`), Merged: json.RawMessage(`{"hint":"look at session.go"}`), Outcome: sampleOutcome, Common: sampleCommon,
@@ -75,14 +75,14 @@ func sampleRuns() map[Kind]any {
 			From: "resume", Model: "claude-sonnet", Charter: "a careful coder", Config: json.RawMessage(`{"temperature":0}`), Outcome: sampleOutcome, Common: sampleCommon,
 		},
 		SessionEnded: SessionEndedData{
-			Reason: "logout", DurationMS: 60000, TokensUsed: sampleTokens, ToolCalls: 5, Files: []string{"session.go"}, Told: sampleTold, Common: sampleCommon,
+			Reason: "logout", DurationMS: 60000, TokensUsed: sampleTokens, ToolCalls: 5, Files: []string{"session.go"}, Notified: sampleNotified, Common: sampleCommon,
 		},
 		SubagentStart: SubagentStartData{
 			Subagent: "a1b2", Name: "explorer", Model: "claude-haiku", TaskType: "search", Charter: "find the tests", Outcome: sampleOutcome, Common: sampleCommon,
 		},
 		SubagentStopped: SubagentStoppedData{
 			Subagent: "a1b2", Name: "explorer", Model: "claude-haiku", Status: "success", DurationMS: 800, TokensUsed: sampleTokens, TotalTokens: 1674,
-			ToolCalls: 2, Files: []string{"session_test.go"}, Told: sampleTold, Common: sampleCommon,
+			ToolCalls: 2, Files: []string{"session_test.go"}, Notified: sampleNotified, Common: sampleCommon,
 		},
 	}
 }
@@ -119,7 +119,7 @@ func sampleMessages() map[Kind]any {
 		MessageCreate: message, MessageCreated: message, MessageUpdate: message, MessageUpdated: message,
 		MessagesFilter: history, LLMRequest: history,
 		ResponseCompleted: ResponseCompletedData{
-			Message: "msg_1", Model: "claude-sonnet", StopReason: "end_turn", Text: "Done.", TokensUsed: sampleTokens, DurationMS: 900, Told: sampleTold, Common: sampleCommon,
+			Message: "msg_1", Model: "claude-sonnet", StopReason: "end_turn", Text: "Done.", TokensUsed: sampleTokens, DurationMS: 900, Notified: sampleNotified, Common: sampleCommon,
 		},
 		CompactBefore: CompactBeforeData{
 			Trigger: "auto", Strategy: "summarise", Tokens: 180000, MaxTokens: 200000, Preserve: []string{"decisions"}, Export: []string{"history"},
@@ -129,9 +129,9 @@ func sampleMessages() map[Kind]any {
 			Error: sampleFailure, ErrorType: "api_error", Model: "claude-sonnet", Attempt: 2, Retry: new(true), Fallback: "claude-haiku", BackoffMS: 2000,
 			Outcome: sampleOutcome, Common: sampleCommon,
 		},
-		CheckpointCreated: CheckpointCreatedData{Checkpoint: "cp-3", Reason: "before the edit", Files: []string{"session.go"}, Told: sampleTold, Common: sampleCommon},
-		ModelSwitched:     ModelSwitchedData{From: "claude-sonnet", To: "claude-haiku", Reason: "budget", Told: sampleTold, Common: sampleCommon},
-		MemoryUpdated:     MemoryUpdatedData{Key: "style", Operation: "append", Summary: "tabs, not spaces", Told: sampleTold, Common: sampleCommon},
+		CheckpointCreated: CheckpointCreatedData{Checkpoint: "cp-3", Reason: "before the edit", Files: []string{"session.go"}, Notified: sampleNotified, Common: sampleCommon},
+		ModelSwitched:     ModelSwitchedData{From: "claude-sonnet", To: "claude-haiku", Reason: "budget", Notified: sampleNotified, Common: sampleCommon},
+		MemoryUpdated:     MemoryUpdatedData{Key: "style", Operation: "append", Summary: "tabs, not spaces", Notified: sampleNotified, Common: sampleCommon},
 	}
 }
 
@@ -145,9 +145,9 @@ func sampleRecords() map[Kind]any {
 		GapRecorded:  GapRecordedData{First: 97, Last: 97, Reason: "shed", Common: sampleCommon},
 		BlobChunk:    BlobChunkData{SHA256: hash, Bytes: 1_500_000, Index: 1, Chunks: 3, Content: []byte("part of it"), Common: sampleCommon},
 		IssueDecided: IssueDecidedData{Event: "e-1", Action: "create", Rule: "failed_step", Reason: "the step failed", Issues: []string{"ht-1"}, Counters: map[string][2]int64{"failures": {1, 3}}, Flip: "a completed step", Config: hash, Common: sampleCommon},
-		IssueEdited:  IssueEditedData{Event: "e-1", Issue: "ht-1", Action: "assigned", By: "jdoe", Value: "mmuster", Common: sampleCommon},
+		IssueEdited:  IssueEditedData{Event: "e-1", Issue: "ht-1", Action: "assigned", By: "jdoe", User: "jdoe@laptop", Value: "mmuster", Common: sampleCommon},
 		AuditAccessed: AuditAccessedData{
-			Action: AuditReplay, By: "jdoe", Reason: "incident 7", Ticket: "INC-7",
+			Action: AuditReplay, By: "jdoe", User: "jdoe@laptop", Reason: "incident 7", Ticket: "INC-7",
 			Selection: &AuditSelection{Run: "run-1", Event: "e-1", User: "mmuster", From: &at, To: &at, Kind: "tool.*", Hold: "h-1"},
 			As:        "bundle", Order: "a signed note", Common: sampleCommon,
 		},

@@ -2,19 +2,18 @@ package events
 
 import "strconv"
 
-// maxDepth limits the nesting of values. It suffices for the payloads of all tools and
-// keeps the stack of recursive readers small.
+// maxDepth suffices for the payloads of all tools and keeps the stack of
+// recursive readers small.
 const maxDepth = 512
 
-// scanner reads JSON of RFC 8259. It rejects invalid UTF-8 and lone surrogates, because
-// other readers would silently replace them.
+// scanner reads JSON of RFC 8259. It rejects invalid UTF-8 and lone surrogates,
+// because other readers would silently replace them.
 type scanner struct {
 	data  []byte
 	pos   int
-	space bool // white space was found between tokens
+	space bool // found white space between tokens
 }
 
-// fail returns an error at the current position.
 func (s *scanner) fail(reason string) error { return s.failAt(s.pos, reason) }
 
 func (s *scanner) failAt(pos int, reason string) error {
@@ -35,7 +34,6 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// take consumes the byte c.
 func (s *scanner) take(c byte) error {
 	if s.peek() != c {
 		return s.unexpected("want " + strconv.QuoteRune(rune(c)))
@@ -51,8 +49,8 @@ func (s *scanner) unexpected(want string) error {
 	return s.fail("unexpected byte " + strconv.QuoteRuneToASCII(rune(s.data[s.pos])) + ", " + want)
 }
 
-// object calls member for each member of the object at the current position. member must
-// read the value. name is unquoted and unescaped.
+// object calls member, which must read the value, for each member of an object.
+// name is unescaped.
 func (s *scanner) object(member func(name []byte) error) error {
 	if err := s.take('{'); err != nil {
 		return err
@@ -76,7 +74,7 @@ func (s *scanner) object(member func(name []byte) error) error {
 	}
 }
 
-// name reads the name of a member and the colon after it.
+// name reads a name and its colon.
 func (s *scanner) name() ([]byte, error) {
 	if s.peek() != '"' {
 		return nil, s.unexpected("want a name in quotes")
@@ -104,7 +102,6 @@ func (s *scanner) next(end byte) (done bool, err error) {
 	return false, s.unexpected("want ',' or " + strconv.QuoteRune(rune(end)))
 }
 
-// value reads one value of any type.
 func (s *scanner) value(depth int) error {
 	switch c := s.peek(); c {
 	case '{', '[':
@@ -124,7 +121,6 @@ func (s *scanner) value(depth int) error {
 	}
 }
 
-// nested reads an object or an array.
 func (s *scanner) nested(open byte, depth int) error {
 	if depth >= maxDepth {
 		return s.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
@@ -165,7 +161,6 @@ func (s *scanner) literal(want string) error {
 	return s.unexpected("want a value")
 }
 
-// number reads a number and returns its text.
 func (s *scanner) number() ([]byte, error) {
 	start := s.pos
 	if s.at('-') {
@@ -199,10 +194,10 @@ func (s *scanner) number() ([]byte, error) {
 
 func (s *scanner) at(c byte) bool { return s.pos < len(s.data) && s.data[s.pos] == c }
 
-// digits consumes digits and reports whether there was at least one.
+// digits reports whether there is at least one digit.
 func (s *scanner) digits() bool {
 	start := s.pos
-	for s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9' {
+	for s.pos < len(s.data) && isDigit(s.data[s.pos]) {
 		s.pos++
 	}
 	return s.pos > start

@@ -8,12 +8,10 @@ import (
 	"time"
 )
 
-// shape describes the JSON that encoding/json can decode into a Go type. [Event.Validate]
-// uses it to reject data before it is stored, so that readers of the stream can decode
-// every payload.
+// shape describes the JSON that encoding/json can decode into a Go type.
 type shape struct {
 	is       form
-	enum     []string // allowed strings; empty allows all
+	enum     []string // allowed strings, empty for all
 	elem     *shape   // of list and dictionary
 	fields   []shapeField
 	required uint64 // bit i: fields[i] is required
@@ -24,7 +22,6 @@ type shapeField struct {
 	shape *shape
 }
 
-// form is the form of a value.
 type form uint8
 
 const (
@@ -42,7 +39,6 @@ const (
 	formRecord
 )
 
-// enums lists the allowed values of enumerated types.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Verdict]():    {string(VerdictDeny), string(VerdictAsk), string(VerdictAllow), string(VerdictNone)},
 	reflect.TypeFor[StepStatus](): {string(StepPending), string(StepRunning), string(StepCompleted), string(StepFailed), string(StepSkipped)},
@@ -53,7 +49,6 @@ var enums = map[reflect.Type][]string{
 	},
 }
 
-// shapes returns the shape of every kind's payload.
 var shapes = sync.OnceValue(func() map[Kind]*shape {
 	m := make(map[Kind]*shape, len(registry))
 	for _, r := range registry {
@@ -62,7 +57,6 @@ var shapes = sync.OnceValue(func() map[Kind]*shape {
 	return m
 })
 
-// forms are the forms of the basic types that payloads use.
 var forms = map[reflect.Kind]form{
 	reflect.String: formText, reflect.Bool: formBool, reflect.Int: formInteger, reflect.Int64: formInteger,
 	reflect.Uint64: formNatural, reflect.Float64: formNumber,
@@ -97,15 +91,14 @@ func shapeOf(t reflect.Type) *shape {
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
-// hasRequired reports whether the required fields of t are enforced. They are for
-// payloads and blob references. Nested values, such as token counts, may be incomplete.
+// hasRequired reports whether required fields are enforced. They are in payloads
+// and blob references. Nested values, such as token counts, may be incomplete.
 func hasRequired(t reflect.Type) bool {
 	_, payload := t.FieldByName("Common")
 	return payload || t == reflect.TypeFor[BlobRef]()
 }
 
-// addFields adds the fields of a struct and of its embedded structs. A field without
-// omitempty is required.
+// addFields requires fields without omitempty.
 func (s *shape) addFields(t reflect.Type) {
 	for f := range t.Fields() {
 		if f.Anonymous {
@@ -120,8 +113,8 @@ func (s *shape) addFields(t reflect.Type) {
 	}
 }
 
-// field returns the index of the field that encoding/json sets for name, or -1. An exact
-// match has priority over a match that ignores case.
+// field returns the index of the field that encoding/json sets for name, or -1.
+// It prefers an exact match to one that ignores case.
 func (s *shape) field(name []byte) int {
 	for i := range s.fields {
 		if s.fields[i].name == string(name) {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// text reads the string at the current position. It returns the bytes between the quotes
-// and reports whether they contain escapes.
+// text returns the bytes between the quotes of a string and reports whether they
+// contain escapes.
 func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	start := s.pos + 1
 	i := start
@@ -38,7 +38,6 @@ func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	return nil, false, s.failAt(len(s.data), "string without its closing quote")
 }
 
-// escape returns the length of the escape at i.
 func (s *scanner) escape(i int) (int, error) {
 	if i+1 >= len(s.data) {
 		return 0, s.failAt(i, "string without its closing quote")
@@ -86,7 +85,6 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// unescape resolves the escapes of a string read by text.
 func unescape(raw []byte) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
@@ -116,7 +114,7 @@ var unescaped = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// plain marks the ASCII bytes that need no escape in a JSON string.
+// plain marks ASCII bytes that need no escape in a string.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'

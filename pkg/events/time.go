@@ -1,9 +1,12 @@
 package events
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
-// parseTime parses an RFC 3339 time with any offset and drops fractional digits after the
-// ninth. It returns a reason if s is invalid.
+// parseTime parses an RFC 3339 time and drops fractional digits after the ninth.
+// It returns a reason if s is invalid.
 func parseTime(s string) (t time.Time, reason string) {
 	const seconds = "0000-00-00T00:00:00"
 	if len(s) <= len(seconds) || !matches(s[:len(seconds)], seconds) {
@@ -34,13 +37,11 @@ func parseTime(s string) (t time.Time, reason string) {
 	return t, ""
 }
 
-// inYears reports whether t has a year of four digits and is not the zero time.
 func inYears(t time.Time) bool {
 	year := t.UTC().Year()
 	return 1 <= year && year <= 9999 && !t.IsZero()
 }
 
-// parseFraction parses an optional fraction of a second at the start of s.
 func parseFraction(s string) (nanos int, rest string, ok bool) {
 	if s[0] != '.' {
 		return 0, s, true
@@ -57,7 +58,6 @@ func parseFraction(s string) (nanos int, rest string, ok bool) {
 	return nanos, s[i:], i > 1
 }
 
-// parseOffset reads "Z" or "+hh:mm".
 func parseOffset(s string) (time.Duration, bool) {
 	switch {
 	case s == "Z" || s == "z":
@@ -73,7 +73,7 @@ func parseOffset(s string) (time.Duration, bool) {
 	return d, hours < 24 && minutes < 60
 }
 
-// matches compares s with a pattern. In the pattern 0 matches a digit, T matches T or t,
+// matches compares s with a pattern. In it, 0 matches a digit, T matches T or t,
 // and + matches a sign.
 func matches(s, pattern string) bool {
 	if len(s) != len(pattern) {
@@ -98,11 +98,7 @@ func matches(s, pattern string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// number returns the value of digits.
 func number(digits string) int {
-	n := 0
-	for i := range len(digits) {
-		n = n*10 + int(digits[i]-'0')
-	}
+	n, _ := strconv.Atoi(digits) // the callers have checked them
 	return n
 }

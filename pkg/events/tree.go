@@ -9,15 +9,14 @@ import (
 	"math/bits"
 )
 
-// BatchRoot returns the RFC 6962 Merkle root of the hashes of a batch's events, in their
-// order. Each hash is the data of one leaf. The root of an empty batch is the SHA-256 of
+// BatchRoot returns the RFC 6962 Merkle root of the hashes of a batch's events.
+// Each hash is the data of one leaf. The root of an empty batch is the SHA-256 of
 // the empty string.
 func BatchRoot(hashes []Hash) Hash {
 	if len(hashes) == 0 {
 		return sha256.Sum256(nil)
 	}
-	// stack contains the roots of complete subtrees, the largest first. Their number
-	// is the number of one bits in the count of leaves.
+	// stack has the roots of complete subtrees, the largest first.
 	stack := make([]Hash, 0, bits.Len(uint(len(hashes)))+1)
 	for i, h := range hashes {
 		stack = append(stack, leafHash(h))
@@ -51,7 +50,6 @@ func nodeHash(left, right Hash) Hash {
 	return sha256.Sum256(b[:])
 }
 
-// errHash is the error of ParseHash. It does not contain the text.
 var errHash = errors.New("not 64 lower-case hex digits")
 
 // ParseHash parses the result of [Hash.String].
@@ -71,8 +69,8 @@ func ParseHash(s string) (Hash, error) {
 	return h, nil
 }
 
-// NewSalt returns the salt of an event: 128 random bits as 22 characters of base64url.
-// Without a salt, an attacker could guess the content of an erased event from its hash.
+// NewSalt returns the salt of an event, 128 random bits in base64url. Without a
+// salt, an attacker could guess an erased event from its hash.
 func NewSalt() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -7,21 +7,20 @@ import (
 )
 
 const (
-	// MaxAttributeBytes limits the total size of an event's attributes without data.
-	// Attributes cannot be split into blobs.
+	// MaxAttributeBytes limits the total size of an event's attributes, which
+	// cannot be split into blobs.
 	MaxAttributeBytes = 16 << 10
 
 	blobsField   = "blobs"
 	runTypeField = "run_type"
 )
 
-// Validate returns an [InvalidError] for the first attribute of e, or field of its data,
-// that cannot be published. It rejects missing required attributes, text with invalid
-// UTF-8 or control characters, data that is not compact JSON, and data that does not fit
-// the payload type of the kind. It accepts unknown kinds and fields.
-//
-// Events of Hooktrail's types need a time, other events do not. Validate does not check
-// the size of data, because pkg/publish splits events larger than [MaxBytes].
+// Validate returns an [InvalidError] for the first attribute of e, or field of
+// its data, that cannot be published. It rejects missing required attributes,
+// text with invalid UTF-8 or control characters, data that is not compact JSON,
+// and data that does not fit the payload type. It accepts unknown kinds and
+// fields. It does not check the size of data, because pkg/publish splits events
+// larger than [MaxBytes].
 func (e Event) Validate() error {
 	if err := e.validateAttributes(); err != nil {
 		return err
@@ -62,7 +61,6 @@ func (e *Event) validateAttributes() error {
 	return e.validateRequired()
 }
 
-// validateExtra checks one of e.Extra.
 func (e *Event) validateExtra(x Attribute) error {
 	if !isAttributeName(x.Name) {
 		return invalid(quoteName([]byte(x.Name)), "only lower-case letters and digits may name an attribute")
@@ -89,7 +87,6 @@ func (e *Event) validateExtra(x Attribute) error {
 	return nil
 }
 
-// validateRequired checks required attributes, the time and the sequence.
 func (e *Event) validateRequired() error {
 	switch {
 	case e.ID == "":
@@ -109,7 +106,6 @@ func (e *Event) validateRequired() error {
 	return nil
 }
 
-// validateOwn checks the requirements of Hooktrail's types.
 func (e *Event) validateOwn(kind Kind) error {
 	switch {
 	case kind == "":
@@ -122,18 +118,16 @@ func (e *Event) validateOwn(kind Kind) error {
 	return nil
 }
 
-// needsRun reports whether events of kind k require a run.
 func needsRun(k Kind) bool {
 	return k == RunStarted || k == RunFinished || k == RunSealed || k == StepFinished
 }
 
-// ownKind returns the kind of a Hooktrail type, and false for other types.
+// ownKind returns false for types of other tools.
 func (e *Event) ownKind() (Kind, bool) {
 	kind, own := strings.CutPrefix(e.Type, TypePrefix)
 	return Kind(kind), own
 }
 
-// matchData compares the data of e with the shape of its kind.
 func (e *Event) matchData() (matcher, error) {
 	m := matcher{scan: scanner{data: e.Data}}
 	sh := &anything
@@ -159,7 +153,7 @@ func (e *Event) matchData() (matcher, error) {
 	return m, nil
 }
 
-// withoutData validates events without JSON data and reports whether it was one.
+// withoutData reports whether e has no JSON data.
 func (e *Event) withoutData(sh *shape) (done bool, err error) {
 	switch {
 	case e.Binary != nil && len(e.Data) > 0:
@@ -172,10 +166,9 @@ func (e *Event) withoutData(sh *shape) (done bool, err error) {
 	return len(e.Data) == 0, nil
 }
 
-// anything is the shape of data of unknown kinds.
 var anything = shape{is: formRaw}
 
-// textFault describes a violation of the CloudEvents rules for text, or returns "".
+// textFault returns a violation of the CloudEvents rules, or "".
 func textFault(s string) string {
 	for i := 0; i < len(s); {
 		c := s[i]

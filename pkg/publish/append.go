@@ -13,16 +13,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// errQuota is wrapped if the quota leaves no room for an event.
 var errQuota = errors.New("quota reached")
 
 func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(err, disk.ErrNoSpace) }
 
-// roomPoll is the interval at which a full disk is tried again.
+// roomPoll is the interval of retries on a full disk.
 const roomPoll = 200 * time.Millisecond
 
-// prepare makes *e ready to be numbered. It returns *e behind the blob.chunk events
-// that its payload needs.
+// prepare returns *e, ready to be numbered, behind its blob.chunk events.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -50,15 +48,11 @@ func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, e
 	return blob.Externalise(e)
 }
 
-// intake appends the events of callers to an outbox. It applies the quota, the
-// check for duplicates, and the policy for a full outbox.
 type intake struct {
 	outbox   *outbox
 	isClosed bool // guarded by outbox.mu
 }
 
-// append numbers the events of one tenant and writes them next to each other,
-// all or none. It sets their producer and sequence.
 func (in *intake) append(ctx context.Context, batch []*events.Event) error {
 	log, ordinal, err := in.enter(ctx, batch)
 	if err != nil {
@@ -70,8 +64,6 @@ func (in *intake) append(ctx context.Context, batch []*events.Event) error {
 	return nil
 }
 
-// enter writes batch and waits for room if the policy is Block. It returns the
-// log and the ordinal of the last record.
 func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, err error) {
 	for {
 		log, ordinal, changed, err := in.tryEnter(ctx, batch)
@@ -84,8 +76,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// tryEnter writes batch. If there is no room and the policy is Block, it returns
-// a channel that is closed when a retry makes sense.
+// tryEnter writes batch. If Block has to wait, it returns a channel that is
+// closed at the next change.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {
@@ -95,7 +87,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 	if in.isClosed {
 		return nil, 0, nil, ErrClosed
 	}
-	if o.ids.Has(hashEvent(batch[len(batch)-1])) {
+	if o.isKnown(batch[len(batch)-1]) {
 		return nil, 0, nil, ErrDuplicate
 	}
 	err = in.admit(batch)
@@ -112,7 +104,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 	return nil, 0, o.backlog.changed, err
 }
 
-// admit writes batch if there is room for it. outbox.mu is held.
+// outbox.mu is held.
 func (in *intake) admit(batch []*events.Event) error {
 	o := in.outbox
 	if err := o.recordLosses(); err != nil {
@@ -132,7 +124,7 @@ func (in *intake) admit(batch []*events.Event) error {
 	return o.write(buf, batch)
 }
 
-// shed gives batch its numbers and counts it as lost. outbox.mu is held.
+// outbox.mu is held.
 func (in *intake) shed(batch []*events.Event) error {
 	o := in.outbox
 	first := o.numbers.nextOf(batch[0].Tenant)
@@ -155,7 +147,6 @@ func (in *intake) shed(batch []*events.Event) error {
 	return ErrShed
 }
 
-// close makes all later calls of append fail with [ErrClosed].
 func (in *intake) close() {
 	in.outbox.mu.Lock()
 	defer in.outbox.mu.Unlock()
@@ -163,7 +154,6 @@ func (in *intake) close() {
 	in.outbox.backlog.broadcast()
 }
 
-// waitForRoom waits until a retry of an append that failed for cause makes sense.
 func waitForRoom(ctx context.Context, changed <-chan struct{}, cause error) error {
 	timer := time.NewTimer(roomPoll)
 	defer timer.Stop()

@@ -5,17 +5,15 @@ import (
 	"errors"
 )
 
-// errStopped is returned to callers that wait for a forwarder that has ended.
 var errStopped = errors.New("forwarder has ended")
 
-// backlog counts the records that wait for the stream. outbox.mu guards it.
 type backlog struct {
-	first      uint64        // ordinal of the first record that waits
-	own        uint64        // ordinal of the last event that the outbox itself made
-	records    uint64        // number of records that wait
-	bytes      int64         // size of the records that wait
+	first      uint64 // ordinal of the first record
+	own        uint64 // ordinal of the outbox's own last event
+	records    uint64
+	bytes      int64
 	generation int           // changes when records get new ordinals
-	changed    chan struct{} // closed and replaced when records leave the backlog
+	changed    chan struct{} // closed and replaced when records leave
 }
 
 func (b *backlog) add(records uint64, bytes int64) {
@@ -34,16 +32,15 @@ func (b *backlog) broadcast() {
 	b.changed = make(chan struct{})
 }
 
-// selection selects the records that [outbox.waitSent] waits for.
 type selection int
 
 const (
 	allRecords selection = iota
-	ownRecords           // up to the last event that the outbox itself made
+	ownRecords           // up to the outbox's own last event
 )
 
-// waitSent waits until the stream has settled all selected records that are in
-// the outbox now. It returns early when ctx ends or stopped is closed.
+// waitSent waits until the stream has settled the selected records that are in
+// the outbox now, ctx ends, or stopped is closed.
 func (o *outbox) waitSent(ctx context.Context, which selection, stopped <-chan struct{}) error {
 	end, generation := o.mark(which)
 	for {
@@ -67,7 +64,6 @@ func (o *outbox) waitSent(ctx context.Context, which selection, stopped <-chan s
 	}
 }
 
-// mark returns the ordinal of the last selected record.
 func (o *outbox) mark(which selection) (ordinal uint64, generation int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

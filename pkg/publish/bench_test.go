@@ -116,7 +116,7 @@ func BenchmarkForward(b *testing.B) {
 		for round := range rounds {
 			limit := publishSingly(b, srv, n/10)
 			limitAsync := publishAsync(b, srv, n/2)
-			rate := forward(b, srv, n, round)
+			rate := forward(b, srv, n, round, false)
 			single, async = append(single, rate/limit), append(async, rate/limitAsync)
 			rates = append(rates, rate)
 		}
@@ -124,6 +124,26 @@ func BenchmarkForward(b *testing.B) {
 	b.ReportMetric(median(rates), "events/s")
 	reportRatios(b, "forward/async", async)
 	reportRatios(b, "forward/single", single)
+}
+
+// BenchmarkForwardSigned compares the rate of the forwarder with its rate without
+// signatures. Goal: 0.97.
+func BenchmarkForwardSigned(b *testing.B) {
+	srv := natstest.Listen(b, b.TempDir(), natstest.Options{MaxBytes: 4 << 30})
+	const n = 8000
+	var ratios []float64
+	for b.Loop() {
+		for round := range rounds {
+			// The order changes, because the server slows down as the stream grows.
+			first := forward(b, srv, n, 2*round, round%2 == 0)
+			second := forward(b, srv, n, 2*round+1, round%2 != 0)
+			if round%2 == 0 {
+				first, second = second, first
+			}
+			ratios = append(ratios, first/second)
+		}
+	}
+	reportRatios(b, "signed/unsigned", ratios)
 }
 
 func publishSingly(b *testing.B, srv *natstest.Server, n int) float64 {
@@ -166,9 +186,10 @@ func publishAsync(b *testing.B, srv *natstest.Server, n int) float64 {
 }
 
 // forward fills an outbox and returns the rate at which events leave it.
-func forward(b *testing.B, srv *natstest.Server, n, round int) float64 {
+func forward(b *testing.B, srv *natstest.Server, n, round int, unsigned bool) float64 {
 	b.Helper()
 	opts := testOptions(b, b.TempDir())
+	opts.unsigned = unsigned
 	opts.Name, opts.Logger = fmt.Sprintf("bench-%d", round), nil
 	p := mustOpen(b, offline(b), opts)
 	for i := range n {

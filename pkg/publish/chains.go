@@ -11,17 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/atomicbatch"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
-	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// errDiverged says that the stream has events under our producer id that our
-// outbox does not have. The outbox was restored from a copy, or a copy of it is in
-// use.
+// errDiverged means that the stream has events under our producer id that our
+// outbox does not have. The outbox was restored from a copy, or a copy is in use.
 var errDiverged = errors.New("the stream has other events under this producer id")
 
-// chains knows the chain of manifests of each tenant. It compares the outbox with
-// the stream and settles the events that the stream has.
+// chains compares the outbox with each tenant's chain of manifests.
 type chains struct {
 	opts    Options
 	nc      *nats.Conn
@@ -30,7 +27,9 @@ type chains struct {
 	seals   *seals
 	status  *status
 
-	missing []state.Gap // listed as missing by the last manifests, and to be recorded
+	missing []state.Gap            // listed by the last manifests, to be recorded
+	sent    map[string]events.Hash // of the last manifest that was sent, per tenant
+	ignored map[string]uint64      // stream sequence of the last foreign manifest, per tenant
 }
 
 func (c *chains) of(tenant string) cursor.Chain {
@@ -40,8 +39,7 @@ func (c *chains) of(tenant string) cursor.Chain {
 	return cursor.Chain{}
 }
 
-// trim removes from g the events that are settled. It asks the stream first if
-// the chain is unknown.
+// trim removes settled events from g.
 func (c *chains) trim(ctx context.Context, g *group) error {
 	if !c.of(g.tenant).Known {
 		if err := c.lookUp(ctx, g.tenant); err != nil {
@@ -52,15 +50,15 @@ func (c *chains) trim(ctx context.Context, g *group) error {
 	return nil
 }
 
-// invalidate makes the next attempt look up the chains of groups.
 func (c *chains) invalidate(groups []*group) {
 	for _, g := range groups {
 		c.backlog.cursor.Chain(g.tenant).Known = false
 	}
 }
 
-// lookUp compares the chain of a tenant with the last manifest in the stream. It
-// settles the batches that were stored without an answer.
+// lookUp compares a tenant's chain with the last manifest in the stream and
+// settles batches that were stored without an answer. A foreign manifest changes
+// only the fence. It may hide such a batch, which is then sent again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -72,25 +70,55 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 		ch.Fence, ch.Known = 0, true
 		return nil
 	}
-	m, err := events.DecodeManifest(raw)
-	hash := events.HashOf(raw).String()
-	switch {
-	case err != nil || m.Tenant != tenant || m.Producer != c.backlog.producer:
-		return errDiverged
-	case m.Last == ch.Last && hash != ch.Prev:
-		return errDiverged
-	case m.Last > ch.Last:
-		if err := c.catchUp(*ch, m, hash); err != nil {
-			return err
+	hash := events.HashOf(raw)
+	if hash.String() != ch.Prev {
+		m, err := events.DecodeManifest(raw)
+		switch {
+		case err != nil || !c.isOwn(m, tenant, ch.Signed):
+			c.ignore(tenant, sequence)
+		case m.Last == ch.Last:
+			return errDiverged
+		case m.Last > ch.Last:
+			if err := c.catchUp(*ch, m, hash); err != nil {
+				return err
+			}
+			c.acknowledged(ctx, []*group{{tenant: tenant}})
 		}
-		c.acknowledged(ctx, []*group{{tenant: tenant}})
 	}
 	ch.Fence, ch.Known = sequence, true
 	return nil
 }
 
-// lastManifest returns the last manifest of a tenant in the stream and its stream
-// sequence. The manifest is nil if there is none.
+// isOwn reports whether the outbox has made m. A producer that is older than its key
+// may have sent its last manifests without a signature.
+func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
+	if m.Tenant != tenant || m.Producer != c.backlog.producer {
+		return false
+	}
+	id := c.backlog.id
+	return isSignedBy(m, id.Key) || !m.IsSigned() && id.Unsigned && !isChainSigned
+}
+
+// ignore logs and counts a foreign manifest once.
+func (c *chains) ignore(tenant string, sequence uint64) {
+	if c.ignored[tenant] == sequence {
+		return
+	}
+	c.ignored[tenant] = sequence
+	c.status.ignore()
+	subject, _ := c.outbox.space.Chain(tenant, c.backlog.producer) // the ids are from a stored event
+	c.opts.Logger.Error("foreign manifest ignored, another client writes to the chain of this producer",
+		"subject", subject, "stream_sequence", sequence)
+}
+
+// sending remembers a manifest until its answer is known.
+func (c *chains) sending(tenant string, hash events.Hash) { c.sent[tenant] = hash }
+
+func (c *chains) forget() {
+	c.sent, c.ignored = map[string]events.Hash{}, map[string]uint64{}
+}
+
+// lastManifest returns a tenant's last manifest, or nil, and its stream sequence.
 func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint64, error) {
 	subject, err := c.outbox.space.Chain(tenant, c.backlog.producer)
 	if err != nil {
@@ -105,16 +133,28 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp settles the events between ch and m, which the stream has, if the
-// outbox has the same events.
-func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash string) error {
+// catchUp settles the events between ch and m if the outbox has them. It returns
+// errDiverged if m is not about them, or would lose one of them.
+func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
+	if m.Last > c.outbox.lastNumber(m.Tenant) {
+		return errDiverged
+	}
 	g := group{tenant: m.Tenant}
 	var listed []events.Hash
 	last := ch.Last
-	err := c.backlog.each(func(it segment.Item) {
+	for it, err := range c.backlog.records() {
+		if err != nil {
+			return err
+		}
 		// A sequence can occur twice, because compaction copies records.
-		if it.Tenant != m.Tenant || it.Sequence <= last || it.Sequence > m.Last || lists(m, it.Sequence) {
-			return
+		if it.Tenant != m.Tenant || it.Sequence <= last || it.Sequence > m.Last {
+			continue
+		}
+		if lists(m, it.Sequence) {
+			if hash != c.sent[m.Tenant] {
+				return errDiverged
+			}
+			continue // refused by this process
 		}
 		last = it.Sequence
 		e := newEntry(it)
@@ -122,18 +162,20 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash string) error 
 		if it.Sequence >= m.First {
 			listed = append(listed, e.hash)
 		}
-	})
-	if err != nil {
-		return err
 	}
-	if uint64(len(listed)) != m.Count || events.BatchRoot(listed).String() != m.Root {
+	if !isAbout(m, listed, len(g.entries)) {
 		return errDiverged
 	}
-	c.settled(&g, m, hash)
+	c.settled(&g, m, hash.String())
 	return nil
 }
 
-// settled notes that the stream has the events of g and their manifest m.
+// isAbout reports whether m lists the hashes. If it lists none, it does not show which
+// events came before it.
+func isAbout(m events.Manifest, listed []events.Hash, settles int) bool {
+	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || settles == 0)
+}
+
 func (c *chains) settled(g *group, m events.Manifest, hash string) {
 	ch := c.backlog.cursor.Chain(g.tenant)
 	for _, r := range m.Missing {
@@ -142,7 +184,7 @@ func (c *chains) settled(g *group, m events.Manifest, hash string) {
 			c.missing = append(c.missing, state.Gap{Tenant: g.tenant, Range: r})
 		}
 	}
-	ch.Last, ch.Prev = m.Last, hash
+	ch.Last, ch.Prev, ch.Signed = m.Last, hash, m.IsSigned()
 	c.backlog.cursor.Touch(g.tenant)
 	c.seals.count(g.tenant, g.entries, c.backlog.read)
 	for _, e := range g.entries {
@@ -153,7 +195,6 @@ func (c *chains) settled(g *group, m events.Manifest, hash string) {
 	c.status.acknowledged(len(g.entries))
 }
 
-// acknowledged passes the settled numbers and the new losses to the outbox.
 func (c *chains) acknowledged(ctx context.Context, groups []*group) {
 	for _, g := range groups {
 		c.outbox.forgetGaps(g.tenant, c.of(g.tenant).Last)

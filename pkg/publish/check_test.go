@@ -78,6 +78,28 @@ func mustFlush(tb testing.TB, p *Publisher) {
 	}
 }
 
+func bootID(id string) func() string { return func() string { return id } }
+
+// offline returns a connection without a server.
+func offline(tb testing.TB) *nats.Conn {
+	tb.Helper()
+	nc, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	return nc
+}
+
+// stoppedServer returns a stopped server and a connection to it.
+func stoppedServer(tb testing.TB) (*natstest.Server, *nats.Conn) {
+	tb.Helper()
+	srv := natstest.Listen(tb, tb.TempDir())
+	nc := srv.Connect(tb)
+	srv.Stop()
+	return srv, nc
+}
+
 // newEvent returns the small event with the id event-n.
 func newEvent(n int) events.Event {
 	e, err := events.New(events.ToolBefore, "/test", events.ToolBeforeData{Tool: fmt.Sprintf("tool-%d", n)})
@@ -102,6 +124,25 @@ func appendMany(tb testing.TB, p *Publisher, from, to int) {
 	for n := from; n < to; n++ {
 		mustAppend(tb, p, newEvent(n))
 	}
+}
+
+// appendOffline appends the events from from to to-1 without a server in a killed
+// process.
+func appendOffline(tb testing.TB, opts Options, from, to int) {
+	tb.Helper()
+	p := mustOpen(tb, offline(tb), opts)
+	appendMany(tb, p, from, to)
+	kill(p)
+}
+
+// appendOnline appends the events from from to to-1 and returns the closed
+// publisher.
+func appendOnline(tb testing.TB, srv *natstest.Server, opts Options, from, to int) *Publisher {
+	tb.Helper()
+	p := mustOpen(tb, srv.Connect(tb), opts)
+	appendMany(tb, p, from, to)
+	mustClose(tb, p)
+	return p
 }
 
 // until waits for a condition.
@@ -283,6 +324,14 @@ func (h *history) checkSeals(tb testing.TB) {
 		if got.Count != d.Count || got.First != d.First || got.Last != d.Last || got.Digest != d.Digest {
 			tb.Errorf("run %s: sealed %+v, has %+v", seal.Run, d, got)
 		}
+	}
+}
+
+// wantGap checks that the stream has exactly one gap.
+func (h *history) wantGap(tb testing.TB, first, last uint64, reason string) {
+	tb.Helper()
+	if len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != reason {
+		tb.Errorf("gaps %+v, want %d–%d %s", h.gaps, first, last, reason)
 	}
 }
 

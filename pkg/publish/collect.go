@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// collector reads records from the outbox and makes batches of them.
 type collector struct {
 	opts      Options
 	backlog   *waiting
@@ -16,21 +15,19 @@ type collector struct {
 	suspended *suspensions
 
 	reader *segment.Reader
-	limit  int // events per batch; lower if the server takes no more
+	limit  int // events per batch, lower if the server takes no more
 }
 
-// batch is the content of one step of the forwarder.
 type batch struct {
 	groups   []*group
 	byTenant map[string]*group
-	events   int               // number of events to send
-	bytes    int               // size of the events to send
-	hasBegun bool              // a record was read
-	shares   map[string]*share // all that was read, by tenant
+	events   int // to send
+	bytes    int // size of the events to send
+	hasBegun bool
+	shares   map[string]*share // all records that were read
 }
 
-// share is the part of a batch that belongs to one tenant. It includes records
-// that need not be sent.
+// share is one tenant's part of a batch, including records that need not be sent.
 type share struct {
 	first   uint64 // ordinal
 	records int
@@ -41,7 +38,6 @@ type share struct {
 // maxGroups keeps the events and manifests of a batch below the server's limit.
 const maxGroups = 999 - maxBatchEvents
 
-// rewind makes the next batch begin with the first record that waits.
 func (c *collector) rewind() {
 	if c.reader != nil {
 		c.reader.Close()
@@ -51,7 +47,7 @@ func (c *collector) rewind() {
 }
 
 // collect reads the next batch. At the end of the records it calls await, which
-// waits for more records and returns true when the batch should be sent.
+// returns true if the batch should be sent.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()
@@ -107,7 +103,6 @@ func (c *collector) take(b *batch, it segment.Item) {
 	b.bytes += len(it.Event)
 }
 
-// shrink halves the size of batches after the server refused one as too large.
 func (c *collector) shrink(groups []*group) {
 	n := 0
 	for _, g := range groups {

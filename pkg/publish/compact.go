@@ -2,21 +2,18 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// compactFactor is the ratio of the size on disk to the size of the waiting
-// records at which an outbox is compacted.
+// compactFactor is the ratio of disk space to waiting records at which an outbox
+// is compacted.
 const compactFactor = 4
 
 // compact copies the waiting records of suspended tenants to the end of the
 // outbox, so that the sent records between them can be removed. The copies keep
 // their numbers. After a crash a record can be there twice, and it is sent once.
-// compact does nothing while there are records to read.
 func (f *forwarder) compact(ctx context.Context) error {
 	o, c, log := f.outbox, f.backlog.cursor, f.backlog.log
 	if !f.suspended.areAllWaiting() || log.Bytes() < compactFactor*max(o.stats().Bytes, f.opts.SegmentBytes) {
@@ -43,21 +40,17 @@ func (f *forwarder) compact(ctx context.Context) error {
 	return nil
 }
 
-// copySuspended copies the waiting records of suspended tenants up to the ordinal
-// end. It returns the ordinal of each tenant's first copy.
 func (f *forwarder) copySuspended(end uint64) (first map[string]uint64, err error) {
 	log := f.backlog.log
 	first = map[string]uint64{}
-	rd := log.Reader(f.backlog.cursor.Next)
-	defer rd.Close()
-	for {
-		it, err := rd.Next()
-		switch {
-		case errors.Is(err, io.EOF) || err == nil && it.Ordinal > end:
-			return first, log.SyncAll()
-		case err != nil:
+	for it, err := range f.backlog.records() {
+		if err != nil {
 			return nil, err
-		case !f.mustCopy(it):
+		}
+		if it.Ordinal > end {
+			break
+		}
+		if !f.suspended.isSuspended(it.Tenant) || it.Sequence <= f.chains.of(it.Tenant).Last {
 			continue
 		}
 		it.Ordinal = log.End() + 1
@@ -68,10 +61,5 @@ func (f *forwarder) copySuspended(end uint64) (first map[string]uint64, err erro
 			first[it.Tenant] = it.Ordinal
 		}
 	}
-}
-
-// mustCopy reports whether an item is a waiting record of a suspended tenant.
-func (f *forwarder) mustCopy(it segment.Item) bool {
-	return it.Fault == segment.Intact && it.Ordinal >= f.backlog.cursor.Next && f.suspended.isSuspended(it.Tenant) &&
-		it.Sequence > f.chains.of(it.Tenant).Last
+	return first, log.SyncAll()
 }

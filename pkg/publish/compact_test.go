@@ -1,8 +1,6 @@
 package publish
 
 import (
-	"errors"
-	"io"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
@@ -18,17 +16,13 @@ func TestCompact_Killed(t *testing.T) {
 	p := mustOpen(t, offline(t), opts)
 	appendMany(t, p, 0, 10)
 	kill(p)
-	rd := p.outbox.log.Reader(1)
-	defer rd.Close()
 	var copies []byte
-	for ordinal := uint64(11); ; ordinal++ {
-		it, err := rd.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	ordinal := uint64(10)
+	for it, err := range p.outbox.log.All(1) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ordinal++
 		it.Ordinal = ordinal
 		copies = segment.Append(copies, &it.Record)
 	}

@@ -1,13 +1,11 @@
 package publish
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,17 +88,7 @@ func appendForever(args []string) error {
 // appends that returned.
 func killedChild(tb testing.TB, dir, url string, round int) (returned int) {
 	tb.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|%d", childEnv, dir, url, round))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
+	cmd, lines := child(tb, dir, url, strconv.Itoa(round))
 	var timer *time.Timer
 	for lines.Scan() {
 		if timer == nil { // the child has begun
@@ -110,7 +98,7 @@ func killedChild(tb testing.TB, dir, url string, round int) (returned int) {
 			returned++
 		}
 	}
-	err = cmd.Wait()
+	err := cmd.Wait()
 	if timer == nil {
 		tb.Fatalf("child did nothing: %v", err)
 	}
@@ -131,13 +119,14 @@ func TestCrash_KilledProcesses(t *testing.T) {
 	}
 	returned := make([]int, rounds)
 	for round := range rounds {
-		if round%4 == 2 {
+		isDown := round%4 == 2
+		if isDown {
 			srv.Stop()
-			returned[round] = killedChild(t, dir, srv.URL(), round)
-			srv.Restart(t)
-			continue
 		}
 		returned[round] = killedChild(t, dir, srv.URL(), round)
+		if isDown {
+			srv.Restart(t)
+		}
 	}
 	opts := Options{Dir: dir, Name: "crash", Redactor: NoRedaction}
 	p := mustOpen(t, srv.Connect(t), opts)

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
-	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
@@ -52,18 +50,13 @@ func TestRecover_Damage(t *testing.T) {
 				p = mustOpen(t, offline(t), opts)
 				kill(p)
 			}
-			p = mustOpen(t, srv.Connect(t), opts)
-			appendMany(t, p, 10, 12)
-			mustClose(t, p)
+			p = appendOnline(t, srv, opts, 10, 12)
 			h := checkStream(t, srv)
 			if len(h.events) != 11 {
 				t.Errorf("got %d events, want 11", len(h.events))
 			}
 			number := uint64(tt.record + 1)
-			want := events.GapRecordedData{First: number, Last: number, Reason: state.ReasonDamaged}
-			if len(h.gaps) != 1 || h.gaps[0].First != want.First || h.gaps[0].Last != want.Last || h.gaps[0].Reason != want.Reason {
-				t.Errorf("gaps %+v, want %+v", h.gaps, want)
-			}
+			h.wantGap(t, number, number, state.ReasonDamaged)
 			state, err := Inspect(opts.Dir)
 			if err != nil || len(state.Quarantine) != 1 {
 				t.Fatalf("state %+v, error %v; want one copy of the segment", state, err)
@@ -99,9 +92,7 @@ func TestRecover_LostCursor(t *testing.T) {
 				t.Fatal(cursors, err)
 			}
 			rewriteFile(t, cursors[0], damage)
-			p = mustOpen(t, srv.Connect(t), opts)
-			appendMany(t, p, 50, 60)
-			mustClose(t, p)
+			appendOnline(t, srv, opts, 50, 60)
 			h := checkStream(t, srv)
 			seen := map[string]bool{}
 			for _, e := range h.events {
@@ -171,43 +162,33 @@ func TestRecover_PowerCutWithLosses(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
 	opts.Quota, opts.Full = 8<<10, Shed
-	boot := "boot-1"
-	opts.bootID = func() string { return boot }
+	opts.bootID = bootID("boot-1")
 	p := mustOpen(t, srv.Connect(t), opts)
 	appendMany(t, p, 0, 5)
 	mustAppend(t, p, finish(5, "run-1"))
 	mustFlush(t, p)
 	kill(p)
 	p = mustOpen(t, offline(t), opts)
-	taken, shed := 0, 0
-	for n := range 60 {
-		if _, err := p.Append(t.Context(), newEvent(6+n)); errors.Is(err, ErrShed) {
-			shed++
-		} else if err != nil {
-			t.Fatal(err)
-		} else {
-			taken++
-		}
-	}
+	taken, shed := appendShedding(t, p, 6, 66)
 	kill(p)
 	rewriteFile(t, segments(t, opts.Dir)[len(segments(t, opts.Dir))-1], func(b []byte) []byte {
-		_, to := recordAt(t, b, 1)
+		_, to := recordAt(t, b, 0)
 		b[to-5] ^= 1
 		return b
 	})
-	boot = "boot-2"
+	opts.bootID = bootID("boot-2")
 	p = mustOpen(t, srv.Connect(t), opts)
 	mustClose(t, p)
 	h := checkStream(t, srv)
-	if len(h.events) != 6+taken-1 {
-		t.Errorf("%d events, want %d", len(h.events), 6+taken-1)
+	if len(h.events) != 6+len(taken)-1 {
+		t.Errorf("%d events, want %d", len(h.events), 6+len(taken)-1)
 	}
 	lost := map[string]int{}
 	for _, g := range h.gaps {
 		lost[g.Reason] += int(g.Last - g.First + 1)
 	}
-	if lost[state.ReasonShed] != shed || lost[state.ReasonDamaged] != 1 || len(lost) != 2 {
-		t.Errorf("recorded %v, want %d shed and one damaged", lost, shed)
+	if lost[state.ReasonShed] != len(shed) || lost[state.ReasonDamaged] != 1 || len(lost) != 2 {
+		t.Errorf("recorded %v, want %d shed and one damaged", lost, len(shed))
 	}
 	if s := p.Stats(); s.Damaged != 1 {
 		t.Errorf("stats %+v", s)

@@ -12,16 +12,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// maxUnexplained is how often the server may refuse a batch without a reason
-// until the batch itself counts as the cause.
+// maxUnexplained refusals without a reason make the batch itself the cause.
 const maxUnexplained = 3
 
-// suspendedWait limits how long other tenants wait for an attempt with the events
-// of a suspended tenant.
+// maxConflicts in a row mean that another client keeps writing to the chain. Other
+// tenants do not wait for that.
+const maxConflicts = 5
+
+// suspendedWait limits an attempt with a suspended tenant.
 const suspendedWait = time.Second
 
-// delivery sends batches until the stream has them. It splits refused batches and
-// suspends tenants whose events the stream does not take.
 type delivery struct {
 	opts      Options
 	outbox    *outbox
@@ -34,7 +34,7 @@ type delivery struct {
 	status    *status
 }
 
-// deliverAll delivers groups. Tenants that were suspended come last and alone.
+// deliverAll delivers suspended tenants last and alone.
 func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	var good, doubtful []*group
 	for _, g := range groups {
@@ -61,9 +61,8 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver returns when the stream has each event of groups or lists it as
-// missing. It retries until ctx ends. It returns errSuspended if it suspends the
-// only tenant of groups.
+// deliver retries until the stream has each event of groups or lists it as
+// missing. It returns errSuspended if it suspends their only tenant.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -90,7 +89,6 @@ func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	}
 }
 
-// attempt sends the unsettled events of groups as one batch.
 func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	if d.suspended.isDoubtful(groups[0].tenant) {
 		var cancel context.CancelFunc
@@ -111,13 +109,21 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	ends := make([]int, len(groups)) // index of each manifest
 	for i, g := range groups {
 		ch := d.chains.of(g.tenant)
-		manifests[i] = g.manifest(d.backlog.producer, ch, d.outbox.missing)
+		m := g.manifest(d.backlog.producer, ch, d.outbox.missing)
+		if !d.opts.unsigned {
+			var err error
+			if m, err = d.backlog.id.signer.sign(m); err != nil {
+				return err
+			}
+		}
+		manifests[i] = m
 		list, err := g.messages(d.outbox.space, manifests[i], ch.Fence)
 		if err != nil {
 			return err
 		}
 		messages = append(messages, list...)
 		ends[i] = len(messages) - 1
+		d.chains.sending(g.tenant, events.HashOf(messages[ends[i]].Data))
 	}
 	last, err := d.sender.Send(ctx, messages)
 	if err != nil {
@@ -132,8 +138,7 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge returns the outcome of a failed attempt. It counts refusals without a
-// reason, and after maxUnexplained of them the batch counts as refused.
+// judge returns the outcome of a failed attempt.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
 	result := atomicbatch.OutcomeOf(err)
 	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
@@ -146,8 +151,8 @@ func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexpl
 	return atomicbatch.OutcomeRefused
 }
 
-// react does what the outcome of an attempt requires. It returns true if it has
-// delivered everything. Otherwise the batch is to be sent again.
+// react reports whether it has delivered everything. Otherwise the batch is to be
+// sent again.
 func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
 	switch result {
 	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:
@@ -167,10 +172,10 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 	return false, nil
 }
 
-// isToBlame reports whether groups can be the cause of an answer without a
+// isToBlame reports whether groups can be the cause of a refusal without a
 // reason. Groups that can be split always can. A single event can if the server
-// now takes another event of its tenant. The test batch has a fence that fails,
-// so that nothing is stored.
+// now takes another event of its tenant. The fence of the test batch fails, so
+// that nothing is stored.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -184,12 +189,12 @@ func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	return atomicbatch.OutcomeOf(err) == atomicbatch.OutcomeConflict
 }
 
-// isBlocking reports whether a failing delivery should end because events of
-// other tenants wait.
 func (d *delivery) isBlocking(groups []*group, result atomicbatch.Outcome, failures int) bool {
 	switch result {
-	case atomicbatch.OutcomeStored, atomicbatch.OutcomeConflict, atomicbatch.OutcomeRefused, atomicbatch.OutcomeTooLarge:
+	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRefused, atomicbatch.OutcomeTooLarge:
 		return false
+	case atomicbatch.OutcomeConflict:
+		return failures >= maxConflicts && len(groups) == 1 && d.outbox.hasOtherTenants(groups[0].tenant)
 	case atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnknown, atomicbatch.OutcomeUnexplained:
 	}
 	tenant := groups[0].tenant
@@ -199,8 +204,6 @@ func (d *delivery) isBlocking(groups []*group, result atomicbatch.Outcome, failu
 	return failures >= maxUnexplained && (len(groups) > 1 || d.outbox.hasOtherTenants(tenant))
 }
 
-// giveWay delivers the tenants of groups one by one. It suspends a tenant that is
-// alone.
 func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) error {
 	d.chains.invalidate(groups)
 	if len(groups) > 1 {
@@ -210,9 +213,8 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a refused batch in parts, down to the single event that the
-// stream does not take. It returns false for a batch that cannot be split and is
-// to be sent again.
+// split delivers a batch in halves, down to the refused event. It returns false
+// if the batch is to be sent again.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)
@@ -220,7 +222,7 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	g := groups[0]
 	switch n := len(g.entries); n {
 	case 0:
-		return false, nil // only a manifest is refused, so no event is the cause
+		return false, nil // the manifest is refused, so no event is the cause
 	case 1:
 		return true, d.refuse(ctx, g)
 	default:
@@ -233,9 +235,8 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	}
 }
 
-// refuse gives up the single event of g. It sends a manifest that lists the event
-// as missing. If the manifest passes and the event does not, the event is the
-// cause.
+// refuse sends a manifest that lists the single event of g as missing. If the
+// manifest passes, the event was the cause.
 func (d *delivery) refuse(ctx context.Context, g *group) error {
 	sequence := g.entries[0].sequence
 	lost := events.Range{First: sequence, Last: sequence, Reason: state.ReasonRefused}

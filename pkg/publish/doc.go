@@ -2,22 +2,21 @@
 // for the server, and it loses no event.
 //
 // [Publisher.Append] redacts and numbers an event, writes it to an outbox on disk,
-// and returns. A forwarder sends the events of the outbox to JetStream in atomic
-// batches whenever the server is available. A failure of the server affects the
-// caller only after the outbox has reached [Options.Quota].
+// and returns. A forwarder sends the events to JetStream in atomic batches. The
+// caller notices a failure of the server only at [Options.Quota].
 //
 // # Order
 //
 // An outbox is one producer. It numbers the events of each tenant from 1 without a
-// gap, in the order in which Append wrote them, and they arrive in that order.
-// Concurrent calls get some order. There is no order between two tenants or two
-// outboxes.
+// gap, and they arrive in that order. There is no order between tenants or outboxes.
 //
-// For each tenant, a batch has events followed by a manifest with the range of
+// In a batch, a manifest follows the events of each tenant. It has the range of
 // their numbers, the missing numbers, the root of their hashes, and the hash of the
 // previous manifest. The server stores a batch as a whole or not at all, and only
 // if its manifests continue their chains. So two processes cannot write under one
-// producer id, and the manifests prove which events were sent.
+// producer id, and the manifests prove which events were sent. The outbox has an
+// Ed25519 key, "producer.nk", and signs each manifest. A copy of the key allows
+// others to write in its name.
 //
 // # Durability
 //
@@ -29,37 +28,35 @@
 // Only one process can open an outbox. Open recovers from any kind of exit:
 //
 //   - It cuts off an incomplete record, whose Append had not returned.
-//   - It records a record that was damaged later as a gap, and keeps a copy of the
-//     segment in the folder "quarantine" of the outbox.
+//   - It records a damaged record as a gap, and copies the segment to the folder
+//     "quarantine" of the outbox.
 //   - If the answer to a batch was lost, it compares the last manifest in the
 //     stream with its own records, and settles the batch if the roots match.
-//   - If they do not match, the outbox was restored from a copy, or a copy of it
-//     is in use. Waiting events then get new numbers under a new producer id. The
-//     same happens after a power cut while the outbox was open. The old numbers of
-//     these events are void, but their ids stay valid.
+//   - If another key signed the last manifest, it only continues behind it. If the
+//     manifest hides a batch, the batch is sent again.
+//   - If the roots do not match, or after a power cut while the outbox was open, waiting
+//     events get new numbers under a new producer id. Their ids stay valid.
 //
 // A manifest lists each number that will never arrive. A gap.recorded event gives
-// the reason: "shed" if the outbox was full (see [Shed]), "refused" if the stream
-// takes other events of the tenant but not this one, "damaged" for a damaged
-// record. If a number is only listed, the producer also lost the record of the
-// loss. If it is neither listed nor recorded, the stream lost the event.
+// the reason. It is "shed" if the outbox was full, "refused" if the stream refuses
+// this event but takes others of its tenant, or "damaged". If a number is listed
+// without a gap.recorded, the producer also lost the reason. If a number is in no
+// manifest, the stream lost the event.
 //
-// The outbox removes sent events from the disk when no event waits and
-// [Options.KeepSent] has passed, and at the latest when it is closed.
+// The outbox removes sent events once no event has waited for [Options.KeepSent],
+// and at Close.
 //
 // # Sharing
 //
-// [AppendShared] appends to an outbox that many processes share, each for the time
-// of one call. It needs no server and no running process. If a process is killed
-// during a write, the next one continues behind the last complete record. One
-// process forwards all events with [OpenShared], and can append as well. When it
-// exits, another process can take over.
+// Many processes can append to one outbox with [AppendShared], each for the time of
+// one call. One process forwards all events with [OpenShared]. When it exits,
+// another process can take over.
 //
 // # Runs
 //
 // A run.sealed event follows the run.finished event of a run. It has the count and
-// a digest of the run's events from this producer, without seals. If the run
-// continues, it is sealed again when [Options.SealDelay] has passed since its last
+// a digest of the run's events from this producer, without seals. A run that
+// continues is sealed again when [Options.SealDelay] has passed since its last
 // event, or at [Publisher.Flush].
 //
 // # Limits
@@ -68,19 +65,16 @@
 // front of their event as blob.chunk events, which must fit into the outbox
 // together. Ids of tenants, producers and runs have at most 256 bytes. The outbox
 // takes up to [Options.Quota] and two segments of disk. With [Options.Unique] it
-// takes 16 bytes of disk and about 40 bytes of memory for each id that it
-// remembers.
+// takes 16 bytes of disk and about 40 bytes of memory for each id.
 //
-// If the stream does not take the events of one tenant, for example for want of a
-// permission, that tenant is suspended and retried every few seconds, and other
-// tenants continue. The outbox can then take up to four times its size.
-//
-// A [Publisher] is safe for concurrent use.
+// If the stream does not take a tenant's events, for example for want of a
+// permission, the tenant is suspended and retried every few seconds. Other tenants
+// continue. The outbox can then take up to four times the disk space of the waiting
+// events.
 package publish
 
-// The callers' goroutines append to the outbox, which outbox.mu guards. The
-// forwarder's goroutine reads the log and delivers; the cursor, the collector, the
-// chains, the suspensions and the delivery belong to it and need no lock.
+// Callers append to the outbox, which outbox.mu guards. The forwarder's goroutine
+// owns the cursor, the collector, the chains, the suspensions and the delivery.
 //
 // The lock order, from the first lock to the last:
 //

@@ -3,7 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
-	"io"
+	"iter"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// forwarder sends the records of the outbox to the stream. One goroutine runs it.
-// Other goroutines use status, seals and now only.
+// forwarder sends records to the stream. Only one goroutine uses it, except for
+// status, seals and now.
 type forwarder struct {
 	opts   Options
 	outbox *outbox
@@ -23,38 +23,32 @@ type forwarder struct {
 	sender *atomicbatch.Sender
 	status *status
 	seals  *seals
-	now    chan struct{} // has room for one value: do not wait for more events
+	now    chan struct{} // capacity 1, ends the wait for more events
 
 	backlog   *waiting
 	collector *collector
 	chains    *chains
 	suspended *suspensions
 	delivery  *delivery
-	idleSince time.Time // when the outbox was found empty; zero if it is not
+	idleSince time.Time // when the outbox was found empty, or zero
 }
 
-// waiting has the records of the present producer id and the progress of their
-// delivery. Only the goroutine of the forwarder uses it.
 type waiting struct {
 	producer string
+	id       identity
 	log      *segment.Log
 	cursor   *cursor.Cursor
-	read     uint64 // ordinal of the last record that the collector has read
+	read     uint64 // last record that the collector has read
 }
 
-func (w *waiting) each(visit func(segment.Item)) error {
-	rd := w.log.Reader(w.cursor.Next)
-	defer rd.Close()
-	for {
-		it, err := rd.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if it.Fault == segment.Intact && it.Ordinal >= w.cursor.Next {
-			visit(it)
+// records returns the intact records from the cursor on.
+func (w *waiting) records() iter.Seq2[segment.Item, error] {
+	return func(yield func(segment.Item, error) bool) {
+		for it, err := range w.log.All(w.cursor.Next) {
+			isWaiting := it.Fault == segment.Intact && it.Ordinal >= w.cursor.Next
+			if (isWaiting || err != nil) && !yield(it, err) {
+				return
+			}
 		}
 	}
 }
@@ -80,14 +74,14 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 	}
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
-	f.restart(o.id.Producer, o.log, c)
+	f.restart(o.id, o.log, c)
 	return f, nil
 }
 
-// restart makes the forwarder begin with the first record of a producer id.
 // seals.mu is held.
-func (f *forwarder) restart(producer string, log *segment.Log, c *cursor.Cursor) {
-	*f.backlog = waiting{producer: producer, log: log, cursor: c}
+func (f *forwarder) restart(id identity, log *segment.Log, c *cursor.Cursor) {
+	*f.backlog = waiting{producer: id.Producer, id: id, log: log, cursor: c}
+	f.chains.forget()
 	f.suspended.clear()
 	f.collector.rewind()
 	f.seals.restart(c.Runs)
@@ -133,8 +127,8 @@ func (f *forwarder) step(ctx context.Context) error {
 	return nil
 }
 
-// await waits for records, and does work that becomes due meanwhile. It returns
-// true when a batch should not wait any longer.
+// await does work that becomes due meanwhile. It returns true if a batch should
+// not wait any longer.
 func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun bool) (isDone bool, err error) {
 	next, err := f.seals.appendDue(ctx, time.Now())
 	if err != nil {
@@ -170,8 +164,7 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 	return false, nil
 }
 
-// alarm returns a channel that receives a value at a time. With a zero time the
-// channel never does.
+// alarm returns a channel that receives at a time, or never at zero.
 func alarm(at time.Time) (due <-chan time.Time, stop func()) {
 	if at.IsZero() {
 		return nil, func() {}
@@ -180,16 +173,6 @@ func alarm(at time.Time) (due <-chan time.Time, stop func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// sendNow makes the forwarder send a batch without waiting for more events.
-func (f *forwarder) sendNow() {
-	select {
-	case f.now <- struct{}{}:
-	default:
-	}
-}
-
-// release settles a delivered batch: it moves the cursor, and removes segments
-// without waiting records.
 func (f *forwarder) release(ctx context.Context, b *batch) {
 	sent, next := f.suspended.settle(b)
 	f.backlog.cursor.Next = next
@@ -211,7 +194,7 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 	}
 }
 
-// persist writes the cursor and the ids, and removes segments once both are on
+// persist writes the cursor and the ids. It removes segments once both are on
 // disk. seals.mu is held.
 func (f *forwarder) persist(sent share) error {
 	o, c := f.outbox, f.backlog.cursor
@@ -235,14 +218,12 @@ func (f *forwarder) persist(sent share) error {
 	return o.reserve.Refill()
 }
 
-// disconnect ends the use of the connection and of the segments.
 func (f *forwarder) disconnect() {
 	f.sender.Close()
 	f.link.Close()
 	f.collector.reader.Close()
 }
 
-// close closes everything that the forwarder opened.
 func (f *forwarder) close() error {
 	f.disconnect()
 	return f.backlog.cursor.Close()

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
@@ -31,11 +33,26 @@ func fill(tb testing.TB, p *Publisher, from int) int {
 	}
 }
 
+// appendShedding appends the events from from to to-1 and returns their numbers.
+func appendShedding(tb testing.TB, p *Publisher, from, to int) (taken, shed []uint64) {
+	tb.Helper()
+	for n := from; n < to; n++ {
+		e, err := p.Append(tb.Context(), newEvent(n))
+		switch {
+		case err == nil:
+			taken = append(taken, e.Sequence)
+		case errors.Is(err, ErrShed):
+			shed = append(shed, e.Sequence)
+		default:
+			tb.Fatal(err)
+		}
+	}
+	return taken, shed
+}
+
 //guarantee:outbox-full
 func TestFull_Block(t *testing.T) {
-	srv := natstest.Listen(t, t.TempDir())
-	nc := srv.Connect(t)
-	srv.Stop()
+	srv, nc := stoppedServer(t)
 	opts := testOptions(t, t.TempDir())
 	opts.Quota = 16 << 10
 	p := mustOpen(t, nc, opts)
@@ -63,9 +80,7 @@ func TestFull_Block(t *testing.T) {
 
 //guarantee:outbox-full
 func TestFull_Fail(t *testing.T) {
-	srv := natstest.Listen(t, t.TempDir())
-	nc := srv.Connect(t)
-	srv.Stop()
+	srv, nc := stoppedServer(t)
 	opts := testOptions(t, t.TempDir())
 	opts.Quota, opts.Full = 16<<10, Fail
 	p := mustOpen(t, nc, opts)
@@ -90,24 +105,11 @@ func TestFull_Fail(t *testing.T) {
 func TestFull_Shed(t *testing.T) {
 	for name, restart := range map[string]bool{"Running": false, "KilledMeanwhile": true} {
 		t.Run(name, func(t *testing.T) {
-			srv := natstest.Listen(t, t.TempDir())
-			nc := srv.Connect(t)
-			srv.Stop()
+			srv, nc := stoppedServer(t)
 			opts := testOptions(t, t.TempDir())
 			opts.Quota, opts.Full = 16<<10, Shed
 			p := mustOpen(t, nc, opts)
-			var taken, shed []uint64
-			for n := range 200 {
-				e, err := p.Append(t.Context(), newEvent(n))
-				switch {
-				case err == nil:
-					taken = append(taken, e.Sequence)
-				case errors.Is(err, ErrShed):
-					shed = append(shed, e.Sequence)
-				default:
-					t.Fatal(err)
-				}
-			}
+			taken, shed := appendShedding(t, p, 0, 200)
 			if restart {
 				kill(p)
 				p = mustOpen(t, nc, opts)
@@ -125,9 +127,7 @@ func TestFull_Shed(t *testing.T) {
 				t.Errorf("%d events, want %d", len(h.events), len(taken)+1)
 			}
 			first, last := shed[0], shed[len(shed)-1]
-			if len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != state.ReasonShed {
-				t.Errorf("gaps %+v, want %d–%d", h.gaps, first, last)
-			}
+			h.wantGap(t, first, last, state.ReasonShed)
 			for _, list := range h.manifests {
 				for _, m := range list {
 					for _, r := range m.Missing {
@@ -167,9 +167,7 @@ func tinyDisk(tb testing.TB, size string) string {
 
 // A full disk is like a full outbox, and the outbox opens again.
 func TestFull_Disk(t *testing.T) {
-	srv := natstest.Listen(t, t.TempDir())
-	nc := srv.Connect(t)
-	srv.Stop()
+	srv, nc := stoppedServer(t)
 	opts := testOptions(t, filepath.Join(tinyDisk(t, "640k"), "outbox"))
 	opts.SegmentBytes = 32 << 10
 	p := mustOpen(t, nc, opts)
@@ -191,20 +189,12 @@ func TestFull_Disk(t *testing.T) {
 
 //guarantee:outbox-full
 func TestFull_DiskShed(t *testing.T) {
-	srv := natstest.Listen(t, t.TempDir())
-	nc := srv.Connect(t)
-	srv.Stop()
+	srv, nc := stoppedServer(t)
 	opts := testOptions(t, filepath.Join(tinyDisk(t, "640k"), "outbox"))
 	opts.SegmentBytes, opts.Full = 32<<10, Shed
 	p := mustOpen(t, nc, opts)
-	lost := 0
-	for n := range 2000 {
-		if _, err := p.Append(t.Context(), newEvent(n)); errors.Is(err, ErrShed) {
-			lost++
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
+	_, shed := appendShedding(t, p, 0, 2000)
+	lost := len(shed)
 	srv.Restart(t)
 	mustClose(t, p)
 	h := checkStream(t, srv)
@@ -236,16 +226,7 @@ func TestFull_Stream(t *testing.T) {
 	if s := p.Stats(); s.Acked == 0 || s.Pending == 0 {
 		t.Errorf("stats %+v", s)
 	}
-	js := srv.JetStream(t)
-	stream, err := js.Stream(t.Context(), srv.Space().EventStream())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := stream.CachedInfo().Config
-	config.MaxBytes = 64 << 20
-	if _, err := js.UpdateStream(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	updateStream(t, srv, func(c *jetstream.StreamConfig) { c.MaxBytes = 64 << 20 })
 	mustClose(t, p)
 	if err := p.Stats().LastError; err != nil {
 		t.Errorf("still waits for %v", err)

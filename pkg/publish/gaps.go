@@ -11,20 +11,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// source is the source of the events that the outbox itself makes.
 const source = "/hooktrail/publish"
 
-// lossLog owns the losses that have no gap.recorded event yet. outbox.mu guards
-// it.
 type lossLog struct {
 	file   *state.Losses // shed events
 	others []state.Gap   // refused and damaged events
 }
 
-// isEmpty reports whether all losses are recorded.
 func (l *lossLog) isEmpty() bool { return len(l.others) == 0 && l.file.IsEmpty() }
 
-// take calls record for each loss and removes it, until record returns an error.
+// take removes each loss for which record succeeds, and stops at an error.
 func (l *lossLog) take(record func(state.Gap) error) error {
 	for len(l.others) > 0 {
 		if err := record(l.others[0]); err != nil {
@@ -35,7 +31,6 @@ func (l *lossLog) take(record func(state.Gap) error) error {
 	return l.file.Take(func(g state.Gap) (bool, error) { return true, record(g) })
 }
 
-// addLosses adds losses and records them if there is room.
 func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.mu.Lock()
 	o.losses.others = append(o.losses.others, list...)
@@ -47,7 +42,6 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.tryRecordLosses()
 }
 
-// tryRecordLosses records the losses. Losses without room are recorded later.
 // o.mu is held.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {
@@ -56,8 +50,8 @@ func (o *outbox) tryRecordLosses() {
 }
 
 // recordLosses appends a gap.recorded for each loss. It waits until an eighth of
-// the outbox is free; otherwise each gap.recorded would take the room of an
-// event. o.mu is held.
+// the outbox is free, because otherwise each gap.recorded would take the room of
+// an event. o.mu is held.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil
@@ -83,7 +77,6 @@ func (o *outbox) hasLosses() bool {
 	return !o.losses.isEmpty()
 }
 
-// retryLosses records losses after a short wait.
 func (o *outbox) retryLosses(ctx context.Context) error {
 	timer := time.NewTimer(roomPoll)
 	defer timer.Stop()
@@ -96,8 +89,8 @@ func (o *outbox) retryLosses(ctx context.Context) error {
 	}
 }
 
-// newGapEvent returns the event that records g. Its id derives from g, so that a
-// gap that is recorded again after a crash has the same id.
+// newGapEvent derives the id of the event from g, so that it is the same after a
+// crash.
 func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	e, err := events.New(events.GapRecorded, source,
 		events.GapRecordedData{First: g.First, Last: g.Last, Reason: g.Reason})

@@ -14,26 +14,44 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of the file "outbox.json". The records of each producer
-// id have their own folder, so that replacing this file changes the producer id
-// and the records in one step.
+// identity is the content of the file "outbox.json". Each producer id has its own
+// folder of records, so that replacing this file changes both in one step.
 type identity struct {
 	Producer string `json:"producer"`
 	Boot     string `json:"boot,omitempty"` // boot id of the machine at the last open
 	Open     bool   `json:"open"`           // in use, or not closed cleanly
-	// Suspect says that the machine lost power while the outbox was open. The
-	// stream may know numbers whose events the disk lost, so waiting events need a
-	// new producer id.
+	// Suspect marks waiting events that need a new producer id. The stream may
+	// know numbers whose events the disk lost in a power cut.
 	Suspect bool `json:"suspect,omitempty"`
+	// Key is the public key that signs the manifests of Producer. Unsigned means that
+	// its first manifests may have no signature, because it is older than its key.
+	Key      string `json:"key,omitempty"`
+	Unsigned bool   `json:"unsigned,omitempty"`
+
+	signer signer // of the process that forwards
 }
 
+// openKey opens the key of the outbox, or creates it. If the key of the producer id
+// is lost, waiting events need a new producer id.
+func (id *identity) openKey(opts Options) (err error) {
+	if id.signer, err = openSigner(opts); err != nil {
+		return err
+	}
+	if id.Key == "" {
+		id.Key = id.signer.public
+	}
+	id.Suspect = id.Suspect || id.Key != id.signer.public
+	return nil
+}
+
+// newProducerID returns an id that a stranger cannot guess. Clients of the embedded broker
+// without the rights of a service write to a producer's chain only if they know its id.
 func newProducerID(name string) string {
-	var b [4]byte
+	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return name + "-" + hex.EncodeToString(b[:])
 }
 
-// ensureIdentity reads the identity of a shared outbox or creates it.
 func ensureIdentity(opts Options) (identity, error) {
 	id, err := readIdentity(opts.Dir)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -46,6 +64,9 @@ func ensureIdentity(opts Options) (identity, error) {
 		return id, fmt.Errorf("make outbox: %w", err)
 	}
 	_ = opts.reserve().Refill() // an outbox on a full disk works without it
+	if err := id.openKey(opts); err != nil {
+		return id, err
+	}
 	return id, id.save(opts.Dir)
 }
 
@@ -60,8 +81,8 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// newIdentity returns the identity of an outbox without one. If there are records
-// whose identity was lost, it returns their identity and marks it as suspect.
+// newIdentity returns the identity of an outbox without one. Existing records
+// determine it, and it is then suspect.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {
@@ -80,12 +101,15 @@ func newIdentity(opts Options) (id identity, err error) {
 	return id, nil
 }
 
-// openIdentity reads the identity of an outbox or creates it, and records that
-// the outbox is open.
 func openIdentity(opts Options) (identity, error) {
 	id, err := readIdentity(opts.Dir)
 	if errors.Is(err, os.ErrNotExist) {
 		id, err = newIdentity(opts)
+	} else {
+		id.Unsigned = id.Unsigned || id.Key == ""
+	}
+	if err == nil {
+		err = id.openKey(opts)
 	}
 	if err != nil {
 		return id, err
@@ -106,8 +130,7 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// removeOthers removes the records of other producer ids. A crash during a change
-// of the producer id leaves such records.
+// A crash during a change of the producer id leaves old records.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {

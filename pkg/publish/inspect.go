@@ -3,7 +3,6 @@ package publish
 import (
 	"cmp"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,22 +18,23 @@ import (
 
 // State is the state of an outbox on disk.
 type State struct {
-	Producer string // the producer id
-	Name     string // the [Options.Name] with which the outbox was created
-	Shared   bool   // the outbox is used by [AppendShared]
-	Unique   bool   // the outbox was opened with [Options.Unique]
+	Producer string
+	Name     string // [Options.Name] at its creation
+	Shared   bool   // used by [AppendShared]
+	Unique   bool   // opened with [Options.Unique]
 
-	Waiting uint64            // events that the stream has not acknowledged
-	Bytes   int64             // size of the waiting events
-	Oldest  time.Time         // time of the first waiting event; zero if none waits
-	Tenants map[string]uint64 // waiting events of each tenant
-	Size    int64             // size of all records on disk
+	Waiting uint64                  // events that the stream has not acknowledged
+	Bytes   int64                   // of the waiting events
+	Oldest  time.Time               // of the first waiting event, or zero
+	Tenants map[string]uint64       // waiting events
+	Numbers map[string]events.Range // first and last number of the waiting events
+	Size    int64                   // of all records on disk
 
 	Gaps       []Gap    // losses that the stream does not know yet
-	Damaged    uint64   // waiting records that cannot be read
+	Damaged    uint64   // unreadable waiting records
 	Quarantine []string // copies of damaged segments
 	Forwarding bool     // a process has the outbox open and forwards
-	Process    int      // id of that process; 0 if it is unknown
+	Process    int      // its id, 0 if unknown
 }
 
 // Gap is a range of a tenant's numbers that will never arrive, and the reason.
@@ -44,9 +44,8 @@ type Gap struct {
 }
 
 // Inspect reads the state of the outbox in dir. It takes no lock and changes
-// nothing. Other processes may change the outbox meanwhile, so that the parts of
-// the state may be of different moments. The error wraps [os.ErrNotExist] if there
-// is no outbox.
+// nothing. Parts of the state may be of different moments if other processes use
+// the outbox. The error wraps [os.ErrNotExist] if there is no outbox.
 func Inspect(dir string) (State, error) {
 	for tries := 1; ; tries++ {
 		s, err := inspect(dir)
@@ -67,7 +66,7 @@ func inspect(dir string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	s := State{Producer: id.Producer, Name: id.Producer, Tenants: map[string]uint64{}}
+	s := State{Producer: id.Producer, Name: id.Producer, Tenants: map[string]uint64{}, Numbers: map[string]events.Range{}}
 	if i := strings.LastIndexByte(s.Name, '-'); i > 0 {
 		s.Name = s.Name[:i]
 	}
@@ -100,15 +99,13 @@ func exists(path string) bool {
 }
 
 func (s *State) readWaiting(log *segment.Log, c *cursor.Cursor) error {
-	rd := log.Reader(c.Next)
-	defer rd.Close()
-	for last := uint64(0); ; {
-		it, err := rd.Next()
-		if errors.Is(err, io.EOF) || err == nil && it.Fault == segment.Torn {
-			return nil // a process is writing a torn record
-		}
+	last := uint64(0)
+	for it, err := range log.All(c.Next) {
 		if err != nil {
 			return err
+		}
+		if it.Fault == segment.Torn {
+			return nil // a process is writing it
 		}
 		last = max(last, it.Ordinal)
 		switch {
@@ -119,12 +116,19 @@ func (s *State) readWaiting(log *segment.Log, c *cursor.Cursor) error {
 			s.addWaiting(it)
 		}
 	}
+	return nil
 }
 
 func (s *State) addWaiting(it segment.Item) {
 	s.Waiting++
 	s.Bytes += int64(it.Size)
 	s.Tenants[it.Tenant]++
+	numbers, ok := s.Numbers[it.Tenant]
+	if !ok || it.Sequence < numbers.First {
+		numbers.First = it.Sequence
+	}
+	numbers.Last = max(numbers.Last, it.Sequence)
+	s.Numbers[it.Tenant] = numbers
 	if s.Oldest.IsZero() {
 		if e, err := events.Decode(it.Event); err == nil {
 			s.Oldest = e.Time
@@ -137,7 +141,6 @@ func (s *State) addWaiting(it segment.Item) {
 	}
 }
 
-// addGaps adds the losses without a gap.recorded.
 func (s *State) addGaps(dir string, c *cursor.Cursor) {
 	add := func(g Gap) {
 		if !slices.Contains(s.Gaps, g) {

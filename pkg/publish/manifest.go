@@ -10,18 +10,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// entry is an event in a batch.
 type entry struct {
 	sequence uint64
 	run      string
 	kind     events.Kind
 	event    []byte
 	hash     events.Hash
-	sealed   uint64       // of a run.sealed: the number of events that it counts
-	gap      events.Range // of a gap.recorded: the numbers that it records
+	sealed   uint64       // number of events that a run.sealed counts
+	gap      events.Range // numbers that a gap.recorded records
 }
 
-// newEntry returns the entry of a record. It aliases the record's event.
+// newEntry aliases the record's event.
 func newEntry(it segment.Item) entry {
 	e := entry{
 		sequence: it.Sequence, run: it.Run, kind: events.Kind(it.Kind),
@@ -37,17 +36,15 @@ func newEntry(it segment.Item) entry {
 	return e
 }
 
-// group is the part of a batch that belongs to one tenant. Its events are in the
-// order of their numbers, and a manifest follows them.
+// group is one tenant's part of a batch, in the order of the numbers.
 type group struct {
 	tenant  string
 	entries []entry
-	refused *events.Range // numbers behind the events that the manifest lists as missing
+	refused *events.Range // missing numbers behind the events
 }
 
 func (g *group) isEmpty() bool { return len(g.entries) == 0 && g.refused == nil }
 
-// trim removes the events and numbers up to last.
 func (g *group) trim(last uint64) {
 	for len(g.entries) > 0 && g.entries[0].sequence <= last {
 		g.entries = g.entries[1:]
@@ -57,10 +54,8 @@ func (g *group) trim(last uint64) {
 	}
 }
 
-// missingFunc returns why a tenant's numbers from first to last never arrive.
 type missingFunc func(tenant string, first, last uint64) []events.Range
 
-// manifest returns the manifest of the group, which continues the chain ch.
 func (g *group) manifest(producer string, ch cursor.Chain, missing missingFunc) events.Manifest {
 	m := events.Manifest{
 		Version: 1, Tenant: g.tenant, Producer: producer,
@@ -87,9 +82,8 @@ func (g *group) manifest(producer string, ch cursor.Chain, missing missingFunc) 
 	return m
 }
 
-// messages returns the messages of the group. The manifest comes last: on a full
-// disk the server can store the beginning of a batch, and a manifest in front
-// would then list events that never arrived.
+// messages puts the manifest last. A full server disk can store the beginning of
+// a batch, and a manifest in front would then list events that never arrived.
 func (g *group) messages(space subjects.Space, m events.Manifest, fence uint64) ([]atomicbatch.Message, error) {
 	list := make([]atomicbatch.Message, 0, len(g.entries)+1)
 	for _, e := range g.entries {

@@ -5,8 +5,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// numbering owns the next number of each tenant and the gaps among the numbers
-// that the stream has not settled. outbox.mu guards it.
+// numbering has the next number of each tenant and the unsettled gaps.
 type numbering struct {
 	next map[string]uint64 // an absent tenant begins at 1
 	gaps state.Gaps
@@ -14,12 +13,10 @@ type numbering struct {
 
 func (n *numbering) nextOf(tenant string) uint64 { return max(n.next[tenant], 1) }
 
-// advance makes next the smallest number that a tenant's next event can get.
 func (n *numbering) advance(tenant string, next uint64) {
 	n.next[tenant] = max(n.nextOf(tenant), next)
 }
 
-// lose marks the numbers of g as used and lost.
 func (n *numbering) lose(g state.Gap) {
 	n.advance(g.Tenant, g.Last+1)
 	n.gaps.Add(g)
@@ -29,6 +26,12 @@ func (o *outbox) missing(tenant string, first, last uint64) []events.Range {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.numbers.gaps.Ranges(tenant, first, last)
+}
+
+func (o *outbox) lastNumber(tenant string) uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.numbers.nextOf(tenant) - 1
 }
 
 func (o *outbox) forgetGaps(tenant string, last uint64) {

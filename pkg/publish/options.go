@@ -17,58 +17,48 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// Errors that callers can test for.
 var (
 	// ErrClosed is returned by Append after Close.
 	ErrClosed = errors.New("publisher is closed")
-	// ErrFull is returned by Append when the outbox has no room for the event and
-	// the policy is [Fail], or when the context ends while [Block] waits.
+	// ErrFull is returned by Append without room if the policy is [Fail], or if
+	// the context ends while [Block] waits.
 	ErrFull = errors.New("outbox is full")
-	// ErrTooLarge is returned by Append for an event that is larger than
-	// [Options.Quota]. It does not depend on the policy.
+	// ErrTooLarge is returned by Append for an event above [Options.Quota].
 	ErrTooLarge = errors.New("event is larger than the quota of the outbox")
-	// ErrShed is returned by Append, together with the numbered event, when the
-	// outbox has no room and the policy is [Shed]. The event is lost, and its
-	// number will be recorded as a gap.
+	// ErrShed is returned by Append without room if the policy is [Shed].
 	ErrShed = errors.New("event was shed: outbox is full")
-	// ErrForeignTenant is returned by Append for an event of another tenant than
+	// ErrForeignTenant is returned by Append for another tenant than
 	// [Options.Tenant].
 	ErrForeignTenant = errors.New("event belongs to another tenant")
-	// ErrDuplicate is returned by Append with [Options.Unique] if this outbox has
-	// taken an event with the same source and id before.
+	// ErrDuplicate is returned by Append with [Options.Unique] for a source and
+	// id that this outbox has taken before.
 	ErrDuplicate = errors.New("event id was published before")
 	// ErrPermission is wrapped by [Stats.LastError] and by the error of
-	// [Publisher.Flush] when the server does not permit the publisher's user to
-	// write events or to read its chain. The events wait until the user has the
-	// permissions.
+	// [Publisher.Flush] if the user may not write events or read its chain.
 	ErrPermission = atomicbatch.ErrPermission
 )
 
-// Durability says what an event survives after Append has returned.
+// Durability determines what an event survives after Append has returned.
 type Durability int
 
-// The durabilities.
 const (
-	// ProcessDurability survives any end of this process, including kill -9. The
-	// operating system has the event.
+	// ProcessDurability survives any end of this process, including kill -9.
 	ProcessDurability Durability = iota
-	// DiskDurability also survives a power cut. The event is synced to disk.
-	// Concurrent callers share a sync.
+	// DiskDurability also survives a power cut. Concurrent callers share a sync.
 	DiskDurability
 )
 
-// FullPolicy says what Append does when the outbox has no room.
+// FullPolicy determines what Append does if the outbox has no room.
 type FullPolicy int
 
-// The policies.
 const (
 	// Block waits for room until the context ends.
 	Block FullPolicy = iota
 	// Fail returns [ErrFull].
 	Fail
 	// Shed gives the event a number and drops it. The outbox counts the loss on
-	// disk, records it as gap.recorded as soon as there is room, and lists it in
-	// the next manifest.
+	// disk, lists it in the next manifest, and records it as gap.recorded as soon
+	// as there is room.
 	Shed
 )
 
@@ -90,12 +80,12 @@ func ParseFullPolicy(name string) (FullPolicy, error) {
 	return 0, fmt.Errorf("unknown policy %q, use one of %s", name, strings.Join(fullPolicies[:], ", "))
 }
 
-// Redactor removes sensitive data from events. Append calls it before anything is
-// written, in the goroutine of its caller.
+// Redactor removes sensitive data from events. Append calls it in the goroutine
+// of its caller before anything is written.
 type Redactor interface {
-	// Redact changes *e in place. It may replace e.Data and other fields, but must
-	// not change the bytes that they point to, because those belong to the caller
-	// of Append. If Redact fails, the event is not published.
+	// Redact changes *e in place. It must not change the bytes of e.Data and
+	// other slices, because they belong to the caller of Append. If it fails, the
+	// event is not published.
 	Redact(e *events.Event) error
 }
 
@@ -109,24 +99,25 @@ func (noRedaction) Redact(*events.Event) error { return nil }
 
 // Options configure a Publisher. Dir, Name and Redactor are required.
 type Options struct {
-	Dir      string   // folder of the outbox; one process at a time may use it
-	Name     string   // prefix of the producer id, which adds a dash and eight hex digits
-	Tenant   string   // for events without a tenant; if set, other tenants are refused
+	Dir      string   // folder of the outbox
+	Name     string   // prefix of the producer id, in front of a dash and eight hex digits
+	Tenant   string   // the only tenant, and the default of events
 	Redactor Redactor // [NoRedaction] opts out
 
 	Durability   Durability
-	Quota        int64      // bytes of events that may wait; default 1 GiB
-	Full         FullPolicy // applies when the quota is reached or the disk is full
-	SegmentBytes int64      // size of an outbox file; default 16 MiB, at most an eighth of Quota
-	Unique       bool       // refuse events with a source and id that this outbox has taken before
-	UniqueLast   int        // with Unique: remember at least this many ids and at most twice as many; default all
+	Quota        int64      // bytes of events that may wait, default 1 GiB
+	Full         FullPolicy // applies at the quota and on a full disk
+	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
+	Unique       bool       // refuse events with a known source and id
+	UniqueSame   bool       // with Unique, refuse only the same type, run and data, so that no other event can take an id
+	UniqueLast   int        // latest ids that Unique remembers at least (at most twice as many); 0: all
 
-	BatchEvents int           // events per batch; default 500, at most 900
-	BatchBytes  int           // bytes per batch; default 4 MiB
-	Linger      time.Duration // how long a batch waits for more events; default 20 ms
-	AckWait     time.Duration // how long the stream may take to acknowledge a batch; default 10 s
-	KeepSent    time.Duration // how long sent events stay on disk after the outbox is empty; default 1 min
-	SealDelay   time.Duration // idle time after which a run that continued is sealed again; default 30 s
+	BatchEvents int           // default 500, at most 900
+	BatchBytes  int           // default 4 MiB
+	Linger      time.Duration // wait of a batch for more events, default 20 ms
+	AckWait     time.Duration // limit for the stream's answer, default 10 s
+	KeepSent    time.Duration // time that sent events stay on disk, default 1 min
+	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
 
 	SubjectPrefix string       // default "hooktrail."
 	StreamPrefix  string       // default "HOOKTRAIL_"
@@ -135,11 +126,11 @@ type Options struct {
 	shared bool // other processes append as well
 
 	// For tests.
-	bootID       func() string // returns the boot id of this machine
-	runsInMemory int           // number of runs whose counters are in memory
+	bootID       func() string
+	runsInMemory int
+	unsigned     bool // send manifests of version 1
 }
 
-// Limits of the options.
 const (
 	defaultQuota        = 1 << 30
 	defaultSegmentBytes = 16 << 20
@@ -217,7 +208,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// lockFile returns the path of the lock that the forwarding process holds.
+// lockFile is held by the forwarding process.
 func (o Options) lockFile() string {
 	if o.shared {
 		return filepath.Join(o.Dir, "forward.lock")
@@ -225,7 +216,7 @@ func (o Options) lockFile() string {
 	return filepath.Join(o.Dir, "lock")
 }
 
-// appendLock returns the path of the lock for changes of a shared outbox.
+// appendLock is held during changes of a shared outbox.
 func (o Options) appendLock() string { return filepath.Join(o.Dir, "append.lock") }
 
 func (o Options) reserve() disk.Reserve { return disk.Reserve(filepath.Join(o.Dir, "spare")) }

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,18 +15,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// outbox numbers events and stores them until the stream has them.
 type outbox struct {
 	opts    Options
 	space   subjects.Space
 	ids     *state.IDs // nil unless Options.Unique
 	reserve disk.Reserve
 	shared  *sharing      // nil unless other processes append as well
-	wake    chan struct{} // has room for one value: there is something to forward
+	wake    chan struct{} // capacity 1, signals records to forward
 
 	// mu guards all fields below, intake.isClosed, and the fields of sharing. It
-	// is held while an event is numbered and written, so that records are in the
-	// order of their numbers. Lock it with begin; for the lock order see doc.go.
+	// is held while events are numbered and written, which keeps them in order.
+	// Lock it with begin.
 	mu      sync.Mutex
 	id      identity
 	log     *segment.Log
@@ -37,13 +37,13 @@ type outbox struct {
 	appended, shed, damaged uint64 // for Stats
 }
 
-// newOutbox returns an outbox without its files.
 func newOutbox(opts Options) *outbox {
-	return &outbox{
+	o := &outbox{
 		opts: opts, space: opts.space(), reserve: opts.reserve(), wake: make(chan struct{}, 1),
-		encoder: encoder{maxEvent: events.MaxBytes},
 		numbers: numbering{next: map[string]uint64{}}, backlog: backlog{changed: make(chan struct{})},
 	}
+	o.encoder = encoder{maxEvent: events.MaxBytes, hash: o.hash}
+	return o
 }
 
 // begin locks the outbox for a change and takes in the changes of other
@@ -78,13 +78,13 @@ func (o *outbox) end() {
 	o.shared.lock.Unlock()
 }
 
-// encode numbers batch and returns its records. It does not use up the numbers,
-// so that a second call gives the same. o.mu is held.
+// encode numbers batch and returns its records. It does not use up the numbers.
+// o.mu is held.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
 
-// write appends the records of batch. o.mu is held.
+// o.mu is held.
 func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	if err := o.log.Append(buf, o.log.End()+uint64(len(batch))); err != nil {
 		return err
@@ -95,16 +95,15 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	o.appended += uint64(len(batch))
 	if o.ids != nil {
 		for _, e := range batch {
-			o.ids.Add(hashEvent(e))
+			o.ids.Add(o.hash(e))
 		}
 	}
-	o.wakeForwarder()
+	signal(o.wake)
 	return nil
 }
 
-// writeOwn appends an event that the outbox itself makes. It ignores the quota,
-// because there are few such events and they document losses and finished runs.
-// o.mu is held.
+// writeOwn appends one of the few events of the outbox itself, which ignore the
+// quota. o.mu is held.
 func (o *outbox) writeOwn(e events.Event) error {
 	batch := []*events.Event{&e}
 	buf, err := o.encode(batch)
@@ -117,15 +116,14 @@ func (o *outbox) writeOwn(e events.Event) error {
 	return err
 }
 
-func (o *outbox) wakeForwarder() {
+// signal sends to a channel of capacity 1, unless a signal is waiting there.
+func signal(c chan<- struct{}) {
 	select {
-	case o.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
-// release removes records from the backlog. first is the ordinal of the first
-// record that still waits.
 func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64) {
 	err := o.begin(ctx)
 	if err != nil {
@@ -148,8 +146,6 @@ func (o *outbox) producer() string {
 	return o.id.Producer
 }
 
-// isSuspect reports whether the stream may have numbers whose events the disk has
-// lost.
 func (o *outbox) isSuspect() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -165,11 +161,9 @@ func (o *outbox) stats() Stats {
 	}
 }
 
-// closeTimeout limits how long close waits for the lock of a shared outbox. It
-// does not depend on the time that was left for a flush.
+// closeTimeout limits how long close waits for the lock of a shared outbox.
 const closeTimeout = time.Second
 
-// close closes the files and records a clean end.
 func (o *outbox) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
@@ -188,27 +182,44 @@ func (o *outbox) close(ctx context.Context) error {
 	return o.id.save(o.opts.Dir)
 }
 
-// hashEvent returns the hash of the attributes that identify an event in
-// CloudEvents, source and id, and of its tenant.
+// isKnown also finds an event that was published without [Options.UniqueSame].
+func (o *outbox) isKnown(e *events.Event) bool {
+	return o.ids.Has(hashEvent(e)) || o.opts.UniqueSame && o.ids.Has(hashContent(e))
+}
+
+func (o *outbox) hash(e *events.Event) segment.IDHash {
+	if o.opts.UniqueSame {
+		return hashContent(e)
+	}
+	return hashEvent(e)
+}
+
+// hashContent hashes what the ledger compares of two events with one id.
+func hashContent(e *events.Event) segment.IDHash {
+	data, binary := sha256.Sum256(e.Data), sha256.Sum256(e.Binary)
+	return segment.HashID(e.Tenant, e.Source, e.ID, e.Type, e.Run, string(data[:]), string(binary[:]))
+}
+
+// hashEvent hashes the identity of an event in CloudEvents, and its tenant.
 func hashEvent(e *events.Event) segment.IDHash { return segment.HashID(e.Tenant, e.Source, e.ID) }
 
 // encoder encodes events as records. It reuses its buffer.
 type encoder struct {
 	buf      []byte
-	maxEvent int // largest event in bytes; 0 is no limit
+	maxEvent int // largest event in bytes, 0 for no limit
+	hash     func(*events.Event) segment.IDHash
 }
 
-// largestBuffer is the size of the largest buffer that is reused.
 const largestBuffer = 1 << 20
 
-// encode gives the events of batch consecutive ordinals and numbers and returns
-// their records, which are valid until the next call.
+// encode gives batch consecutive ordinals and numbers. The result is valid until
+// the next call.
 func (enc *encoder) encode(batch []*events.Event, producer string, ordinal, sequence uint64) ([]byte, error) {
 	buf := enc.buf[:0]
 	for i, e := range batch {
 		e.Producer, e.Sequence = producer, sequence+uint64(i)
 		r := segment.Record{
-			Ordinal: ordinal + uint64(i), Sequence: e.Sequence, ID: hashEvent(e),
+			Ordinal: ordinal + uint64(i), Sequence: e.Sequence, ID: enc.hash(e),
 			Tenant: e.Tenant, Run: e.Run, Kind: string(e.Kind()),
 		}
 		var start int

@@ -16,7 +16,7 @@ import (
 )
 
 // Publisher appends events to an outbox on disk and forwards them to the stream.
-// Its methods are safe for concurrent use.
+// It is safe for concurrent use.
 type Publisher struct {
 	opts   Options
 	lock   *os.File
@@ -25,16 +25,15 @@ type Publisher struct {
 	fwd    *forwarder
 
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the forwarder has ended
+	done   chan struct{} // closed at the end of the forwarder
 
 	closing sync.Once
 	closed  error
 }
 
 // Open opens the outbox in opts.Dir, or creates it, and begins to forward its
-// events over nc. The server may be down; connect with
-// [nats.RetryOnFailedConnect]. If another process has the outbox open, Open waits
-// for it until ctx ends.
+// events over nc. The server may be down if nc has [nats.RetryOnFailedConnect].
+// If another process has the outbox open, Open waits for it until ctx ends.
 //
 // The caller closes the Publisher first and then nc.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
@@ -77,7 +76,6 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 	return p, nil
 }
 
-// openBox opens the outbox. The caller holds its lock file.
 func openBox(ctx context.Context, opts Options) (*outbox, *cursor.Cursor, error) {
 	if opts.shared {
 		return openShared(ctx, opts)
@@ -89,7 +87,6 @@ func openBox(ctx context.Context, opts Options) (*outbox, *cursor.Cursor, error)
 	return openOutbox(opts, id)
 }
 
-// run forwards until ctx ends. It also takes in the events of other processes.
 func (p *Publisher) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -102,14 +99,14 @@ func (p *Publisher) run(ctx context.Context) {
 }
 
 // Append redacts, numbers and stores e and returns it as it was stored. It never
-// waits for the server. Append sets producer, sequence and salt, and also id and
-// time if they are empty. [Options.Tenant] is the default of the tenant.
+// waits for the server. Append sets producer, sequence and salt, and also id,
+// time and tenant if they are empty.
 //
-// After Append returns nil, the event will reach the stream once, behind all
-// events that were appended before, within the limits of [Options.Durability].
-// After an error, the event was not stored. Only an error of the sync of
-// [DiskDurability] leaves that open. An event that is too large for one message
-// is stored as blob.chunk events and an event that refers to them.
+// If Append returns nil, the event will reach the stream once, behind all earlier
+// events, within the limits of [Options.Durability]. If it returns an error, the
+// event was not stored, except after a failed sync of [DiskDurability], when that
+// is unknown.
+// With [ErrShed], Append returns the event with its lost number.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
@@ -124,8 +121,8 @@ func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, e
 	return e, nil
 }
 
-// Flush waits until the stream has acknowledged all events that were appended
-// before, the seals of their finished runs, and the records of losses.
+// Flush waits until the stream has acknowledged all earlier events, the seals of
+// their finished runs, and the records of losses.
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, errors.Join(err, p.fwd.status.lastError()))
@@ -137,7 +134,7 @@ func (p *Publisher) flush(ctx context.Context) error {
 	if err := p.outbox.shared.takeIn(ctx); err != nil {
 		return err
 	}
-	p.fwd.sendNow()
+	signal(p.fwd.now)
 	if err := p.outbox.waitSent(ctx, allRecords, p.done); err != nil {
 		return err
 	}
@@ -145,7 +142,7 @@ func (p *Publisher) flush(ctx context.Context) error {
 		if err := p.fwd.seals.appendAll(ctx); err != nil {
 			return err
 		}
-		p.fwd.sendNow()
+		signal(p.fwd.now)
 		if err := p.outbox.waitSent(ctx, ownRecords, p.done); err != nil {
 			return err
 		}
@@ -158,9 +155,9 @@ func (p *Publisher) flush(ctx context.Context) error {
 	}
 }
 
-// Close makes Append return [ErrClosed] and flushes until ctx ends. Events that
-// could not be forwarded stay in the outbox for the next Open, and the error says
-// how many there are. A second call returns the same error.
+// Close makes Append return [ErrClosed] and flushes until ctx ends. Events that are
+// still unsent stay in the outbox, and the error has their count. A second call returns the
+// same error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		p.intake.close()
@@ -177,17 +174,18 @@ func (p *Publisher) Close(ctx context.Context) error {
 
 // Stats are counts since Open. Pending and Bytes include earlier events.
 type Stats struct {
-	Producer  string    // the producer id
-	Appended  uint64    // events written to the outbox, including seals and gap records
-	Acked     uint64    // events that the stream acknowledged
-	Pending   uint64    // events that wait
-	Bytes     int64     // size of the events that wait
-	Shed      uint64    // events lost because the outbox was full
-	Refused   uint64    // events lost because the stream refuses them
-	Damaged   uint64    // records that Open found damaged
-	Suspended int       // tenants that are suspended because the stream does not take their events
-	LastError error     // why forwarding is paused; nil if it is not
-	LastAck   time.Time // when the stream last acknowledged events
+	Producer  string
+	Appended  uint64 // with seals and gap records
+	Acked     uint64 // by the stream
+	Pending   uint64 // events that wait
+	Bytes     int64  // size of the events that wait
+	Shed      uint64 // lost in a full outbox
+	Refused   uint64 // lost because the stream refuses them
+	Damaged   uint64 // records that Open found damaged
+	Foreign   uint64 // manifests of other writers on its chains, which were ignored
+	Suspended int    // tenants
+	LastError error  // why forwarding is paused, or nil
+	LastAck   time.Time
 }
 
 // Stats returns the present counts.

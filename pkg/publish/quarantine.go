@@ -10,11 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// quarantineName is the folder of the outbox with copies of damaged segments.
 const quarantineName = "quarantine"
 
-// quarantine copies the segment with the damaged item it and logs the damage. The
-// outbox removes the segment itself once the stream has its other records.
+// quarantine copies the segment with the damaged item it and logs the damage.
 func (o *outbox) quarantine(first uint64, it segment.Item) {
 	path := segment.Dir(o.id.dir(o.opts.Dir)).Path(first)
 	kept := filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(path))

@@ -11,20 +11,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// recovery restores the state of an outbox from its files after any kind of exit.
-// A first start is a recovery without files.
+// recovery restores an outbox from its files. A first start is a recovery without
+// files.
 type recovery struct {
 	o        *outbox
 	c        *cursor.Cursor
 	recorded state.Gaps // gaps with a gap.recorded in the outbox
-	ordinal  uint64     // of the last record read
+	ordinal  uint64     // last record
 	lost     uint64     // waiting records that are damaged or missing
-	found    uint64     // lost records that left a hole in their tenant's numbers
+	found    uint64     // lost records that left a hole in the numbers
 	isBehind bool       // the cursor is older than the segments
 	isUnsure bool       // the numbers of some records are unknown
 }
 
-// openOutbox opens the outbox of id. The caller holds the outbox's lock file.
 func openOutbox(opts Options, id identity) (*outbox, *cursor.Cursor, error) {
 	dir := id.dir(opts.Dir)
 	c, err := cursor.Open(dir)
@@ -57,8 +56,8 @@ func (r *recovery) run() error {
 		r.o.numbers.next[tenant] = ch.Last + 1
 	}
 	if first := r.o.log.First(); first > r.c.Next {
-		// Segments are removed only after the cursor is written. So this cursor is
-		// an old copy.
+		// Segments are removed after the cursor is written, so this cursor is an
+		// old copy.
 		r.c.Next, r.isBehind, r.isUnsure = first, true, true
 	}
 	r.o.backlog.first = r.c.Next
@@ -93,7 +92,6 @@ func (r *recovery) read() error {
 	}
 }
 
-// cut removes damaged bytes at the end of a segment.
 func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	r.o.opts.Logger.Warn("torn end of segment cut off", "segment", first, "offset", at, "bytes", it.Size)
 	last, _ := r.o.log.Last()
@@ -110,7 +108,6 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	return r.o.log.Truncate(first, at)
 }
 
-// item takes in a record or the damaged bytes in its place.
 func (r *recovery) item(first uint64, it segment.Item) {
 	if it.Fault == segment.Unreadable {
 		r.o.quarantine(first, it)
@@ -144,7 +141,6 @@ func (r *recovery) item(first uint64, it segment.Item) {
 	}
 }
 
-// number checks the number of an item against the previous one of its tenant.
 func (r *recovery) number(it segment.Item) {
 	next := r.o.numbers.nextOf(it.Tenant)
 	if it.Sequence < next {
@@ -161,8 +157,7 @@ func (r *recovery) number(it segment.Item) {
 	r.o.numbers.next[it.Tenant] = it.Sequence + 1
 }
 
-// note remembers the events that the outbox itself made, so that it does not make
-// them again.
+// note remembers the outbox's own events.
 func (r *recovery) note(rec segment.Record) {
 	switch events.Kind(rec.Kind) { //nolint:exhaustive // the two that the outbox makes
 	case events.GapRecorded:
@@ -176,8 +171,7 @@ func (r *recovery) note(rec segment.Record) {
 	}
 }
 
-// restoreLosses takes in the losses that are not recorded yet. It frees the loss
-// slots that a crash left although their loss is recorded.
+// restoreLosses frees the slots of losses that are recorded.
 func (r *recovery) restoreLosses() {
 	o := r.o
 	for _, g := range o.losses.file.List() {
@@ -199,8 +193,7 @@ func (r *recovery) restoreLosses() {
 	}
 }
 
-// settleHoles finds the reasons of the holes in the numbers. A hole without a
-// gap.recorded is damage that has to be recorded.
+// settleHoles records each hole in the numbers without a gap.recorded as damage.
 func (r *recovery) settleHoles() {
 	o := r.o
 	holes := o.numbers.gaps
@@ -223,9 +216,9 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records that left no hole, because they were the
-// last ones of their tenant. With one tenant their numbers are known. With more
-// tenants the outbox needs a new producer id, so that no number is used twice.
+// settleUnnumbered handles lost records at the end of their tenant's numbers.
+// With one tenant their numbers are known. With more, a new producer id ensures
+// that no number is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

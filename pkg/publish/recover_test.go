@@ -8,23 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
-
-// offline returns a connection without a server.
-func offline(tb testing.TB) *nats.Conn {
-	tb.Helper()
-	nc, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(nc.Close)
-	return nc
-}
 
 // segments returns the segment files of an outbox.
 func segments(tb testing.TB, dir string) []string {
@@ -80,18 +67,14 @@ func TestRecover_KilledProcess(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
 	opts.SegmentBytes = 4 << 10
+	appendOffline(t, opts, 0, 100)
 	p := mustOpen(t, offline(t), opts)
-	appendMany(t, p, 0, 100)
-	kill(p)
-	p = mustOpen(t, offline(t), opts)
 	if s := p.Stats(); s.Pending != 100 || s.Damaged != 0 {
 		t.Errorf("stats %+v", s)
 	}
 	appendMany(t, p, 100, 150)
 	kill(p)
-	p = mustOpen(t, srv.Connect(t), opts)
-	appendMany(t, p, 150, 200)
-	mustClose(t, p)
+	appendOnline(t, srv, opts, 150, 200)
 	checkStream(t, srv).wantEvents(t, 0, 200)
 	if left := segments(t, opts.Dir); len(left) != 1 {
 		t.Errorf("acknowledged segments are left: %v", left)
@@ -102,16 +85,12 @@ func TestRecover_TornTail(t *testing.T) {
 	for _, cut := range []int{1, 20, 50, 150} {
 		srv := natstest.Start(t)
 		opts := testOptions(t, t.TempDir())
-		p := mustOpen(t, offline(t), opts)
-		appendMany(t, p, 0, 10)
-		kill(p)
+		appendOffline(t, opts, 0, 10)
 		rewriteFile(t, segments(t, opts.Dir)[0], func(b []byte) []byte {
 			from, to := recordAt(t, b, 9)
 			return b[:max(from+1, to-cut)]
 		})
-		p = mustOpen(t, srv.Connect(t), opts)
-		appendMany(t, p, 9, 12)
-		mustClose(t, p)
+		appendOnline(t, srv, opts, 9, 12)
 		h := checkStream(t, srv)
 		h.wantEvents(t, 0, 12)
 		if len(h.gaps) > 0 {
@@ -126,25 +105,18 @@ func TestRecover_TornTail(t *testing.T) {
 func TestRecover_PowerCut(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
-	boot := "boot-1"
-	opts.bootID = func() string { return boot }
+	opts.bootID = bootID("boot-1")
 	p := mustOpen(t, srv.Connect(t), opts)
 	appendMany(t, p, 0, 10)
 	mustFlush(t, p)
 	producer := p.Stats().Producer
 	kill(p)
-	p = mustOpen(t, offline(t), opts)
-	appendMany(t, p, 10, 20)
-	kill(p)
+	appendOffline(t, opts, 10, 20)
 
-	boot = "boot-2"
-	p = mustOpen(t, offline(t), opts)
-	appendMany(t, p, 20, 25)
-	kill(p)
-	boot = "boot-3"
-	p = mustOpen(t, srv.Connect(t), opts)
-	appendMany(t, p, 25, 30)
-	mustClose(t, p)
+	opts.bootID = bootID("boot-2")
+	appendOffline(t, opts, 20, 25)
+	opts.bootID = bootID("boot-3")
+	p = appendOnline(t, srv, opts, 25, 30)
 	if p.Stats().Producer == producer {
 		t.Error("kept the producer id")
 	}
@@ -156,7 +128,7 @@ func TestRecover_PowerCut(t *testing.T) {
 	}
 
 	// The producer id stays after a clean end and after a killed process.
-	boot = "boot-4"
+	opts.bootID = bootID("boot-4")
 	p = mustOpen(t, srv.Connect(t), opts)
 	appendMany(t, p, 30, 35)
 	kill(p)
@@ -175,19 +147,14 @@ func TestRecover_PowerCut(t *testing.T) {
 func TestRecover_PowerCutAfterBatchWasStored(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
-	boot := "boot-1"
-	opts.bootID = func() string { return boot }
-	p := mustOpen(t, offline(t), opts)
-	appendMany(t, p, 0, 10)
-	kill(p)
+	opts.bootID = bootID("boot-1")
+	appendOffline(t, opts, 0, 10)
 	before := copyDir(t, opts.Dir)
-	p = mustOpen(t, srv.Connect(t), opts)
+	p := mustOpen(t, srv.Connect(t), opts)
 	mustFlush(t, p)
 	kill(p)
-	opts.Dir, boot = before, "boot-2"
-	p = mustOpen(t, srv.Connect(t), opts)
-	appendMany(t, p, 10, 20)
-	mustClose(t, p)
+	opts.Dir, opts.bootID = before, bootID("boot-2")
+	appendOnline(t, srv, opts, 10, 20)
 	checkStream(t, srv).wantEvents(t, 0, 20)
 }
 
@@ -196,17 +163,13 @@ func TestRecover_StoredButNotNoted(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
 	opts.BatchEvents = 4
-	p := mustOpen(t, offline(t), opts)
-	appendMany(t, p, 0, 10)
-	kill(p)
+	appendOffline(t, opts, 0, 10)
 	before := copyDir(t, opts.Dir)
-	p = mustOpen(t, srv.Connect(t), opts)
+	p := mustOpen(t, srv.Connect(t), opts)
 	producer := p.Stats().Producer
 	mustClose(t, p)
 	opts.Dir = before
-	p = mustOpen(t, srv.Connect(t), opts)
-	appendMany(t, p, 10, 20)
-	mustClose(t, p)
+	p = appendOnline(t, srv, opts, 10, 20)
 	if p.Stats().Producer != producer {
 		t.Error("took a new producer id")
 	}
@@ -225,22 +188,16 @@ func TestRecover_RolledBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := natstest.Start(t)
 			opts := testOptions(t, t.TempDir())
-			p := mustOpen(t, srv.Connect(t), opts)
-			appendMany(t, p, 0, 10)
-			mustClose(t, p)
+			appendOnline(t, srv, opts, 0, 10)
 			old := copyDir(t, opts.Dir)
-			p = mustOpen(t, srv.Connect(t), opts)
+			p := mustOpen(t, srv.Connect(t), opts)
 			producer := p.Stats().Producer
 			appendMany(t, p, 10, 20)
 			mustClose(t, p)
 
 			opts.Dir = old
-			p = mustOpen(t, offline(t), opts)
-			appendMany(t, p, 20, 20+waiting)
-			kill(p)
-			p = mustOpen(t, srv.Connect(t), opts)
-			appendMany(t, p, 20+waiting, 30)
-			mustClose(t, p)
+			appendOffline(t, opts, 20, 20+waiting)
+			p = appendOnline(t, srv, opts, 20+waiting, 30)
 			if p.Stats().Producer == producer {
 				t.Error("kept the producer id")
 			}
@@ -255,9 +212,7 @@ func TestRecover_RolledBack(t *testing.T) {
 func TestRecover_Copied(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
-	p := mustOpen(t, srv.Connect(t), opts)
-	appendMany(t, p, 0, 10)
-	mustClose(t, p)
+	appendOnline(t, srv, opts, 0, 10)
 	twin := opts
 	twin.Dir = copyDir(t, opts.Dir)
 	a, b := mustOpen(t, srv.Connect(t), opts), mustOpen(t, srv.Connect(t), twin)
@@ -280,9 +235,7 @@ func TestRecover_Copied(t *testing.T) {
 func TestRecover_NoManifestLeft(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{AllowTamper: true})
 	opts := testOptions(t, t.TempDir())
-	p := mustOpen(t, srv.Connect(t), opts)
-	appendMany(t, p, 0, 10)
-	mustClose(t, p)
+	appendOnline(t, srv, opts, 0, 10)
 	stream, err := srv.JetStream(t).Stream(t.Context(), srv.Space().EventStream())
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +243,7 @@ func TestRecover_NoManifestLeft(t *testing.T) {
 	if err := stream.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p = mustOpen(t, srv.Connect(t), opts)
+	p := mustOpen(t, srv.Connect(t), opts)
 	if got := mustAppend(t, p, newEvent(10)); got.Sequence != 11 {
 		t.Errorf("went on with #%d", got.Sequence)
 	}

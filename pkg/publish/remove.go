@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// The stream has the sent events, so they should not stay on disk: a user who
-// erases an event everywhere else must not find it in an outbox. Full segments
-// are removed by persist. The last segment is removed when no record in it waits
-// and Options.KeepSent has passed.
+// Sent events should not stay on disk. A user who erases an event everywhere else
+// must not find it in an outbox. persist removes full segments. The last segment is
+// removed when no record in it waits and Options.KeepSent has passed.
 
-// nextRemoval returns when the last segment is to be removed. It returns zero
-// while records wait.
+// nextRemoval returns when the last segment is to be removed, or zero while
+// records wait.
 func (f *forwarder) nextRemoval() time.Time {
 	if !f.backlog.log.HasOnly(f.backlog.cursor.Next) {
 		return time.Time{}
@@ -24,7 +23,6 @@ func (f *forwarder) nextRemoval() time.Time {
 	return f.idleSince.Add(f.opts.KeepSent)
 }
 
-// removeSent removes all segments if no record in them waits.
 func (f *forwarder) removeSent(ctx context.Context) error {
 	f.idleSince = time.Time{}
 	return f.seals.withRuns(func() error {

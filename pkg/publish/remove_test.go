@@ -49,9 +49,7 @@ func TestPublisher_RemovesSentEvents(t *testing.T) {
 		until(t, "nothing of it is on disk", func() bool { return !contains(t, opts.Dir, payload) })
 	}
 	kill(p)
-	p = mustOpen(t, srv.Connect(t), opts)
-	appendMany(t, p, 30, 40)
-	mustClose(t, p)
+	appendOnline(t, srv, opts, 30, 40)
 	if contains(t, opts.Dir, payload) {
 		t.Error("it is on disk after the end")
 	}
@@ -64,11 +62,9 @@ func TestPublisher_RemovesSentEvents(t *testing.T) {
 func TestPublisher_KeepsWaitingEvents(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	opts.KeepSent = time.Nanosecond
-	p := mustOpen(t, offline(t), opts)
-	appendMany(t, p, 0, 10)
-	kill(p)
+	appendOffline(t, opts, 0, 10)
 	srv := natstest.Start(t)
-	p = mustOpen(t, srv.Connect(t), opts)
+	p := mustOpen(t, srv.Connect(t), opts)
 	mustClose(t, p)
 	checkStream(t, srv).wantEvents(t, 0, 10)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -14,19 +13,20 @@ import (
 )
 
 // renumberUnsent settles the events that the stream has and gives all other
-// waiting events new numbers under a new producer id. It is needed after a power
-// cut, because a number may have been sent whose event the disk then lost, and
-// when the stream has events of another process under our producer id.
+// waiting events new numbers under a new producer id.
 //
-// A tenant whose chain may not be read does not block the others. If the stream
-// has some of its waiting events, it gets them again with the same ids.
+// A tenant whose chain may not be read does not block the others. The stream can
+// get its events again with the same ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
 	}
 	tenants := map[string]bool{}
-	if err := f.backlog.each(func(it segment.Item) { tenants[it.Tenant] = true }); err != nil {
-		return err
+	for it, err := range f.backlog.records() {
+		if err != nil {
+			return err
+		}
+		tenants[it.Tenant] = true
 	}
 	var denied []error
 	for tenant := range tenants {
@@ -45,10 +45,8 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber gives the waiting events new numbers under a new producer id. It
-// removes the old records after the new ones are on disk. A crash before that
-// leaves the old outbox, which is renumbered after the next open. Append waits
-// meanwhile.
+// renumber removes the old records after the new ones are on disk. A crash before
+// that leaves the old outbox. Append waits meanwhile.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
@@ -57,7 +55,7 @@ func (f *forwarder) renumber(ctx context.Context) error {
 		return fmt.Errorf("renumber events: %w", err)
 	}
 	defer o.end()
-	n, err := newRenumbering(o, f.backlog.cursor)
+	n, err := newRenumbering(o, f.backlog)
 	if err != nil {
 		return fmt.Errorf("renumber events: %w", err)
 	}
@@ -68,17 +66,16 @@ func (f *forwarder) renumber(ctx context.Context) error {
 	o.opts.Logger.Warn("outbox renumbered under a new producer id", "old", old.Producer, "new", n.id.Producer, "waiting", n.count)
 	n.adopt()
 	_ = f.backlog.cursor.Close() // its folder is removed below
-	f.restart(o.id.Producer, o.log, cursor.New(n.id.dir(o.opts.Dir), n.finished))
+	f.restart(o.id, o.log, cursor.New(n.id.dir(o.opts.Dir), n.finished))
 	if err := os.RemoveAll(old.dir(o.opts.Dir)); err != nil {
 		o.opts.Logger.Warn("old records not removed", "error", err)
 	}
 	return nil
 }
 
-// renumbering copies the waiting events to the folder of a new producer id.
 type renumbering struct {
 	o       *outbox
-	c       *cursor.Cursor
+	backlog *waiting
 	id      identity
 	log     *segment.Log
 	losses  *state.Losses
@@ -86,24 +83,25 @@ type renumbering struct {
 	encoder encoder
 
 	old      map[string]uint64 // next old number, per tenant
-	numbers  numbering         // the new numbers
+	numbers  numbering
 	moved    []move
 	finished map[cursor.RunKey]*cursor.Tally // runs whose end the old producer sent
 	count    uint64
 	bytes    int64
 }
 
-// move gives a gap its new numbers.
 type move struct {
 	from, to   state.Gap
 	isRecorded bool
 }
 
-func newRenumbering(o *outbox, c *cursor.Cursor) (*renumbering, error) {
+func newRenumbering(o *outbox, backlog *waiting) (*renumbering, error) {
 	n := &renumbering{
-		o: o, c: c, id: identity{Producer: newProducerID(o.opts.Name), Boot: o.id.Boot, Open: true},
+		o: o, backlog: backlog, id: identity{
+			Producer: newProducerID(o.opts.Name), Boot: o.id.Boot, Open: true, Key: o.id.signer.public, signer: o.id.signer,
+		},
 		old: map[string]uint64{}, numbers: numbering{next: map[string]uint64{}},
-		finished: map[cursor.RunKey]*cursor.Tally{},
+		finished: map[cursor.RunKey]*cursor.Tally{}, encoder: encoder{hash: o.hash},
 	}
 	dir := n.id.dir(o.opts.Dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -121,9 +119,8 @@ func newRenumbering(o *outbox, c *cursor.Cursor) (*renumbering, error) {
 	return n, err
 }
 
-// run copies the events, and then writes the copies and the new identity to disk.
 func (n *renumbering) run() error {
-	for tenant, ch := range n.c.Chains() {
+	for tenant, ch := range n.backlog.cursor.Chains() {
 		n.old[tenant] = ch.Last + 1
 	}
 	if err := n.copyRecords(); err != nil {
@@ -149,25 +146,19 @@ func (n *renumbering) run() error {
 }
 
 func (n *renumbering) copyRecords() error {
-	rd := n.o.log.Reader(n.c.Next)
-	defer rd.Close()
-	for {
-		it, err := rd.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil && it.Fault == segment.Intact && it.Ordinal >= n.c.Next && it.Sequence >= n.oldNext(it.Tenant) {
+	for it, err := range n.backlog.records() {
+		if err == nil && it.Sequence >= n.oldNext(it.Tenant) {
 			err = n.copy(it.Record)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 func (n *renumbering) oldNext(tenant string) uint64 { return max(n.old[tenant], 1) }
 
-// skip gives the lost old numbers of a tenant up to last new numbers.
 func (n *renumbering) skip(tenant string, last uint64) {
 	for _, r := range n.o.numbers.gaps.Ranges(tenant, n.oldNext(tenant), last) {
 		first := n.numbers.nextOf(tenant)
@@ -178,15 +169,15 @@ func (n *renumbering) skip(tenant string, last uint64) {
 	n.old[tenant] = last + 1
 }
 
-// copy writes a record under its new number. It leaves out seals, because the old
-// producer sent the events that they count.
+// copy writes a record under its new number. It leaves out seals, because they
+// count events of the old producer.
 func (n *renumbering) copy(r segment.Record) error {
 	if r.Sequence > n.oldNext(r.Tenant) {
 		n.skip(r.Tenant, r.Sequence-1)
 	}
 	n.old[r.Tenant] = r.Sequence + 1
 	key := cursor.RunKey{Tenant: r.Tenant, Run: r.Run}
-	if t := n.c.Runs.InMemory()[key]; t != nil && t.Finished {
+	if t := n.backlog.cursor.Runs.InMemory()[key]; t != nil && t.Finished {
 		n.finished[key] = &cursor.Tally{Finished: true}
 	}
 	switch events.Kind(r.Kind) { //nolint:exhaustive // the two that the outbox makes
@@ -206,7 +197,6 @@ func (n *renumbering) copy(r segment.Record) error {
 	return n.append(e)
 }
 
-// append writes an event under the next number of its tenant.
 func (n *renumbering) append(e events.Event) error {
 	ordinal := n.log.End() + 1
 	buf, err := n.encoder.encode([]*events.Event{&e}, n.id.Producer, ordinal, n.numbers.nextOf(e.Tenant))
@@ -222,8 +212,8 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap records a gap under its new numbers in place of its old gap.recorded.
-// It leaves out gaps that manifests of the old producer list.
+// moveGap records a gap under its new numbers, unless manifests of the old
+// producer list it.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {
@@ -245,7 +235,7 @@ func (n *renumbering) appendGap(g state.Gap) error {
 	return n.append(e)
 }
 
-// adopt makes the copies the content of the outbox. o.mu is held.
+// o.mu is held.
 func (n *renumbering) adopt() {
 	o := n.o
 	if o.shared != nil {

@@ -21,18 +21,10 @@ func eventOf(tenant, id string) events.Event {
 //
 //guarantee:tenant-refused
 func TestRenumber_ChainThatMayNotBeRead(t *testing.T) {
-	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{
-		Name: "acme-only",
-		Publish: []string{
-			"hooktrail.ev.acme.>", "hooktrail.chain.acme.*",
-			"$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme.*",
-		},
-		Subscribe: []string{"_INBOX.>"},
-	}}})
+	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{acmeOnly}})
 	opts := testOptions(t, t.TempDir())
 	opts.Tenant, opts.AckWait = "", 200*time.Millisecond
-	boot := "boot-1"
-	opts.bootID = func() string { return boot }
+	opts.bootID = bootID("boot-1")
 	p := mustOpen(t, offline(t), opts)
 	for _, id := range []string{"1", "2", "3"} {
 		mustAppend(t, p, eventOf("acme", id))
@@ -40,7 +32,7 @@ func TestRenumber_ChainThatMayNotBeRead(t *testing.T) {
 	}
 	kill(p)
 
-	boot = "boot-2"
+	opts.bootID = bootID("boot-2")
 	p = mustOpen(t, srv.Connect(t, nats.UserInfo("acme-only", "acme-only")), opts)
 	until(t, "the one tenant's events are there", func() bool { return p.Stats().Acked == 3 })
 	kill(p)
@@ -59,17 +51,14 @@ func TestRenumber_NoChainMayBeRead(t *testing.T) {
 	}}})
 	opts := testOptions(t, t.TempDir())
 	opts.AckWait = 200 * time.Millisecond
-	boot := "boot-1"
-	opts.bootID = func() string { return boot }
-	p := mustOpen(t, offline(t), opts)
-	appendMany(t, p, 0, 5)
-	kill(p)
+	opts.bootID = bootID("boot-1")
+	appendOffline(t, opts, 0, 5)
 	before := copyDir(t, opts.Dir)
-	p = mustOpen(t, srv.Connect(t), opts)
+	p := mustOpen(t, srv.Connect(t), opts)
 	mustFlush(t, p)
 	kill(p)
 
-	opts.Dir, boot = before, "boot-2"
+	opts.Dir, opts.bootID = before, bootID("boot-2")
 	p = mustOpen(t, srv.Connect(t, nats.UserInfo("blind", "blind")), opts)
 	until(t, "the operator is told", func() bool { return p.Stats().LastError != nil })
 	kill(p)

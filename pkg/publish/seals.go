@@ -11,25 +11,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// seals counts the acknowledged events of each run and appends a run.sealed to
-// the outbox when a finished run is due.
+// seals counts the acknowledged events of each run and appends run.sealed events.
 type seals struct {
 	outbox *outbox
 	delay  time.Duration
 	status *status
 
 	// mu guards runs and due. It is held while a seal is appended, so that the
-	// forwarder and Flush do not append the same seal. It is the first lock of the
-	// lock order.
+	// forwarder and Flush do not append the same seal.
 	mu   sync.Mutex
 	runs *cursor.Runs
 	due  map[cursor.RunKey]time.Time // when finished runs are sealed
 }
 
-// sealRetry is the time until a seal that found no room is tried again.
+// sealRetry is the pause after a seal that found no room.
 const sealRetry = time.Second
 
-// restart begins with the counts of another cursor. s.mu is held.
 func (s *seals) restart(runs *cursor.Runs) {
 	s.runs, s.due = runs, map[cursor.RunKey]time.Time{}
 	for key, t := range runs.InMemory() {
@@ -48,21 +45,18 @@ func (s *seals) schedule(key cursor.RunKey, t *cursor.Tally) {
 	s.due[key] = due
 }
 
-// withRuns calls do, which reads the runs, while s.mu is held.
 func (s *seals) withRuns(do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return do()
 }
 
-// isDue reports whether a run waits for a seal. s.mu is held.
 func (s *seals) isDue(key cursor.RunKey) bool {
 	_, ok := s.due[key]
 	return ok
 }
 
-// count counts events of a tenant that the stream has acknowledged. read is the
-// ordinal of the last record that was read.
+// read is the ordinal of the last record that was read.
 func (s *seals) count(tenant string, entries []entry, read uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +90,8 @@ func (s *seals) countOne(key cursor.RunKey, e entry, read uint64) {
 	}
 }
 
-// appendDue appends the seals that are due at now. It returns when the next one
-// is due, or zero.
+// appendDue appends the seals that are due at now and returns the next time, or
+// zero.
 func (s *seals) appendDue(ctx context.Context, now time.Time) (next time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +115,6 @@ func (s *seals) appendDue(ctx context.Context, now time.Time) (next time.Time, e
 	return next, nil
 }
 
-// appendAll appends the seals of all finished runs that have new events.
 func (s *seals) appendAll(ctx context.Context) error {
 	_, err := s.appendDue(ctx, time.Now().Add(s.delay+time.Hour))
 	return err
@@ -144,8 +137,8 @@ func (s *seals) append(ctx context.Context, key cursor.RunKey, t cursor.Tally) e
 	return s.outbox.writeOwn(e)
 }
 
-// sealedCount returns the number of events that a run.sealed record counts. It
-// returns 0 for a seal of another producer, which a replayed run can contain.
+// sealedCount returns the number of events that a run.sealed record counts. It is
+// 0 for a seal of another producer, which a replayed run can contain.
 func sealedCount(r segment.Record) uint64 {
 	e, err := events.Decode(r.Event)
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 // SharedOptions configure [AppendShared]. Redactor is required. All processes
 // that append to one outbox should use the same options.
 type SharedOptions struct {
-	Name     string   // prefix of the producer id, which adds a dash and eight hex digits; default "shared"
-	Tenant   string   // for events without a tenant; if set, other tenants are refused
+	Name     string   // as in [Options], default "shared"
+	Tenant   string   // the only tenant, and the default of events
 	Redactor Redactor // [NoRedaction] opts out
 
 	Durability   Durability
-	Quota        int64      // bytes of events that may wait; default 1 GiB
-	Full         FullPolicy // applies when the quota is reached or the disk is full
-	SegmentBytes int64      // size of an outbox file; default 16 MiB, at most an eighth of Quota
+	Quota        int64      // bytes of events that may wait, default 1 GiB
+	Full         FullPolicy // applies at the quota and on a full disk
+	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 
 	SubjectPrefix string // default "hooktrail."
 }
@@ -42,20 +42,18 @@ func (o SharedOptions) options(dir string) Options {
 	}
 }
 
-// Validate returns an error that names the first field that cannot be used.
+// Validate returns an error that names the first invalid field.
 func (o SharedOptions) Validate() error { return o.options("-").Validate() }
 
 // AppendShared redacts, numbers and stores events in the outbox dir and returns
-// them as they were stored. Any number of processes may append at the same time.
-// AppendShared needs no server. A process that has the outbox open with
-// [OpenShared], now or later, forwards the events.
+// them as they were stored. It needs no server. Now or later, a process with
+// [OpenShared] forwards the events. Any number of processes may call AppendShared
+// at the same time.
 //
 // All events of a call must have the same tenant. They get consecutive numbers.
-// After AppendShared returns nil, each event will reach the stream once, within
-// the limits of [SharedOptions.Durability]. After an error, no event was stored.
-// Only an error of the disk, from a sync or at the end of the call, leaves it
-// open if the events were stored. With [ErrShed], AppendShared returns the events
-// with their lost numbers.
+// If it returns nil, each event will reach the stream once, within the limits of
+// [SharedOptions.Durability]. If it returns an error, no event was stored, except
+// after a failed disk write, when that is unknown. With [ErrShed], AppendShared returns the events with their lost numbers.
 func AppendShared(ctx context.Context, dir string, opts SharedOptions, list ...events.Event) ([]events.Event, error) {
 	o := opts.options(dir)
 	if err := o.Validate(); err != nil {
@@ -92,8 +90,8 @@ func appendShared(ctx context.Context, opts Options, list []events.Event) (store
 	return stored, errors.Join(err, o.shared.unload(), lock.Close())
 }
 
-// prepareAll makes copies of the events of one call ready to be numbered. It
-// returns the copies, and the batch to store, which includes their blobs.
+// prepareAll returns prepared copies of list, and the batch to store with their
+// blobs.
 func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch []*events.Event, err error) {
 	id, err := readIdentity(opts.Dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -116,10 +114,9 @@ func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch
 	return stored, batch, nil
 }
 
-// OpenShared is [Open] for an outbox to which other processes append with
-// [AppendShared]. It forwards their events within a tenth of a second. Only one
-// process can forward; OpenShared waits for it to close the outbox or to exit,
-// until ctx ends. It does not support [Options.Unique].
+// OpenShared is [Open] for an outbox with [AppendShared]. It forwards events
+// within a tenth of a second. If another process forwards, OpenShared waits for
+// it until ctx ends. It does not support [Options.Unique].
 func OpenShared(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if opts.Name == "" {
 		opts.Name = defaultSharedName
@@ -131,7 +128,6 @@ func OpenShared(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, e
 	return Open(ctx, nc, opts)
 }
 
-// openShared opens the outbox for the process that forwards.
 func openShared(ctx context.Context, opts Options) (_ *outbox, _ *cursor.Cursor, err error) {
 	lock, err := disk.OpenMutex(opts.appendLock())
 	if err != nil {
@@ -155,10 +151,10 @@ func openShared(ctx context.Context, opts Options) (_ *outbox, _ *cursor.Cursor,
 		return nil, nil, err
 	}
 	s := &sharing{outbox: o, lock: lock, forwards: true}
-	if s.tail, err = state.OpenTail(string(o.log.Dir)); err != nil {
-		return nil, nil, errors.Join(err, s.unload(), c.Close())
+	if s.tail, err = state.OpenTail(string(o.log.Dir)); err == nil {
+		s.version, err = s.tail.Version()
 	}
-	if s.version, err = s.tail.Version(); err == nil || errors.Is(err, state.ErrNoTail) {
+	if err == nil || errors.Is(err, state.ErrNoTail) {
 		err = s.saveTail()
 	}
 	if err != nil {

@@ -268,15 +268,14 @@ func TestOpenShared_OneForwards(t *testing.T) {
 func TestOpenShared_PowerCut(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()
-	boot := "boot-1"
 	opts := testOptions(t, dir)
-	opts.bootID = func() string { return boot }
+	opts.bootID = bootID("boot-1")
 	p := mustOpenSharedWith(t, srv, opts)
 	mustShare(t, dir, 0, 10)
 	mustFlush(t, p)
 	producer := p.Stats().Producer
 	kill(p)
-	boot = "boot-2"
+	opts.bootID = bootID("boot-2")
 	mustShare(t, dir, 10, 15)
 	p = mustOpenSharedWith(t, srv, opts)
 	until(t, "numbers are new", func() bool { return p.Stats().Producer != producer })

@@ -14,22 +14,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing coordinates the processes that append to one outbox. One process
-// forwards. It has read the whole outbox and follows the records that others
-// append. All other processes know only the tail, and read it again for each
-// change.
+// sharing coordinates the processes that append to one outbox. The forwarding
+// process follows the records of the others, which know only the tail.
 type sharing struct {
 	outbox   *outbox
-	lock     *disk.Mutex // held while a process changes the outbox
+	lock     *disk.Mutex // held during a change of the outbox
 	forwards bool        // this process forwards
 
 	// outbox.mu guards the fields below.
 	tail    *state.TailFile // of the present producer id
-	version uint64          // of the tail when this process last read or wrote it
+	version uint64          // last read or written
 }
 
-// refresh takes in the changes of other processes. The lock and outbox.mu are
-// held.
+// refresh takes in the changes of other processes. s.lock and outbox.mu are held.
 func (s *sharing) refresh() error {
 	if s.forwards {
 		return s.catchUp()
@@ -51,7 +48,6 @@ func (s *sharing) saveTail() error {
 	return nil
 }
 
-// catchUp takes in the records and losses of other processes since the last time.
 func (s *sharing) catchUp() error {
 	o := s.outbox
 	version, err := s.tail.Version()
@@ -80,18 +76,16 @@ func (s *sharing) catchUp() error {
 		s.version = max(version, s.version)
 	}
 	if isNew {
-		o.wakeForwarder()
+		signal(o.wake)
 	}
 	return nil
 }
 
-// countLoss takes in numbers that another process lost.
 func (s *sharing) countLoss(g state.Gap) {
 	s.outbox.numbers.lose(g)
 	s.outbox.shed += g.Last - g.First + 1
 }
 
-// follow takes in the records behind the known end.
 func (s *sharing) follow() error {
 	isDamaged := false
 	err := segment.Follow(s.outbox.log, s.visit(&isDamaged))
@@ -104,7 +98,6 @@ func (s *sharing) follow() error {
 	return nil
 }
 
-// visit returns a function that takes in one item and notes damage.
 func (s *sharing) visit(isDamaged *bool) segment.Visit {
 	o := s.outbox
 	return func(first uint64, it segment.Item) {
@@ -128,8 +121,7 @@ func (s *sharing) visit(isDamaged *bool) segment.Visit {
 	}
 }
 
-// suspectAll makes the forwarder give the waiting events new numbers, because the
-// numbers of some records are unknown.
+// suspectAll makes the forwarder renumber the waiting events.
 func (s *sharing) suspectAll() error {
 	o := s.outbox
 	if o.id.Suspect {
@@ -140,7 +132,6 @@ func (s *sharing) suspectAll() error {
 	return o.id.save(o.opts.Dir)
 }
 
-// load reads the state of the outbox from its tail.
 func (s *sharing) load() error {
 	o := s.outbox
 	if err := s.unload(); err != nil {
@@ -172,7 +163,6 @@ func (s *sharing) load() error {
 	return err
 }
 
-// unload closes the files that load opened.
 func (s *sharing) unload() error {
 	o := s.outbox
 	var err error
@@ -189,7 +179,6 @@ func (s *sharing) unload() error {
 	return err
 }
 
-// rebuild reads the whole outbox, because its tail is unusable.
 func (s *sharing) rebuild(dir string) error {
 	o := s.outbox
 	c, err := cursor.Open(dir)
@@ -210,7 +199,7 @@ func (s *sharing) rebuild(dir string) error {
 	return nil
 }
 
-// close closes the files. It accepts a nil receiver.
+// close accepts a nil receiver.
 func (s *sharing) close() error {
 	if s == nil {
 		return nil
@@ -218,10 +207,8 @@ func (s *sharing) close() error {
 	return errors.Join(s.tail.Close(), s.lock.Close())
 }
 
-// watchInterval is how often a forwarder looks for records of other processes.
 const watchInterval = 50 * time.Millisecond
 
-// watch takes in the changes of other processes until ctx ends.
 func (s *sharing) watch(ctx context.Context) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -243,8 +230,6 @@ func (s *sharing) watch(ctx context.Context) {
 	}
 }
 
-// isBehind reports whether another process has changed the outbox. It costs one
-// small read.
 func (s *sharing) isBehind() bool {
 	s.outbox.mu.Lock()
 	defer s.outbox.mu.Unlock()
@@ -252,8 +237,7 @@ func (s *sharing) isBehind() bool {
 	return err != nil || version != s.version
 }
 
-// takeIn takes in the changes of other processes so far. It accepts a nil
-// receiver.
+// takeIn takes in the changes of other processes. It accepts a nil receiver.
 func (s *sharing) takeIn(ctx context.Context) error {
 	if s == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// status is what [Publisher.Stats] reports of the forwarder.
+// status has the forwarder's part of [Publisher.Stats].
 type status struct {
 	logger *slog.Logger
 
@@ -15,10 +15,11 @@ type status struct {
 	mu           sync.Mutex
 	acked        uint64
 	refused      uint64
+	foreign      uint64
 	lastAck      time.Time
 	err          error // why forwarding is paused
-	suspended    int   // tenants
-	suspendedErr error // why one of them is
+	suspended    int
+	suspendedErr error // of one suspended tenant
 }
 
 func (s *status) acknowledged(events int) {
@@ -35,7 +36,14 @@ func (s *status) refuse(events uint64) {
 	s.refused += events
 }
 
-// fail stores why forwarding is paused, and logs the first reason.
+func (s *status) ignore() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.foreign++
+}
+
+// fail stores why forwarding is paused. It logs the first reason, and the first missing
+// permission.
 func (s *status) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil || errors.Is(err, ErrPermission) && !errors.Is(s.err, ErrPermission)
@@ -46,7 +54,6 @@ func (s *status) fail(err error) {
 	}
 }
 
-// setSuspended stores the number of suspended tenants and one reason.
 func (s *status) setSuspended(tenants int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,6 +69,7 @@ func (s *status) lastError() error {
 func (s *status) addTo(stats *Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	stats.Foreign = s.foreign
 	stats.Acked, stats.Refused, stats.LastError, stats.LastAck, stats.Suspended = s.acked, s.refused, s.err, s.lastAck, s.suspended
 	if stats.LastError == nil {
 		stats.LastError = s.suspendedErr

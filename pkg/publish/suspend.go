@@ -8,13 +8,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// errSuspended says that the events of a tenant stay in the outbox for now.
 var errSuspended = errors.New("tenant is suspended")
 
-// suspension describes a tenant whose events the stream does not take at present,
-// for example for want of a permission.
 type suspension struct {
-	first     uint64 // ordinal of the first record that stays; 0 while the tenant is retried
+	first     uint64 // ordinal of the first record that stays, 0 during a retry
 	isWaiting bool   // until due
 	due       time.Time
 	delay     time.Duration
@@ -26,16 +23,15 @@ const (
 	maxSuspension   = 15 * time.Second
 )
 
-// suspensions has the suspended tenants. Their records stay where they are, and
-// the cursor stays in front of them, while records of other tenants behind them
-// are sent. When a tenant is due, reading begins again at the cursor.
+// suspensions has the suspended tenants. The cursor stays in front of their
+// records. When a tenant is due, reading begins again at the cursor.
 type suspensions struct {
 	backlog *waiting
 	status  *status
 	logger  *slog.Logger
 
 	byTenant map[string]*suspension
-	released uint64 // ordinal up to which the records of all other tenants are released
+	released uint64 // records of other tenants are released up to this ordinal
 }
 
 func (s *suspensions) clear() {
@@ -43,17 +39,14 @@ func (s *suspensions) clear() {
 	s.report()
 }
 
-// isSuspended reports whether the events of a tenant are not to be sent now.
 func (s *suspensions) isSuspended(tenant string) bool {
 	h := s.byTenant[tenant]
 	return h != nil && h.isWaiting
 }
 
-// isDoubtful reports whether a tenant is suspended or is retried after a
-// suspension.
+// isDoubtful includes tenants that are retried.
 func (s *suspensions) isDoubtful(tenant string) bool { return s.byTenant[tenant] != nil }
 
-// suspend suspends a tenant, each time for twice as long.
 func (s *suspensions) suspend(tenant string, cause error) {
 	h := s.byTenant[tenant]
 	if h == nil {
@@ -66,7 +59,6 @@ func (s *suspensions) suspend(tenant string, cause error) {
 	s.report()
 }
 
-// report passes the number of suspended tenants to the status.
 func (s *suspensions) report() {
 	var err error
 	for _, h := range s.byTenant {
@@ -75,8 +67,7 @@ func (s *suspensions) report() {
 	s.status.setSuspended(len(s.byTenant), err)
 }
 
-// retryDue ends the wait of the tenants that are due, and reports whether there
-// are any.
+// retryDue ends the waits that are due.
 func (s *suspensions) retryDue(now time.Time) (found bool) {
 	for _, h := range s.byTenant {
 		if h.isWaiting && !h.due.After(now) {
@@ -86,7 +77,6 @@ func (s *suspensions) retryDue(now time.Time) (found bool) {
 	return found
 }
 
-// nextRetry returns when the next tenant is due, or zero.
 func (s *suspensions) nextRetry() (next time.Time) {
 	for _, h := range s.byTenant {
 		if h.isWaiting && (next.IsZero() || h.due.Before(next)) {
@@ -96,8 +86,7 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds an item to its tenant's share of b. A record that is read again for
-// the sake of a suspended tenant, and that was released before, does not count.
+// count adds an item to its tenant's share of b, unless it was released before.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released && s.byTenant[it.Tenant] == nil {
 		return
@@ -114,8 +103,8 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 	}
 }
 
-// settle returns the share of a delivered batch that can leave the outbox, and
-// the new position of the cursor.
+// settle returns the sent part of a delivered batch and the new position of the
+// cursor.
 func (s *suspensions) settle(b *batch) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {
@@ -143,8 +132,6 @@ func (s *suspensions) settle(b *batch) (sent share, next uint64) {
 	return sent, next
 }
 
-// areAllWaiting reports whether tenants are suspended and none of them is being
-// retried.
 func (s *suspensions) areAllWaiting() bool {
 	for _, h := range s.byTenant {
 		if !h.isWaiting {

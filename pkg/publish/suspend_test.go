@@ -7,10 +7,21 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
+
+// acmeOnly is a user without a permission for other tenants.
+var acmeOnly = natstest.User{
+	Name: "acme-only",
+	Publish: []string{
+		"hooktrail.ev.acme.>", "hooktrail.chain.acme.*",
+		"$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme.*",
+	},
+	Subscribe: []string{"_INBOX.>"},
+}
 
 // twoTenants alternately appends events of acme and globex.
 func twoTenants(t *testing.T, p *Publisher, from, to int) {
@@ -42,17 +53,10 @@ func countTenants(t *testing.T, srv *natstest.Server) map[string]int {
 //guarantee:tenant-refused
 func TestSuspend_StreamWithoutTenant(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{AllowTamper: true})
-	js := srv.JetStream(t)
-	stream, err := js.Stream(t.Context(), srv.Space().EventStream())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := stream.CachedInfo().Config
-	all := config.Subjects
-	config.Subjects = []string{"hooktrail.ev.acme.>", "hooktrail.chain.acme.>"}
-	if _, err := js.UpdateStream(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	var all []string
+	updateStream(t, srv, func(c *jetstream.StreamConfig) {
+		all, c.Subjects = c.Subjects, []string{"hooktrail.ev.acme.>", "hooktrail.chain.acme.>"}
+	})
 	opts := testOptions(t, t.TempDir())
 	opts.Tenant, opts.SegmentBytes, opts.BatchEvents = "", 2<<10, 10
 	p := mustOpen(t, srv.Connect(t), opts)
@@ -70,10 +74,7 @@ func TestSuspend_StreamWithoutTenant(t *testing.T) {
 	until(t, "more of the one tenant", func() bool { return p.Stats().Acked == 451 })
 	mustAppend(t, p, newEvent(500)) // starts the compaction
 	until(t, "the outbox is compacted", func() bool { return len(segments(t, opts.Dir)) < 30 })
-	config.Subjects = all
-	if _, err := js.UpdateStream(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	updateStream(t, srv, func(c *jetstream.StreamConfig) { c.Subjects = all })
 	until(t, "no tenant is suspended", func() bool { return p.Stats().Suspended == 0 })
 	mustFlush(t, p)
 	if s := p.Stats(); s.LastError != nil || s.Pending != 0 || s.Bytes != 0 {
@@ -93,14 +94,7 @@ func TestSuspend_StreamWithoutTenant(t *testing.T) {
 //
 //guarantee:tenant-refused
 func TestSuspend_NoPermission(t *testing.T) {
-	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{
-		Name: "acme-only",
-		Publish: []string{
-			"hooktrail.ev.acme.>", "hooktrail.chain.acme.*",
-			"$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme.*",
-		},
-		Subscribe: []string{"_INBOX.>"},
-	}}})
+	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{acmeOnly}})
 	opts := testOptions(t, t.TempDir())
 	opts.Tenant, opts.AckWait = "", 200*time.Millisecond
 	p := mustOpen(t, srv.Connect(t, nats.UserInfo("acme-only", "acme-only")), opts)

@@ -153,3 +153,41 @@ func TestUnique_TornFile(t *testing.T) {
 		checkStream(t, srv).wantEvents(t, 0, 20)
 	}
 }
+
+// With UniqueSame nobody can take the id of another event, and a repetition is still
+// known, also after a restart and for an event that an earlier version took.
+//
+//guarantee:id-taken
+func TestUnique_Same(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.Unique = true
+	p := mustOpen(t, srv.Connect(t), opts)
+	old := newEvent(7)
+	mustAppend(t, p, old)
+	mustClose(t, p)
+
+	opts.UniqueSame = true
+	p = mustOpen(t, srv.Connect(t), opts)
+	first := newEvent(1)
+	typed, content, run := first, first, first
+	typed.Type = events.Custom.Type()
+	if err := content.SetData(map[string]string{"tool": "another"}); err != nil {
+		t.Fatal(err)
+	}
+	run.Run, run.Subject = "another", "another"
+	all := []events.Event{first, typed, content, run}
+	for _, e := range all {
+		if _, err := p.Append(t.Context(), e); err != nil {
+			t.Errorf("%s of run %s: %v", e.Type, e.Run, err)
+		}
+	}
+	kill(p)
+	p = mustOpen(t, srv.Connect(t), opts)
+	for _, e := range append(all, old) {
+		if _, err := p.Append(t.Context(), e); !errors.Is(err, ErrDuplicate) {
+			t.Errorf("%s of run %s again: got %v", e.Type, e.Run, err)
+		}
+	}
+	mustClose(t, p)
+}

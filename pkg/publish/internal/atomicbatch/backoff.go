@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Backoff is the pause between attempts. It doubles with each attempt, up to five
+// Backoff is the pause between attempts. It doubles each time, up to five
 // seconds. Half of it is random, so that many publishers do not retry at once.
-// The zero value is the pause before the second attempt.
 type Backoff struct{ delay time.Duration }
 
 const (
@@ -16,8 +15,7 @@ const (
 	maxDelay   = 5 * time.Second
 )
 
-// Pause waits before the next attempt. It returns early when ctx ends or when
-// lost is closed, because a lost connection changes the situation.
+// Pause waits before the next attempt, until ctx ends or lost is closed.
 func (b *Backoff) Pause(ctx context.Context, lost <-chan struct{}) {
 	b.delay = min(max(2*b.delay, firstDelay), maxDelay)
 	timer := time.NewTimer(b.delay/2 + rand.N(b.delay/2)) //nolint:gosec // jitter

@@ -17,11 +17,11 @@ type Link struct {
 	status chan nats.Status
 	wg     sync.WaitGroup
 
-	// mu guards all fields below. No other lock is taken while it is held.
+	// mu guards all fields below.
 	mu       sync.Mutex
 	isUp     bool
 	isClosed bool          // by its owner
-	lost     chan struct{} // closed and replaced when the connection is lost
+	lost     chan struct{} // closed and replaced with the connection
 	changed  chan struct{} // closed and replaced at every change
 }
 
@@ -58,8 +58,8 @@ func (l *Link) Lost() <-chan struct{} {
 	return l.lost
 }
 
-// Wait returns when there is a connection. It returns [ErrConnectionClosed] when
-// there will be none.
+// Wait returns when there is a connection, or [ErrConnectionClosed] when there
+// will be none.
 func (l *Link) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()

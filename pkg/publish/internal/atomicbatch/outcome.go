@@ -9,7 +9,7 @@ import (
 
 // The codes of the server that lead to different outcomes.
 const (
-	codeWrongLast         = 10071 // the fence failed: another process, or this one, wrote to the chain
+	codeWrongLast         = 10071 // the fence failed
 	codeWrongLastConstant = 10164 // the same, while another batch is in progress
 	codeIncompleteBatch   = 10176 // does not give the cause
 	codeTooLargeBatch     = 10199

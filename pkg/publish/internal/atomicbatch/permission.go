@@ -13,20 +13,17 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrPermission is wrapped by errors for which the server's permissions are the
-// cause.
+// ErrPermission is wrapped if the server's permissions are the cause.
 var ErrPermission = errors.New("the server's permissions do not allow it")
 
 const (
-	// overdue is the time after which a missing answer is investigated.
-	overdue = 100 * time.Millisecond
-	// askAgain is the interval of further investigations.
+	overdue  = 100 * time.Millisecond
 	askAgain = time.Second
 )
 
-// violations finds permission violations that the server has reported on a
-// connection since a moment. The server reports them separately from the
-// messages, and a request that violates a permission gets no answer.
+// violations finds permission violations on a connection since a moment. The
+// server reports them separately, and a request that violates a permission gets
+// no answer.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -35,7 +32,7 @@ type violations struct {
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
 // about returns the violation of publishing to a subject that concerns accepts,
-// or of subscribing to inbox. It returns nil if there was none.
+// or of subscribing to inbox.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -50,11 +47,9 @@ func (v violations) about(inbox string, concerns func(subject string) bool) erro
 	return fmt.Errorf("%w: %s", ErrPermission, action)
 }
 
-// parseViolation returns the action that the server did not permit, such as
-//
-//	Publish to "hooktrail.ev.acme.p.r.custom"
-//
-// and its verb and subject. It returns empty strings if err is another error.
+// parseViolation returns an action that the server did not permit, such as
+// `Publish to "hooktrail.ev.acme.p.r.custom"`, its verb and its subject, or empty
+// strings.
 func parseViolation(err error) (action, verb, subject string) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return "", "", ""
@@ -75,11 +70,11 @@ func (v violations) ask(ctx context.Context, inbox string, concerns func(string)
 	if v.nc.FlushWithContext(ctx) == nil {
 		return v.about(inbox, concerns)
 	}
-	return nil // the server is away; the answer may still come
+	return nil // the server is away, but may still answer
 }
 
-// LastMessage returns the last message on a subject of a stream and its stream
-// sequence. The message is nil if there is none.
+// LastMessage returns the last message on a subject of a stream, or nil, and its
+// stream sequence.
 func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]byte, uint64, error) {
 	msg, err := request(ctx, nc, "$JS.API.DIRECT.GET."+stream+"."+subject)
 	if err != nil {
@@ -99,8 +94,7 @@ func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]
 	return msg.Data, sequence, nil
 }
 
-// request sends a request and returns its answer. It fails soon, and not only
-// when ctx ends, if a permission is missing.
+// request fails soon if a permission is missing, and not only when ctx ends.
 func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	v := violationsSince(nc)
 	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."

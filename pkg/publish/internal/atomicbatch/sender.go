@@ -13,7 +13,6 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// Headers of atomic batches and of the fence.
 const (
 	headerBatch    = "Nats-Batch-Id"
 	headerSequence = "Nats-Batch-Sequence"
@@ -22,9 +21,9 @@ const (
 )
 
 var (
-	// errNoAnswer is wrapped if it is unknown whether a batch was stored.
+	// errNoAnswer means that a batch may be stored.
 	errNoAnswer = errors.New("batch was not answered")
-	// errNoStream is returned if no stream takes a message. Nothing was stored.
+	// errNoStream means that a batch is not stored.
 	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")
 )
 
@@ -32,8 +31,8 @@ var (
 type Message struct {
 	Subject  string
 	Data     []byte
-	IsFenced bool   // store the batch only if Fence is the last sequence on the subject
-	Fence    uint64 // 0 requires that the subject is empty
+	IsFenced bool   // store only if Fence is the last sequence on the subject
+	Fence    uint64 // 0 if the subject must be empty
 }
 
 type answer struct {
@@ -65,7 +64,7 @@ type Sender struct {
 }
 
 // NewSender returns a sender that waits for each answer for the given time. The
-// caller closes it; nc and link stay the caller's.
+// caller closes it, nc and link.
 func NewSender(nc *nats.Conn, link *Link, wait time.Duration) (*Sender, error) {
 	s := &Sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: wait}
 	sub, err := nc.ChanSubscribe(s.inbox+".*", s.replies)
@@ -77,8 +76,8 @@ func NewSender(nc *nats.Conn, link *Link, wait time.Duration) (*Sender, error) {
 }
 
 // Send stores all messages or none and returns the stream sequence of the last
-// one. [OutcomeOf] classifies its error. Each call has a new batch id and reply
-// subject, so that late answers to earlier batches are ignored.
+// one. [OutcomeOf] classifies its error. Late answers to earlier batches are
+// ignored.
 func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
 	lost := s.link.Lost()
 	id := nuid.Next()
@@ -104,19 +103,16 @@ func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
 	return s.answer(ctx, sent, lost)
 }
 
-// attempt is a batch that waits for its answer.
 type attempt struct {
 	reply      string
 	messages   []Message
 	violations violations
 }
 
-// concerns reports whether a message of the batch is on subject.
 func (a attempt) concerns(subject string) bool {
 	return slices.ContainsFunc(a.messages, func(m Message) bool { return m.Subject == subject })
 }
 
-// answer waits for the server's answer to a batch, until the connection is lost.
 func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{}) (uint64, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
@@ -148,8 +144,7 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 	}
 }
 
-// explain adds a permission violation to an answer without a reason. The server
-// reports the violation before it answers.
+// explain adds a permission violation to an answer without a reason.
 func (s *Sender) explain(err error, sent attempt) error {
 	if OutcomeOf(err) != OutcomeUnexplained {
 		return err

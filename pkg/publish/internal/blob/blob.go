@@ -22,15 +22,14 @@ type member struct {
 
 const (
 	blobsField = "blobs"
-	// maxBlobs is the largest number of fields of one event that become blobs.
-	maxBlobs = 16
+	maxBlobs   = 16
 )
 
-// Externalise returns *e and, in front of it, the blob.chunk events that carry
-// the parts of *e that are too large for the wire. It moves the largest top-level
-// fields of the data, as few as necessary. If that would take more than 16
-// fields, it moves the whole data as one blob. The content of a blob is the JSON
-// of a field or the bytes of a binary payload.
+// Externalise returns *e and, in front of it, the blob.chunk events with the
+// parts of *e that are too large for the wire. It moves the largest top-level
+// fields of the data, as few as necessary, or the whole data if that takes more
+// than 16. The content of a blob is the JSON of a field or the bytes of a binary
+// payload.
 func Externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil
@@ -74,7 +73,7 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	return append(batch, e), nil
 }
 
-// tooLarge reports whether e with a number exceeds the size limit of an event.
+// tooLarge assumes the largest sequence.
 func tooLarge(e *events.Event) bool {
 	payload := len(e.Data) + base64.StdEncoding.EncodedLen(len(e.Binary))
 	if payload+2*events.MaxAttributeBytes < events.MaxBytes {
@@ -88,8 +87,8 @@ func tooLarge(e *events.Event) bool {
 	return len(numbered.Encode()) > events.MaxBytes
 }
 
-// dataMembers splits the data of e into its fields. Binary data, and JSON data
-// that is not an object, become one member without a name.
+// dataMembers splits the data of e into its fields. Other data becomes one member
+// without a name.
 func dataMembers(e *events.Event) ([]member, error) {
 	if e.Binary != nil || len(e.Data) == 0 || e.Data[0] != '{' {
 		return []member{{value: e.Data}}, nil
@@ -114,7 +113,6 @@ func dataMembers(e *events.Event) ([]member, error) {
 	return members, nil
 }
 
-// takeBlobs moves references that the data already has to refs.
 func takeBlobs(members []member, refs map[string]events.BlobRef) ([]member, error) {
 	for i, m := range members {
 		if m.name == blobsField {
@@ -137,7 +135,6 @@ func largest(members []member) int {
 	return best
 }
 
-// setMembers sets the data of e to members, in their order, and refs.
 func setMembers(e *events.Event, members []member, refs map[string]events.BlobRef) error {
 	text, err := json.Marshal(refs)
 	if err != nil {
@@ -160,8 +157,8 @@ func setMembers(e *events.Event, members []member, refs map[string]events.BlobRe
 	return nil
 }
 
-// newChunks returns the events that carry content in front of e. They have the
-// attributes of e, and ids that derive from e and content.
+// newChunks returns events with the attributes of e, and ids that derive from e
+// and content.
 func newChunks(e events.Event, content []byte) ([]*events.Event, events.BlobRef, error) {
 	sum := sha256.Sum256(content)
 	ref := events.BlobRef{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}

@@ -1,11 +1,9 @@
-// Package cursor stores how far the stream has acknowledged an outbox: the first
-// record that waits, the chain of manifests of each tenant, and the counters of
-// each run.
+// Package cursor stores how far the stream has acknowledged an outbox.
 //
-// The file is a list of changes. Each line has a checksum, so that a line counts
-// as a whole or not at all. When the file has grown, a new file with one line
-// replaces it. An old cursor does no harm, because the forwarder compares it
-// with the stream. A cursor is not safe for concurrent use.
+// The file is a list of changes. Each line has a checksum, so that it counts as a
+// whole or not at all. A file that has grown is replaced by a file with one line.
+// An old cursor does no harm, because the forwarder compares it with the stream.
+// A cursor is not safe for concurrent use.
 package cursor
 
 import (
@@ -29,24 +27,26 @@ type Cursor struct {
 
 	path   string
 	chains map[string]*Chain
-	dirty  map[string]*Chain // chains that changed since the last save
+	dirty  map[string]*Chain
 
 	file    *os.File
 	size    int64 // of the file
 	compact int64 // size at which a new file replaces it
-	stale   bool  // a change is missing in the file, because a write failed
+	stale   bool  // the file lacks a change
 }
 
-// Chain is what the stream has acknowledged of one tenant.
+// Chain is the acknowledged part of one tenant's events.
 type Chain struct {
-	Last  uint64         `json:"last"`            // number up to which all events are settled
+	Last  uint64         `json:"last"`            // last settled number
 	Prev  string         `json:"prev,omitempty"`  // hash of the last manifest
 	Fence uint64         `json:"fence,omitempty"` // stream sequence of the last manifest
-	Owed  []events.Range `json:"owed,omitempty"`  // refused events without a gap.recorded yet
-	Known bool           `json:"-"`               // this process has read Fence from the stream or written it
+	Owed  []events.Range `json:"owed,omitempty"`  // refused, and without a gap.recorded yet
+	Known bool           `json:"-"`               // Fence is from the stream
+	// Signed means that the last manifest has a signature. So have all later ones.
+	Signed bool `json:"signed,omitempty"`
 }
 
-// change is one line of the file: the values that changed.
+// change is one line of the file.
 type change struct {
 	Next   uint64                       `json:"next"`
 	Chains map[string]*Chain            `json:"chains,omitempty"`
@@ -55,8 +55,7 @@ type change struct {
 
 const minCompact = 256 << 10
 
-// Open reads the cursor in dir. Without a file it returns a cursor that has
-// acknowledged nothing.
+// Open reads the cursor in dir. Without a file nothing is acknowledged.
 func Open(dir string) (*Cursor, error) {
 	c := New(dir, map[RunKey]*Tally{})
 	data, err := os.ReadFile(c.path)
@@ -66,7 +65,7 @@ func Open(dir string) (*Cursor, error) {
 	for line := range bytes.Lines(data) {
 		ch, ok := parseChange(line)
 		if !ok {
-			break // cut off or damaged; later lines are useless without it
+			break // later lines are useless without it
 		}
 		c.apply(ch)
 	}
@@ -82,7 +81,7 @@ func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	}
 }
 
-// parseChange reads one line: eight hex digits, a space, JSON, a newline.
+// parseChange reads eight hex digits, a space, JSON, and a newline.
 func parseChange(line []byte) (ch change, ok bool) {
 	sum, text, ok := bytes.Cut(line, []byte(" "))
 	if !ok || !bytes.HasSuffix(text, []byte("\n")) {
@@ -114,8 +113,8 @@ func (c *Cursor) apply(ch change) {
 	}
 }
 
-// Chain returns the chain of a tenant. The caller may change it, and calls
-// [Cursor.Touch] if the change has to be saved.
+// Chain returns the chain of a tenant. The caller may change it and then calls
+// [Cursor.Touch].
 func (c *Cursor) Chain(tenant string) *Chain {
 	ch := c.chains[tenant]
 	if ch == nil {
@@ -175,9 +174,8 @@ func (c *Cursor) Rewrite() error {
 	return nil
 }
 
-// RetireRuns moves runs out of memory if there are more than most, beginning with
-// those that were idle for the longest time. It skips runs that keep accepts.
-// All changes must be saved; otherwise it does nothing.
+// RetireRuns moves the runs that were idle longest to disk if there are more than
+// most. It skips runs that keep accepts, and does nothing with unsaved changes.
 func (c *Cursor) RetireRuns(most int, keep func(RunKey) bool) error {
 	if len(c.Runs.memory) <= most || c.stale || c.Runs.dirty != nil {
 		return nil

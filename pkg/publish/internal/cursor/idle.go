@@ -12,14 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// idleRuns stores the tallies of idle runs on disk, so that the memory of an
-// outbox does not grow with the number of runs. Each run belongs to one of 256
-// files by its hash. The files have lines like those of the cursor, and the last
-// line of a run counts.
+// idleRuns stores the tallies of idle runs on disk, to bound the memory of an
+// outbox. A hash assigns each run to one of 256 files. The files have lines like
+// those of the cursor, and the last line of a run counts.
 type idleRuns struct {
 	dir   string
-	any   bool            // the folder exists
-	dirty map[string]bool // files to sync at close
+	any   bool // the folder exists
+	dirty map[string]bool
 }
 
 func openIdle(dir string) idleRuns {
@@ -29,7 +28,6 @@ func openIdle(dir string) idleRuns {
 	return s
 }
 
-// file returns the path of the file with the tally of a run.
 func (s *idleRuns) file(key RunKey) string {
 	h := segment.HashID(key.Tenant, key.Run)
 	return filepath.Join(s.dir, fmt.Sprintf("%02x", h[0]))
@@ -70,7 +68,7 @@ func (s *idleRuns) append(name string, ch change) error {
 	return errors.Join(err, f.Close())
 }
 
-// get returns the tally of a run, nil if there is none.
+// get returns the tally of a run, or nil.
 func (s *idleRuns) get(key RunKey) (*Tally, error) {
 	if !s.any {
 		return nil, nil
@@ -95,7 +93,6 @@ func (s *idleRuns) get(key RunKey) (*Tally, error) {
 	return found, nil
 }
 
-// close syncs the files that put has written.
 func (s *idleRuns) close() error {
 	for name := range s.dirty {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)

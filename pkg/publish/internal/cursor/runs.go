@@ -20,8 +20,8 @@ type Tally struct {
 	Digest   Digest `json:"digest"` // as in events.RunSealedData
 	Finished bool   `json:"finished,omitempty"`
 	Sealed   uint64 `json:"sealed,omitempty"` // Count at the last seal
-	Lost     bool   `json:"lost,omitempty"`   // earlier counts cannot be read, so the run is never sealed
-	Heard    uint64 `json:"-"`                // ordinal of the last record that the forwarder had read at the last event
+	Lost     bool   `json:"lost,omitempty"`   // earlier counts are unreadable, so the run is never sealed
+	Heard    uint64 `json:"-"`                // ordinal of the last record read at the last event
 }
 
 // Digest is a hash that is written in hex.
@@ -38,7 +38,7 @@ func (d Digest) Chain(hash events.Hash) Digest {
 // MarshalText returns d in hex.
 func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
 
-// UnmarshalText reads the output of MarshalText.
+// UnmarshalText reads hex.
 func (d *Digest) UnmarshalText(text []byte) error {
 	h, err := events.ParseHash(string(text))
 	*d = Digest(h)
@@ -48,23 +48,22 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // Runs are the tallies of an outbox. Idle runs are on disk only.
 type Runs struct {
 	memory map[RunKey]*Tally
-	dirty  map[string]map[string]*Tally // changed since the last save
+	dirty  map[string]map[string]*Tally // unsaved
 	idle   idleRuns
 }
 
 // InMemory returns the tallies that are in memory.
 func (r *Runs) InMemory() map[RunKey]*Tally { return r.memory }
 
-// Load returns the tally of a run, after it has brought it into memory. If the
-// tally cannot be read, Load returns an error and a tally with Lost set.
+// Load brings the tally of a run into memory. If it cannot be read, Load returns
+// an error and a tally with Lost set.
 func (r *Runs) Load(key RunKey) (*Tally, error) {
 	if t := r.memory[key]; t != nil {
 		return t, nil
 	}
 	t, err := r.idle.get(key)
 	if err != nil {
-		// A seal with a wrong count would be a false alarm. Without a seal the run
-		// is reported as not sealed.
+		// A seal with a wrong count would be a false alarm.
 		t = &Tally{Lost: true}
 	}
 	if t == nil {
@@ -97,7 +96,6 @@ func put(all map[string]map[string]*Tally, key RunKey, t *Tally) {
 	all[key.Tenant][key.Run] = t
 }
 
-// retire moves half of the runs that keep does not accept to disk.
 func (r *Runs) retire(keep func(RunKey) bool) error {
 	keys := make([]RunKey, 0, len(r.memory))
 	for key := range r.memory {

@@ -1,6 +1,4 @@
-// Package disk has the file operations that an outbox needs beyond package os:
-// atomic replacement, preallocation, locks between processes, syncs, checksums,
-// and a clear error when the disk is full.
+// Package disk has the file operations that an outbox needs beyond package os.
 package disk
 
 import (
@@ -12,12 +10,11 @@ import (
 	"syscall"
 )
 
-// ErrNoSpace is wrapped by errors of operations that failed because the disk,
-// the user's disk quota or the file size limit was exhausted.
+// ErrNoSpace is wrapped if the disk, the user's disk quota or the file size limit
+// was exhausted.
 var ErrNoSpace = errors.New("no room on disk")
 
-// MarkNoSpace makes err wrap ErrNoSpace if a full disk caused it. It returns all
-// other errors, and nil, unchanged.
+// MarkNoSpace makes err wrap ErrNoSpace if a full disk caused it.
 func MarkNoSpace(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
@@ -34,8 +31,8 @@ func SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace replaces the content of a file. After a crash the file has either its
-// old or its new content.
+// Replace replaces the content of a file. After a crash the file has its old or
+// its new content.
 func Replace(path string, data []byte) error {
 	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -55,9 +52,9 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Preallocate opens a file of size bytes for reading and writing. It creates the
-// file, filled with zeros, unless one of that size exists. Later writes within
-// the file do not fail on a full disk.
+// Preallocate opens a file of size bytes. It creates the file, filled with zeros,
+// unless one of that size exists. Later writes within it do not fail on a full
+// disk.
 func Preallocate(path string, size int) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
 		return os.OpenFile(path, os.O_RDWR, 0o600)
@@ -70,5 +67,5 @@ func Preallocate(path string, size int) (*os.File, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum returns the CRC-32C of b. All files of an outbox use it.
+// Checksum returns the CRC-32C of b.
 func Checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }

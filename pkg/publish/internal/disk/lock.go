@@ -15,8 +15,7 @@ import (
 const lockPoll = 25 * time.Millisecond
 
 // Lock takes an exclusive lock on the file at path, which it creates if needed.
-// It waits for another holder until ctx ends. The caller holds the lock until it
-// closes the file or its process ends.
+// It waits until ctx ends. The lock ends with the file or the process.
 func Lock(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -40,7 +39,6 @@ func Lock(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// writeProcess writes the id of this process into its lock file, for LockHolder.
 func writeProcess(f *os.File) error {
 	err := f.Truncate(0)
 	if err == nil {
@@ -52,8 +50,8 @@ func writeProcess(f *os.File) error {
 	return errors.Join(fmt.Errorf("lock: %w", err), f.Close())
 }
 
-// LockHolder reports whether a process holds the lock at path, and the id of
-// that process. The id is 0 if the lock file does not contain one.
+// LockHolder reports whether a process holds the lock at path, and its id, or 0
+// if that is unknown.
 func LockHolder(path string) (isHeld bool, process int, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -63,7 +61,7 @@ func LockHolder(path string) (isHeld bool, process int, err error) {
 		return false, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// Lock retries, so that taking the lock for a moment does no harm.
+	// Lock retries, so taking the lock for a moment does no harm.
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
 		return false, 0, nil

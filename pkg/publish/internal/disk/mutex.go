@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Mutex is a lock that is shared by the goroutines of many processes. One
-// goroutine of one process holds it at a time. The end of a process releases it.
+// Mutex is a lock for the goroutines of many processes. The end of a process
+// releases it.
 type Mutex struct {
-	token chan struct{} // holds one token, which its taker needs to lock file
+	token chan struct{} // has one token, which the holder of file takes
 	file  *os.File
 }
 
-// mutexPoll is the longest pause between two attempts to lock the file.
 const mutexPoll = 2 * time.Millisecond
 
 // OpenMutex returns the lock on the file at path, which it creates if needed.

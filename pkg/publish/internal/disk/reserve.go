@@ -6,14 +6,13 @@ import (
 	"os"
 )
 
-// Reserve is the path of a file that reserves space. On a full disk an outbox
-// frees it to write its cursor. Without a new cursor it could not remove a
-// segment, and the disk would stay full.
+// Reserve is the path of a file that reserves space for a new cursor. Without a
+// new cursor an outbox could not remove segments from a full disk.
 type Reserve string
 
 const reserveBytes = 256 << 10
 
-// Use frees the reserved space and then calls do.
+// Use frees the space and calls do.
 func (r Reserve) Use(do func() error) error {
 	if err := os.Remove(string(r)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("free reserved space: %w", err)
@@ -21,7 +20,7 @@ func (r Reserve) Use(do func() error) error {
 	return do()
 }
 
-// Refill reserves the space again if it was used.
+// Refill reserves the space again.
 func (r Reserve) Refill() error {
 	f, err := Preallocate(string(r), reserveBytes)
 	if err != nil {

@@ -23,8 +23,7 @@ func Sync(f *os.File) error {
 	}
 }
 
-// BootID identifies the current boot of this machine. It is empty if it is
-// unknown.
+// BootID identifies the current boot of this machine, or is empty.
 func BootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

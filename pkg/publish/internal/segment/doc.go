@@ -1,10 +1,9 @@
 // Package segment stores records in a sequence of files.
 //
-// A [Record] is one event with its numbers. A [Log] appends records to the last
-// of its segment files and begins a new file when that one is large enough. A
-// [Reader] reads the records in order while others are appended. [Follow] takes
-// in records that another process appended to the same files.
+// A [Log] appends [Record] values to the last of its segment files and begins a
+// new file when that one is large enough. A [Reader] reads them in order
+// meanwhile. [Follow] takes in records that another process appended.
 //
-// Each record has checksums, so that reading reports damage and continues behind
-// it. One goroutine of one process may append at a time. Readers need no lock.
+// Checksums let a reader report damage and continue behind it. One goroutine of
+// one process may append at a time. Readers need no lock.
 package segment

@@ -15,7 +15,7 @@ import (
 // Suffix is the suffix of the names of segment files.
 const Suffix = ".seg"
 
-// Dir is the folder of the segment files of a log.
+// Dir is the folder of a log.
 type Dir string
 
 // Path returns the path of the segment whose first record has the ordinal.
@@ -25,11 +25,10 @@ func (d Dir) Path(first uint64) string {
 
 // Segment is one file of a log.
 type Segment struct {
-	First uint64 // ordinal of its first record, and its name
+	First uint64 // ordinal of its first record
 	Size  int64  // bytes of complete records
 }
 
-// list returns the segments in their order.
 func (d Dir) list() ([]Segment, error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {

@@ -9,15 +9,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// ErrShrunk says that a segment is shorter than the log knows it.
+// ErrShrunk means that a segment is shorter than before.
 var ErrShrunk = errors.New("segment is shorter than it was")
 
 // Visit receives an item and the ordinal of its segment.
 type Visit func(segment uint64, it Item)
 
-// Follow reads the records that other processes appended behind the known end of
-// l and calls visit for each item. It cuts off an incomplete record at the end.
-// No process may append meanwhile.
+// Follow calls visit for the items that other processes appended behind the known
+// end of l. It cuts off a torn record. No process may append meanwhile.
 func Follow(l *Log, visit Visit) error {
 	for {
 		seg, end := l.Last()
@@ -41,10 +40,8 @@ func Follow(l *Log, visit Visit) error {
 	}
 }
 
-// FollowAll opens the log in dir, reads it from its beginning, calls visit for
-// each item and returns the log with its end known. Records up to the ordinal
-// sent may be missing. FollowAll accepts that another process removes segments
-// meanwhile.
+// FollowAll opens the log in dir and calls visit for each item. Records up to the
+// ordinal sent may be missing. Another process may remove segments meanwhile.
 func FollowAll(dir string, opts Options, sent uint64, visit Visit) (*Log, error) {
 	l, err := Open(dir, opts)
 	if err != nil {
@@ -97,7 +94,6 @@ func followSegment(l *Log, seg Segment, visit Visit) error {
 	}
 }
 
-// enter makes a segment that another process began the last one.
 func (l *Log) enter(first uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +111,6 @@ func (l *Log) enter(first uint64) {
 	l.tail = nil
 }
 
-// grow moves the end behind an item that another process appended.
 func (l *Log) grow(it Item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ type Options struct {
 // Log appends records to segment files. One goroutine may append at a time.
 // Readers and Sync may run concurrently.
 type Log struct {
-	Dir  Dir // never changes
+	Dir  Dir
 	opts Options
 
 	commit commit
@@ -27,14 +27,14 @@ type Log struct {
 	// mu guards list, tail, end, broken and opts.Sync. It is held during writes,
 	// so that readers see complete records only. commit.mu is taken before mu.
 	mu     sync.Mutex
-	list   []Segment // ascending; records are appended to the last one
-	tail   *os.File  // the last segment; nil until the first append
+	list   []Segment // ascending
+	tail   *os.File  // the last segment, nil until the first append
 	end    uint64    // ordinal of the last record
-	broken error     // the end of a file is unknown, and the log takes no more records
+	broken error     // set when the end of a file is unknown
 }
 
 // Open returns the log of the segments in dir. The caller reads the records and
-// then sets the end with [Log.SetEnd].
+// then calls [Log.SetEnd].
 func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{Dir: Dir(dir), opts: opts}
 	var err error
@@ -42,9 +42,8 @@ func Open(dir string, opts Options) (*Log, error) {
 	return l, err
 }
 
-// OpenAt returns the log in dir without reading the folder. Its last record has
-// the ordinal end and lies at the end of the segment last, which is zero if there
-// is none.
+// OpenAt returns the log in dir without reading the folder. last can be zero. end
+// is the ordinal of the last record.
 func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	l := &Log{Dir: Dir(dir), opts: opts, end: end}
 	if last.First > 0 {
@@ -53,9 +52,8 @@ func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	return l
 }
 
-// Append writes buf with one write. buf holds complete records, and end is the
-// ordinal of the last one. If Append returns an error, it has not appended
-// anything.
+// Append writes complete records with one write. end is the ordinal of the last
+// one. After an error nothing is appended.
 func (l *Log) Append(buf []byte, end uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +72,7 @@ func (l *Log) Append(buf []byte, end uint64) error {
 	return nil
 }
 
-// openTail makes l.tail the segment that takes the next record. l.mu is held.
+// l.mu is held.
 func (l *Log) openTail() error {
 	n := len(l.list)
 	switch {
@@ -91,7 +89,7 @@ func (l *Log) openTail() error {
 	return nil
 }
 
-// undo removes the bytes that a failed write left behind. l.mu is held.
+// l.mu is held.
 func (l *Log) undo(seg *Segment, cause error) error {
 	if err := l.tail.Truncate(seg.Size); err != nil {
 		l.broken = fmt.Errorf("outbox stopped: %w", errors.Join(cause, err))
@@ -100,9 +98,8 @@ func (l *Log) undo(seg *Segment, cause error) error {
 	return fmt.Errorf("write segment: %w", disk.MarkNoSpace(cause))
 }
 
-// roll begins a new segment. With Options.Sync it syncs the previous segment
-// first, so that a sync of the last segment puts all records on disk. l.mu is
-// held.
+// roll begins a new segment. With Options.Sync it syncs the previous one first,
+// so that a sync of the last segment puts all records on disk. l.mu is held.
 func (l *Log) roll() error {
 	if l.tail != nil && l.opts.Sync {
 		if err := disk.Sync(l.tail); err != nil {
@@ -136,8 +133,7 @@ func (l *Log) End() uint64 {
 	return l.end
 }
 
-// Last returns the last segment, zero if there is none, and the ordinal of the
-// last record.
+// Last returns the last segment, or zero, and the ordinal of the last record.
 func (l *Log) Last() (Segment, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,7 +143,7 @@ func (l *Log) Last() (Segment, uint64) {
 	return l.list[len(l.list)-1], l.end
 }
 
-// First returns the ordinal of the first record, 0 if there are no segments.
+// First returns the ordinal of the first record, or 0.
 func (l *Log) First() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,8 +164,7 @@ func (l *Log) Bytes() int64 {
 	return n
 }
 
-// SetEnd sets the ordinal of the last record, after the caller has read all of
-// them.
+// SetEnd sets the ordinal of the last record.
 func (l *Log) SetEnd(end uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +193,7 @@ func (l *Log) Truncate(first uint64, size int64) error {
 	return nil
 }
 
-// Drop removes the segments in which all records come before the ordinal.
+// Drop removes the segments whose records all come before the ordinal.
 func (l *Log) Drop(before uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -218,8 +213,7 @@ func (l *Log) CanDrop(before uint64) bool {
 	return len(l.list) > 1 && l.list[1].First <= before
 }
 
-// HasOnly reports whether there are records and all of them come before the
-// ordinal.
+// HasOnly reports whether there are records and all come before the ordinal.
 func (l *Log) HasOnly(before uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -239,7 +233,7 @@ func (l *Log) Clear() error {
 	return l.Drop(first)
 }
 
-// Release closes the open segment without a sync. A later Append opens one again.
+// Release closes the open segment without a sync. Append opens one again.
 func (l *Log) Release() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

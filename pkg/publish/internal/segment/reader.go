@@ -4,25 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 )
 
-// readAhead is the number of bytes of one read.
+// readAhead is the size of one read in bytes.
 const readAhead = 256 << 10
 
 // Reader reads the records of a log in order. Only one goroutine may use it.
 type Reader struct {
 	log   *Log
 	file  *os.File
-	first uint64 // ordinal of the open segment; 0 before the first one
+	first uint64 // of the open segment, or 0
 	off   int64  // position of buf in the segment
 	end   int64  // known size of the segment
-	buf   []byte // read and not yet returned
+	buf   []byte // not yet returned
 	space []byte // memory of buf
 }
 
-// Reader returns a reader that begins with the segment that has the ordinal from.
-// It also reads the records in front of it in that segment.
+// Reader returns a reader that begins with the segment of the ordinal from. It
+// also reads the records in front of it.
 func (l *Log) Reader(from uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,8 +36,22 @@ func (l *Log) Reader(from uint64) *Reader {
 	return r
 }
 
-// Next returns the next item. It returns io.EOF at the end of the log, and can be
-// called again when there is more. The item's event is valid until the next call.
+// All returns the items of a [Log.Reader], until its end or an error.
+func (l *Log) All(from uint64) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		r := l.Reader(from)
+		defer r.Close()
+		for {
+			it, err := r.Next()
+			if errors.Is(err, io.EOF) || !yield(it, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Next returns the next item, or io.EOF at the end of the log. It can be called
+// again when there is more. The item's event is valid until the next call.
 func (r *Reader) Next() (Item, error) {
 	if len(r.buf) == 0 && r.off >= r.end && !r.advance() {
 		return Item{}, io.EOF
@@ -60,11 +75,9 @@ func (r *Reader) Next() (Item, error) {
 	return it, nil
 }
 
-// Position returns the segment of the item that Next returned last and the end
-// of that item in the segment.
+// Position returns the segment of the last item and the end of that item in it.
 func (r *Reader) Position() (segment uint64, end int64) { return r.first, r.off }
 
-// advance looks for more records in the same segment and then in the next one.
 func (r *Reader) advance() bool {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
@@ -82,7 +95,6 @@ func (r *Reader) advance() bool {
 	return false
 }
 
-// fill reads until buf has n bytes or the known end of the segment is reached.
 func (r *Reader) fill(n int64) error {
 	n = min(n, r.end-r.off)
 	if int64(len(r.buf)) >= n {

@@ -9,25 +9,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Record is one event in a segment: a header of fixed size and a body.
+// Record is one event in a segment, with little-endian numbers.
 //
 //	header  magic, length of the body, ordinal, sequence, CRC of the tenant,
-//	        CRC of the body, CRC of the header up to here; little endian
+//	        CRC of the body, CRC of the header up to here
 //	body    id hash (16 bytes), tenant, run and kind (each with its length in
 //	        front), the event's bytes
 //
-// The header has its own checksum, so that the number of a record with a damaged
-// body is still known. The magic makes it possible to find the next record
-// behind damage. No event can contain a header, because a header has zero bytes
-// and JSON has none.
+// With its own checksum, the header of a damaged body still gives the number. The
+// magic marks the next record behind damage. No event can contain a header,
+// because a header has zero bytes and JSON has none.
 type Record struct {
-	Ordinal  uint64 // position in the outbox, gap-free from 1 across all tenants
+	Ordinal  uint64 // position in the outbox, from 1 across all tenants
 	Sequence uint64 // number of the event
 	ID       IDHash
 	Tenant   string
 	Run      string
 	Kind     string
-	Event    []byte // as it is published
+	Event    []byte
 }
 
 // HeaderBytes is the size of a record's header.
@@ -38,11 +37,10 @@ const (
 	maxBytes = 4 << 20 // an event has at most events.MaxBytes
 )
 
-// IDHash is a short hash of a tuple of names, such as tenant, source and id.
+// IDHash is a short hash of a list of names, such as tenant, source and id.
 type IDHash [16]byte
 
-// HashID returns the hash of names. Different lists of names have different
-// hashes, even if they join to the same text.
+// HashID returns the hash of names and their lengths.
 func HashID(names ...string) IDHash {
 	var space [512]byte
 	b := space[:0]
@@ -62,7 +60,7 @@ func Append(dst []byte, r *Record) []byte {
 }
 
 // Begin appends to dst a record without its event and returns where the record
-// starts. The caller appends the event and then calls [End].
+// starts. The caller appends the event and calls [End].
 func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	start = len(dst)
 	dst = append(dst, make([]byte, HeaderBytes)...)
@@ -74,8 +72,7 @@ func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	return dst, start
 }
 
-// End fills in the header of the record that begins at start and ends at the end
-// of buf.
+// End fills in the header of the record from start to the end of buf.
 func End(buf []byte, start int, r *Record) {
 	h, body := buf[start:start+HeaderBytes], buf[start+HeaderBytes:]
 	copy(h, magic)
@@ -94,19 +91,19 @@ type Fault int
 // The faults.
 const (
 	Intact     Fault = iota
-	Damaged          // a record with a damaged body; ordinal and sequence are known
+	Damaged          // damaged body, known ordinal and sequence
 	Unreadable       // damaged bytes in front of a record
 	Torn             // damaged bytes at the end of a segment
 )
 
 // Item is a record, or damaged bytes in its place. The tenant of a damaged record
-// is known unless the tenant's bytes are damaged.
+// is known unless its bytes are damaged.
 type Item struct {
 	Record
 
 	Fault     Fault
 	Size      int  // bytes in the segment
-	HasHeader bool // of a torn item: its header is intact
+	HasHeader bool // a torn item has an intact header
 }
 
 type header struct {
@@ -130,9 +127,9 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
 }
 
-// Scan reads the item at the start of b. If b begins with an intact header, the
-// record must be in b as a whole. Otherwise b must reach to the end of the
-// segment. The item's event aliases b. Scan returns io.EOF if b is empty.
+// Scan reads the item at the start of b. Behind an intact header, b must have the
+// whole record. Otherwise b must reach to the end of the segment. The item's
+// event aliases b.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

@@ -11,7 +11,7 @@ import (
 
 // commit makes concurrent callers of Sync share one sync.
 type commit struct {
-	// mu guards synced. It is held during a sync: callers that wait for it find
+	// mu guards synced and is held during a sync. Callers that wait for it find
 	// their record synced. It is taken before Log.mu.
 	mu     sync.Mutex
 	synced uint64 // ordinal up to which records are on disk

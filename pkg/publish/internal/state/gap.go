@@ -22,7 +22,7 @@ type Gap struct {
 	events.Range
 }
 
-// Gaps are the known gaps among the numbers that the stream has not settled yet.
+// Gaps are the known gaps among unsettled numbers.
 type Gaps []Gap
 
 // Add adds g and merges it with the gap directly before it.

@@ -14,26 +14,22 @@ import (
 )
 
 // IDs are the ids of the events that an outbox has published. A nil *IDs is
-// empty, and its methods do nothing.
+// empty. IDs is safe for concurrent use.
 //
-// The file has the hashes of acknowledged events only. Recovery finds the ids of
-// waiting events in the segments. So an event that a power cut removed can be
-// published again, and an event in the stream cannot. Each id needs about 40
-// bytes of memory.
-//
-// With a limit, the file is rotated when it has that many ids. IDs is safe for
-// concurrent use.
+// The file has the hashes of acknowledged events only. Recovery finds waiting
+// events in the segments. So an event that a power cut removed can be published
+// again, and an event in the stream cannot. The file is rotated at the limit.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids
 
-	// mu guards all fields below. No other lock is taken while it is held.
+	// mu guards all fields below.
 	mu       sync.Mutex
 	current  map[segment.IDHash]struct{}
 	previous map[segment.IDHash]struct{} // of the rotated file
 	file     *os.File
 	size     int64
-	unsaved  []byte // acknowledged and not yet written
+	unsaved  []byte // acknowledged
 }
 
 // The files of IDs.
@@ -62,7 +58,6 @@ func OpenIDs(dir string, limit int) (*IDs, error) {
 	return s, nil
 }
 
-// readIDs adds the ids in data to set and returns their size.
 func readIDs(set map[segment.IDHash]struct{}, data []byte) (size int64) {
 	const length = len(segment.IDHash{})
 	for ; len(data) >= length; data = data[length:] {
@@ -96,8 +91,8 @@ func (s *IDs) Add(id segment.IDHash) {
 	s.current[id] = struct{}{}
 }
 
-// Save writes the ids of events that the stream has acknowledged. If it fails,
-// the next call writes them as well.
+// Save writes the ids of acknowledged events. If it fails, the next call writes
+// them as well.
 func (s *IDs) Save(acknowledged []segment.IDHash) error {
 	if s == nil {
 		return nil
@@ -125,7 +120,6 @@ func (s *IDs) save() error {
 	return nil
 }
 
-// rotate begins a new file and removes the previous one.
 func (s *IDs) rotate() error {
 	if err := disk.Sync(s.file); err != nil {
 		return fmt.Errorf("sync ids: %w", err)

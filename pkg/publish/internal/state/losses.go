@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Losses counts events that were numbered and then shed. Its file is
-// preallocated and written in place, so that it works on a full disk. Each slot
-// counts one range of one tenant.
+// Losses counts events that were numbered and then shed. Its file is preallocated
+// and written in place, so that it works on a full disk. Each slot counts one
+// range of one tenant.
 type Losses struct {
 	file  *os.File
 	slots []Gap // a slot with First 0 is free
@@ -42,22 +43,22 @@ func OpenLosses(dir string) (*Losses, error) {
 	return l, nil
 }
 
-// ReadLosses returns the losses in dir. It ignores a file that cannot be read.
+// ReadLosses returns the losses in dir. It ignores an unreadable file.
 func ReadLosses(dir string) (list []Gap) {
 	data, err := os.ReadFile(filepath.Join(dir, LossesName))
 	if err != nil || len(data) != lossSlots*lossSlot {
 		return nil
 	}
-	for i := range lossSlots {
-		if g := parseLoss(data[i*lossSlot : (i+1)*lossSlot]); g.First > 0 {
+	for slot := range slices.Chunk(data, lossSlot) {
+		if g := parseLoss(slot); g.First > 0 {
 			list = append(list, g)
 		}
 	}
 	return list
 }
 
-// Reread reads the file again and returns the losses that other processes have
-// counted since the last time.
+// Reread returns the losses that other processes have counted since the last
+// time.
 func (l *Losses) Reread() (lost []Gap, err error) {
 	buf := make([]byte, lossSlots*lossSlot)
 	if _, err := l.file.ReadAt(buf, 0); err != nil {
@@ -86,7 +87,6 @@ func parseLoss(b []byte) Gap {
 	return Gap{string(b[18 : 18+n]), events.Range{First: le.Uint64(b), Last: le.Uint64(b[8:]), Reason: ReasonShed}}
 }
 
-// put writes g to slot i.
 func (l *Losses) put(i int, g Gap) error {
 	var b [lossSlot]byte
 	le := binary.LittleEndian
@@ -120,8 +120,8 @@ func (l *Losses) Add(g Gap) error {
 	return l.put(free, g)
 }
 
-// Take calls do for each loss. It frees the slot of each loss for which do
-// returns true, and stops at an error.
+// Take calls do for each loss and frees its slot if do returns true. It stops at
+// an error.
 func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 	for i, g := range l.slots {
 		if g.First == 0 {
@@ -139,23 +139,15 @@ func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 }
 
 // List returns the losses.
-func (l *Losses) List() (list []Gap) {
-	for _, g := range l.slots {
-		if g.First > 0 {
-			list = append(list, g)
-		}
-	}
-	return list
+func (l *Losses) List() []Gap {
+	return slices.DeleteFunc(slices.Clone(l.slots), isFree)
 }
+
+func isFree(g Gap) bool { return g.First == 0 }
 
 // IsEmpty reports whether there are no losses.
 func (l *Losses) IsEmpty() bool {
-	for _, g := range l.slots {
-		if g.First > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.slots, func(g Gap) bool { return !isFree(g) })
 }
 
 // Sync syncs the file to disk.

@@ -14,33 +14,32 @@ import (
 )
 
 // Tail is the end of a shared outbox. It lets a short-lived process append
-// without reading all segments. A tail may be older than the segments; then the
-// process reads the records behind it.
+// without reading all segments. The process reads records behind an older tail.
 type Tail struct {
 	Version uint64 `json:"-"` // changes with every change of the outbox
 
 	Ordinal uint64            `json:"ordinal"`           // of the last record
 	Segment uint64            `json:"segment,omitempty"` // that contains the last record
 	Size    int64             `json:"size"`              // of that segment
-	Next    map[string]uint64 `json:"next"`              // number of the next event, per tenant
+	Next    map[string]uint64 `json:"next"`              // next number, per tenant
 	Waiting int64             `json:"waiting"`           // bytes of the records that wait
 }
 
 // TailName is the name of a tail's file.
 const TailName = "tail"
 
-// TailHeader is the size of the header of the file.
+// TailHeader is the size of the file's header.
 const TailHeader = 8 + 1 + 20 + 1 + 10 + 1
 
-// tailBytes are preallocated, so that a tail can be written on a full disk.
+// tailBytes are preallocated for a full disk.
 const tailBytes = 16 << 10
 
-// ErrNoTail says that a tail was never written or is torn.
+// ErrNoTail means that a tail was never written or is torn.
 var ErrNoTail = errors.New("tail is torn")
 
-// TailFile is the file of a tail. It is written in place after every change:
-// eight hex digits of checksum, the version, the length of the JSON, a newline,
-// the JSON.
+// TailFile is the file of a tail, which is written in place. It has eight hex
+// digits of checksum, the version, the length of the JSON, a newline, and the
+// JSON.
 type TailFile struct{ file *os.File }
 
 // OpenTail opens or creates the tail in dir.

@@ -8,8 +8,7 @@ import (
 )
 
 // startAsync starts the asynchronous hooks after the dispatch has been
-// recorded. Each of their executions is recorded separately. invoke must not
-// touch anything that the dispatch returns.
+// recorded. invoke must not touch anything that the dispatch returns.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -29,8 +28,8 @@ func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	}
 }
 
-// runAsync runs an asynchronous hook. It records a timeout at the deadline, and
-// a late end after that.
+// runAsync runs a hook and records its end. If the hook exceeds its time, the
+// timeout is recorded at once and the late end afterwards.
 func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	patience := c.hook.timeout
 	if c.hook.isolation == External {
@@ -62,7 +61,6 @@ func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	ran, err = invoke(c)
 }
 
-// finishAsync ends the context of c and records the execution.
 func (f *dispatch) finishAsync(c *call, err error, late bool) {
 	c.end(&errCanceled)
 	if err != nil && !late {
@@ -76,12 +74,11 @@ type outstanding struct {
 	mu     sync.Mutex
 	n      int
 	closed bool
-	ended  chan struct{} // closed when n returns to 0; nil if no caller waits
+	ended  chan struct{} // closed when n returns to 0
 }
 
-// add counts one execution. starts is true for an execution that has not
-// started yet. add reports false if such an execution must not start because
-// the registry is closed.
+// add counts an execution. It returns false if the execution has yet to start
+// and the registry is closed.
 func (s *outstanding) add(starts bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +89,6 @@ func (s *outstanding) add(starts bool) bool {
 	return true
 }
 
-// done ends the count of one execution.
 func (s *outstanding) done() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +99,8 @@ func (s *outstanding) done() {
 	}
 }
 
-// close stops further executions from starting and waits until all have ended
-// or ctx has. It returns the number that still run.
+// close refuses further executions, waits for the others until ctx ends, and
+// returns the number that still run.
 func (s *outstanding) close(ctx context.Context) int {
 	s.mu.Lock()
 	s.closed = true

@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// call is one execution of a hook and also the context that the hook receives.
-// Its deadline needs no timer until the hook calls Done. Times are measured
-// from the start of the dispatch.
+// call is one execution of a hook and also its context, which needs no timer
+// until the hook calls Done. Times are measured from the start of the dispatch.
 type call struct {
 	dispatch *dispatch
 	hook     *hook
-	index    int           // of the hook in its chain
-	start    time.Duration // of the execution
+	index    int
+	start    time.Duration
 	deadline time.Duration // later answers are discarded
 
-	over  atomic.Pointer[error] // why the context has ended; nil while it is alive
+	over  atomic.Pointer[error] // why the context has ended
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context of the dispatch. For an asynchronous hook its
-// cancellation is removed, so that only the deadline ends the hook.
+// parent returns the context of the dispatch. For an asynchronous hook it never
+// ends, so that only the deadline ends the hook.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -40,17 +39,16 @@ type watch struct {
 	done chan struct{}
 
 	mu     sync.Mutex // guards closed and stop; taken last
-	closed bool       // whether done is closed
-	stop   func()     // stops the timer and the parent's callback; nil until arm sets it
+	closed bool
+	stop   func() // stops the timer and the parent's callback
 }
 
-// contribution is the part of a report that the hook's answer determines.
 type contribution struct {
 	verdict  Verdict
 	modified bool
 }
 
-// Deadline returns the time at which the hook times out.
+// Deadline returns the hook's deadline, or the caller's if it is earlier.
 func (c *call) Deadline() (time.Time, bool) {
 	own := c.dispatch.began.Add(c.deadline)
 	if d, ok := c.parent().Deadline(); ok && d.Before(own) {
@@ -89,23 +87,21 @@ func (c *call) Err() error {
 	return nil
 }
 
-// Addressable copies of the reasons for which a context ends.
 var (
 	errDeadline = context.DeadlineExceeded
 	errCanceled = context.Canceled
 )
 
-// end ends the context. Only the first reason counts.
+// end ends the context. The first reason counts.
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// Done stores the watch before it loads over. One of the two sides
-	// therefore sees the other.
+	// Done stores the watch before it loads over, so one of the two sides sees the
+	// other.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}
 }
 
-// arm starts the timer and the callback that end the context of c.
 func (w *watch) arm(c *call) {
 	if c.over.Load() != nil {
 		w.close()
@@ -123,7 +119,6 @@ func (w *watch) arm(c *call) {
 	w.stop = func() { timer.Stop(); stop() }
 }
 
-// close closes done once.
 func (w *watch) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +132,6 @@ func (w *watch) close() {
 	}
 }
 
-// admits checks the custom matchers and the Enabled functions of the hook.
 func (c *call) admits(subject Subject) bool {
 	for _, m := range c.hook.matchers {
 		if !m.Match(c.dispatch.meta, subject) {
@@ -152,9 +146,8 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard is deferred around a hook. It turns a panic into an error and inspects
-// an error that the hook returned. The log gets the stack but not the panic
-// value, which may quote a payload.
+// guard is deferred around a hook and turns a panic into [ErrPanicked]. The log
+// gets the stack of a panic but not its value, which may quote a payload.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {

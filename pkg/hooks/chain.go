@@ -13,15 +13,14 @@ type hook struct {
 
 	id         ID
 	info       *pointInfo
-	fn         any     // the function type depends on the point
+	fn         any     // its type depends on the point
 	globs      []*glob // matchers of this package, which the caller evaluates
 	registered time.Time
 
-	abandoned atomic.Int32 // executions that were abandoned and still run
+	abandoned atomic.Int32 // abandoned executions that still run
 	running   atomic.Int32 // asynchronous executions that still run
 }
 
-// prepare validates the settings and fills in defaults.
 func (h *hook) prepare(opts Options) error {
 	if h.fn == nil {
 		return errNoHook
@@ -49,7 +48,6 @@ func (h *hook) prepare(opts Options) error {
 	return nil
 }
 
-// split adds m to the globs, or to rest if m is not from this package.
 func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	switch m := m.(type) {
 	case *glob:
@@ -64,8 +62,8 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	return rest
 }
 
-// applies reports whether the hook's condition and globs match the dispatch.
-// The other matchers run as part of the execution.
+// applies checks the ending and the globs. The execution checks the other
+// matchers.
 func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {
 		return false
@@ -78,10 +76,8 @@ func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	return true
 }
 
-// selective reports whether the hook has custom matchers or Enabled functions.
 func (h *hook) selective() bool { return len(h.matchers)+len(h.enabled) > 0 }
 
-// label returns the name of the hook for people.
 func (h *hook) label() string {
 	if h.name != "" {
 		return h.name
@@ -106,15 +102,15 @@ func (h *hook) describe() Registration {
 	return d
 }
 
-// chain holds the hooks of one point in the order in which they run.
-// Registration replaces it and never changes it.
+// chain holds the hooks of one point in their order. A change replaces the
+// chain.
 type chain struct {
 	hooks    []*hook // the dispatch waits for them
-	async    []*hook // the dispatch does not wait for them
+	async    []*hook
 	shortest time.Duration
 }
 
-// newChain returns the chain of a point, or nil if the point has no hooks.
+// newChain selects the hooks of a point, or returns nil if there are none.
 func newChain(hooks []*hook, info *pointInfo) *chain {
 	c := &chain{}
 	for _, h := range hooks {
@@ -140,7 +136,6 @@ func newChain(hooks []*hook, info *pointInfo) *chain {
 	return c
 }
 
-// list returns the hooks that the dispatch waits for.
 func (c *chain) list() []*hook {
 	if c == nil {
 		return nil
@@ -148,5 +143,4 @@ func (c *chain) list() []*hook {
 	return c.hooks
 }
 
-// hasAsync reports whether there are asynchronous hooks.
 func (c *chain) hasAsync() bool { return c != nil && len(c.async) > 0 }

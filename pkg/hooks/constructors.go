@@ -27,8 +27,7 @@ type (
 	SubagentOutcome = Outcome[Subagent, SubagentPatch]
 )
 
-// NoOpinion returns nil, the answer of a hook that leaves the decision to the
-// other hooks:
+// NoOpinion returns nil, with which a hook leaves the decision to the others:
 //
 //	return hooks.NoOpinion[hooks.ToolDecision](), nil
 //
@@ -44,7 +43,7 @@ func Unchanged[V any]() *V { return nil }
 // AllowTool allows a tool call. A later hook can still deny it.
 func AllowTool() *ToolDecision { return &ToolDecision{Verdict: Allow} }
 
-// DenyTool denies a tool call. People and models see the reason.
+// DenyTool denies a tool call.
 func DenyTool(reason string) *ToolDecision { return &ToolDecision{Verdict: Deny, Reason: reason} }
 
 // AskTool sends a tool call to [Approval] with the reason as its prompt.

@@ -2,11 +2,11 @@ package hooks
 
 import "reflect"
 
-// maxDepth limits the depth of copied values. Events cannot hold deeper ones.
+// maxDepth limits the depth of copied values, as in events.
 const maxDepth = 512
 
-// copier returns a function that makes deep copies of T, or nil if assignment
-// is enough. Functions, channels and the contents of errors are shared.
+// copier returns a function for deep copies, or nil if assignment is enough.
+// Functions, channels and the contents of errors are shared.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil
@@ -18,7 +18,6 @@ func copier[T any]() func(T) T {
 	}
 }
 
-// copied returns a copy of v. copyOf comes from copier.
 func copied[T any](copyOf func(T) T, v T) T {
 	if copyOf == nil {
 		return v
@@ -26,8 +25,6 @@ func copied[T any](copyOf func(T) T, v T) T {
 	return copyOf(v)
 }
 
-// shares reports whether a copy by assignment shares memory that can be
-// changed.
 func shares(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
@@ -71,7 +68,6 @@ func copyInto(dst, src reflect.Value, depth int) {
 	}
 }
 
-// copyBehind copies the contents of a slice, map, pointer or interface.
 func copyBehind(src reflect.Value, depth int) reflect.Value {
 	switch src.Kind() {
 	case reflect.Slice:
@@ -95,7 +91,6 @@ func copyBehind(src reflect.Value, depth int) reflect.Value {
 	}
 }
 
-// copyElements makes the elements of dst independent of src.
 func copyElements(dst, src reflect.Value, depth int) {
 	if !shares(src.Type().Elem()) {
 		return

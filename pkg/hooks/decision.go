@@ -15,18 +15,17 @@ type DecisionPoint[In, P any] struct {
 	copyPatch func(P) P
 }
 
-// decisionRules describe how one decision point differs from the others.
 type decisionRules[In, P any] struct {
 	gathered bool              // every hook sees the original input
 	noDeny   bool              // a deny or an ask is a failure of the hook
-	call     func(In) ToolCall // the tool call in the input; nil if there is none
-	// apply applies p to in and sum, or to neither on an error. It reports
-	// whether p changes anything.
+	call     func(In) ToolCall // nil if the input has no tool call
+	// apply changes in and sum, or neither on an error. It reports whether p
+	// changes anything.
 	apply   func(in *In, sum *P, p P) (bool, error)
-	payload func(asked In, out *Outcome[In, P]) any // payload of the event
+	payload func(asked In, out *Outcome[In, P]) any
 
-	// The conversions of inputs and patches to and from documents. Nil uses the
-	// Payload, the Patch and the Value of the document.
+	// The conversions to and from documents. By default Payload is the input,
+	// and Patch and Value are patches.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -37,7 +36,7 @@ func newDecision[In, P any](kind events.Kind, rules decisionRules[In, P]) *Decis
 	return &DecisionPoint[In, P]{info: infoOf(kind), rules: rules, copyInput: copier[In](), copyPatch: copier[P]()}
 }
 
-// Kind returns the name of the point, which is also the kind of its events.
+// Kind returns the kind of the point and of its events.
 func (p *DecisionPoint[In, P]) Kind() events.Kind { return p.info.kind }
 
 // Register registers fn and returns its id. It fails and registers nothing if
@@ -47,30 +46,21 @@ func (p *DecisionPoint[In, P]) Register(r *Registry, fn func(context.Context, Me
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is Register for callers that check [Registry.Err] once. It returns an
-// empty id if the registration is refused, and the registry logs the reason.
+// On is Register for callers that check [Registry.Err] once. It logs a refused
+// registration and returns an empty id.
 func (p *DecisionPoint[In, P]) On(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch asks the hooks of the point about in. It never fails. The failure of
-// a hook is recorded and counts as its failure mode says.
+// Dispatch asks the hooks of the point about in. It never fails.
 func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta Meta, in In) Outcome[In, P] {
-	var tool string
-	if p.rules.call != nil {
-		call := p.rules.call(in)
-		tool = call.Tool
-		if meta.ToolCall == "" {
-			meta.ToolCall = call.ID
-		}
-	}
+	tool := toolOf(p.rules.call, in, &meta)
 	if !r.hasWork(p.info, &meta, tool, unknown) {
 		return Outcome[In, P]{Verdict: None, Input: in}
 	}
 	return p.dispatch(ctx, r, &meta, tool, in)
 }
 
-// dispatch runs the hooks and records the event.
 func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *Meta, tool string, in In) Outcome[In, P] {
 	d := &decision[In, P]{point: p, out: Outcome[In, P]{Verdict: None, Input: in}}
 	if p.rules.gathered {
@@ -86,7 +76,7 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns fn, or an untyped nil if fn is a nil function.
+// orNil returns an untyped nil for a nil function.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil
@@ -114,22 +104,20 @@ type Execution = events.Execution
 type Decision[P any] struct {
 	Verdict Verdict // empty means no opinion
 	Reason  string  // for people and models
-	Context string  // additional context for the agent
+	Context string  // for the agent
 	Patch   *P      // nil changes nothing
 }
 
-// Outcome is the combined answer of the hooks of a decision point. The
-// strongest verdict counts: deny, then ask, then allow. By and Reason come from
-// the first hook that gave it.
+// Outcome is the combined answer of the hooks of a decision point.
 type Outcome[In, P any] struct {
-	Verdict    Verdict     // None if no hook has an opinion; never empty
+	Verdict    Verdict     // the strongest; None if no hook has an opinion
 	Reason     string      // from the hook By
 	Context    string      // of all hooks in order, separated by blank lines
 	Input      In          // the patched input; for a denial, the input that was judged
 	Patch      P           // the combined patches; later ones win
 	Modified   bool        // whether a patch changed or added something
-	By         ID          // the hook that decided; empty if none did
-	Executions []Execution // of the hooks that ran, in order
-	Event      string      // id of the recorded event, if there is an Appender
+	By         ID          // the first hook that gave the verdict
+	Executions []Execution // in order
+	Event      string      // id of the recorded event
 	RecordErr  error       // why the event was not recorded
 }

@@ -2,16 +2,14 @@ package hooks
 
 import "context"
 
-// decision is a dispatch at a decision point.
 type decision[In, P any] struct {
 	dispatch
 
 	point *DecisionPoint[In, P]
-	asked *In // the original input of a gathered point; nil at other points
+	asked *In // the original input of a gathered point
 	out   Outcome[In, P]
 }
 
-// invoke calls the hook of c and applies its decision.
 func (d *decision[In, P]) invoke(c *call) chainState {
 	in := d.out.Input
 	if d.asked != nil {
@@ -46,19 +44,18 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 	return proceed
 }
 
-// ask calls the hook without owning the dispatch. It returns false if a matcher
-// of the hook does not match.
+// ask calls the hook, or returns false if a matcher does not match. It does not
+// own the dispatch.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))
-	if !ok || c.hook.selective() && !c.admits(d.point.subject(in)) {
+	if !ok || c.hook.selective() && !c.admits(subjectOf(d.point.rules.call, in)) {
 		return nil, false, nil
 	}
 	answer, err = fn(c, d.meta, in)
 	return answer, true, err
 }
 
-// count applies an answer and returns the hook's contribution.
 func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, error) {
 	switch answer.Verdict {
 	case "":
@@ -89,29 +86,38 @@ func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, erro
 	return contribution{answer.Verdict, modified}, nil
 }
 
-// block denies because h has failed.
 func (d *decision[In, P]) block(h *hook, err error) chainState {
 	d.decide(h.id, Deny, "hook "+h.label()+" failed: "+faultOf(err))
 	return endChain
 }
 
-// decide applies the verdict of a hook if it is the strongest so far.
 func (d *decision[In, P]) decide(by ID, verdict Verdict, reason string) {
 	if rank(verdict) > rank(d.out.Verdict) {
 		d.out.Verdict, d.out.By, d.out.Reason = verdict, by, reason
 	}
 }
 
-// subject returns the part of an input that matchers see.
-func (p *DecisionPoint[In, P]) subject(in In) Subject {
-	if p.rules.call == nil {
+func subjectOf[T any](callOf func(T) ToolCall, input T) Subject {
+	if callOf == nil {
 		return Subject{}
 	}
-	call := p.rules.call(in)
+	call := callOf(input)
 	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
-// rank orders the verdicts by strength.
+// toolOf returns the tool of the call in input, and adds the id of the call to
+// meta.
+func toolOf[T any](callOf func(T) ToolCall, input T, meta *Meta) string {
+	if callOf == nil {
+		return ""
+	}
+	call := callOf(input)
+	if meta.ToolCall == "" {
+		meta.ToolCall = call.ID
+	}
+	return call.Tool
+}
+
 func rank(v Verdict) int {
 	switch v {
 	case Deny:
@@ -125,7 +131,6 @@ func rank(v Verdict) int {
 	return 0
 }
 
-// joinContext joins two contexts with a blank line.
 func joinContext(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

@@ -9,41 +9,37 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The limits on unfinished executions per hook. A hook that exceeds one fails
-// at once. A hook that always blocks therefore costs neither a deadline in
-// every dispatch nor unbounded memory.
+// Limits on the unfinished executions of a hook, for hooks that always block.
 const (
-	maxAbandoned = 64   // abandoned by their dispatch
-	maxAsync     = 1024 // asynchronous
+	maxAbandoned = 64
+	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch while its hooks run. Hooks that are not
-// inline run on a worker goroutine while the caller waits. Exactly one of the
-// two owns the dispatch and the answers so far. The worker owns it except while
-// it is inside a hook. During that time the caller can take ownership by
-// swapping call to nil, and the worker is abandoned.
+// dispatch is the state of one dispatch. Hooks that are not inline run on a
+// worker goroutine while the caller waits. The worker owns the dispatch except
+// while it is inside a hook. During that time the caller can take over by
+// swapping call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
 	chain    *chain
 	meta     Meta
-	tool     string // matched by the globs of the hooks
+	tool     string
 	ending   ending
-	event    string // id of the event that records the dispatch; empty if none does
+	event    string // id of the recorded event, or empty
 	began    time.Time
-	now      time.Duration // end of the last execution, as time since began
+	now      time.Duration // since began, at the end of the last execution
 
 	executions []Execution
 	failures   []*HookExecutionError
-	calls      []call  // preallocated for the executions to come
-	first      segment // the segment that begins with the first hook; saves an allocation
+	calls      []call // preallocated
+	first      segment
 	waiter     *waiter // nil until a worker is needed
 
-	call      atomic.Pointer[call] // the execution that the worker is inside; nil while the worker owns the dispatch
-	cancelled atomic.Int64         // when the caller noticed that its context has ended; 0 before that
+	call      atomic.Pointer[call] // nil while the worker owns the dispatch
+	cancelled atomic.Int64         // when the caller saw its context end, or 0
 }
 
-// prepareDispatch fills in f for a dispatch that starts now.
 func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *pointInfo, meta *Meta, tool string, end ending) {
 	f.ctx, f.registry, f.chain = ctx, r, r.chains[info.index].Load()
 	f.meta, f.tool, f.ending = *meta, tool, end
@@ -63,10 +59,8 @@ func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *point
 	}
 }
 
-// clock returns the time since the dispatch began.
 func (f *dispatch) clock() time.Duration { return time.Since(f.began) }
 
-// hasWork reports whether a dispatch has hooks to call or an event to record.
 func (r *Registry) hasWork(info *pointInfo, meta *Meta, tool string, end ending) bool {
 	if r == nil {
 		return false
@@ -88,7 +82,6 @@ func (r *Registry) hasWork(info *pointInfo, meta *Meta, tool string, end ending)
 	return false
 }
 
-// prepare returns the call of hook i of the chain.
 func (f *dispatch) prepare(h *hook, i int) *call {
 	c := &f.calls[0]
 	f.calls = f.calls[1:]
@@ -96,7 +89,6 @@ func (f *dispatch) prepare(h *hook, i int) *call {
 	return c
 }
 
-// admit starts the time of c, or returns why c must fail without being called.
 func (f *dispatch) admit(c *call) error {
 	c.start = f.now
 	c.deadline = min(c.start+c.hook.timeout, f.registry.opts.ChainTimeout)
@@ -111,24 +103,22 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin admits c and publishes it to the caller, who can take over the dispatch
-// from now on.
+// begin admits c and lets the caller take over from now on.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
 	f.call.Store(c)
-	// The caller stores cancelled before it loads call. Either the caller sees
-	// c or this goroutine sees cancelled.
+	// The caller stores cancelled before it loads call, so one of the two sides
+	// sees the other.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
 	return nil
 }
 
-// claim returns ownership to the worker after the hook of c has returned. It
-// reports false if the caller has taken over. An answer after the deadline
-// becomes an error.
+// claim returns ownership to the worker, unless the caller has taken over. An
+// answer after the deadline becomes an error.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -142,9 +132,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver gives the caller ownership if the current execution has exceeded its
-// time, and returns that execution. Otherwise it returns the time until the
-// next check.
+// takeOver returns an execution that has exceeded its time and that the caller
+// now owns. Otherwise it returns the time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -162,14 +151,12 @@ func (f *dispatch) takeOver() (*call, time.Duration) {
 	return c, 0
 }
 
-// noteCancelled stores the time at which the caller's context ended.
 func (f *dispatch) noteCancelled(now time.Duration) {
 	if f.ctx.Err() != nil {
 		f.cancelled.CompareAndSwap(0, int64(max(now, 1)))
 	}
 }
 
-// left returns how much longer the caller waits for c.
 func (f *dispatch) left(c *call, now time.Duration) time.Duration {
 	until := c.deadline
 	if cancelled := time.Duration(f.cancelled.Load()); cancelled != 0 {
@@ -181,8 +168,6 @@ func (f *dispatch) left(c *call, now time.Duration) time.Duration {
 	return until - now
 }
 
-// abandon ends the context of c, counts c as outstanding, and returns the
-// reason.
 func (f *dispatch) abandon(c *call, now time.Duration) error {
 	c.hook.abandoned.Add(1)
 	f.registry.outstanding.add(false)
@@ -194,14 +179,7 @@ func (f *dispatch) abandon(c *call, now time.Duration) error {
 	return ErrTimedOut
 }
 
-// report returns the execution report of c, which has just ended.
 func (c *call) report(now time.Duration, given contribution, err error) (x Execution) {
-	c.reportInto(&x, now, given, err)
-	return x
-}
-
-// reportInto writes the execution report of c to x.
-func (c *call) reportInto(x *Execution, now time.Duration, given contribution, err error) {
 	x.Hook, x.Name, x.Point = string(c.hook.id), c.hook.name, c.hook.info.kind
 	x.DurationMS = float64((now - c.start).Microseconds()) / 1000
 	x.Verdict, x.Modified = given.verdict, given.modified
@@ -209,16 +187,15 @@ func (c *call) reportInto(x *Execution, now time.Duration, given contribution, e
 	if err != nil {
 		x.Error, x.TimedOut = faultOf(err), inspected(err).timedOut
 	}
+	return x
 }
 
-// failed records the failure of c in the dispatch and in the log.
 func (f *dispatch) failed(c *call, err error) {
 	h := c.hook
 	f.failures = append(f.failures, &HookExecutionError{Hook: h.id, Name: h.name, Point: h.info.kind, Agent: f.meta.Agent, Err: err})
 	f.log(c, err)
 }
 
-// log writes the failure of c to the log.
 func (f *dispatch) log(c *call, err error) {
 	h := c.hook
 	fault, _ := err.(Fault) //nolint:errorlint // of the dispatch itself
@@ -231,8 +208,8 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records an abandoned execution that has ended. The worker calls it
-// without owning the dispatch, so it only reads fields that no longer change.
+// late records the end of an abandoned execution. It runs on the abandoned
+// worker, so it only reads fields that no longer change.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

@@ -11,9 +11,8 @@ import (
 
 // Document is an untyped dispatch for hooks in other processes and languages.
 // Points about a tool call use Tool and Args, and after the call Result or
-// Error. The other points put their whole input into Payload, an object with
-// the field names of the point's event. The Payload of [MessageCreate] is the
-// message.
+// Error. The Payload of other points has the field names of the point's event.
+// The Payload of [MessageCreate] is the message.
 type Document struct {
 	Point   events.Kind
 	Meta    Meta
@@ -26,11 +25,11 @@ type Document struct {
 
 // Reply is the answer to a Document. A nil *Reply has no opinion. The hook has
 // failed if the Patch does not fit the point or if it denies where a denial is
-// impossible. Notification points ignore the reply.
+// impossible.
 type Reply struct {
 	Verdict Verdict // of decisions; empty means no opinion
 	Reason  string
-	Context string // additional context for the agent
+	Context string // for the agent
 	// Patch changes the input, unless it is empty. For [ToolBefore] it is the
 	// new arguments. For [ToolResult] it holds the changed members of the
 	// outcome. For other transforms it is the new value, for [Error] the
@@ -47,19 +46,17 @@ type DocumentOutcome struct {
 	Value      JSON        `json:"value,omitempty"` // of a transform, or the combined patches of a decision
 	Context    string      `json:"context,omitempty"`
 	Executions []Execution `json:"executions"` // never nil
-	RecordErr  error       `json:"-"`          // why the event was not recorded
+	RecordErr  error       `json:"-"`
 }
 
 // untyped is a point without its type parameters.
 type untyped interface {
 	Kind() events.Kind
-	// adapt returns fn as a hook of the point.
 	adapt(fn func(context.Context, Document) (*Reply, error)) any
 	dispatchDocument(ctx context.Context, r *Registry, d Document) (DocumentOutcome, error)
 }
 
-// OnDocument registers fn at a point. fn receives the inputs of the point as
-// documents.
+// OnDocument registers fn, which receives the inputs of the point as documents.
 func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Document) (*Reply, error), opts ...Option) (ID, error) {
 	p, err := untypedPoint(point)
 	if err != nil {
@@ -71,9 +68,8 @@ func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Docume
 	return r.add(infoOf(point), p.adapt(fn), opts)
 }
 
-// DispatchDocument dispatches d at its point. It fails if the point does not
-// exist or d does not fit it. In that case no hook runs and nothing is
-// recorded.
+// DispatchDocument dispatches d at its point. If the point does not exist or d
+// does not fit it, no hook runs and nothing is recorded.
 func (r *Registry) DispatchDocument(ctx context.Context, d Document) (DocumentOutcome, error) {
 	p, err := untypedPoint(d.Point)
 	if err != nil {
@@ -98,7 +94,6 @@ func (r *Registry) DispatchDocument(ctx context.Context, d Document) (DocumentOu
 	return out, nil
 }
 
-// untypedPoint returns the point of a kind.
 func untypedPoint(kind events.Kind) (untyped, error) {
 	for _, p := range [pointCount]untyped{
 		ToolBefore, PromptSubmit, SessionStart, SubagentStart, CompactBefore, Error, Approval, StepBefore,
@@ -113,7 +108,6 @@ func untypedPoint(kind events.Kind) (untyped, error) {
 	return nil, fmt.Errorf("%q: no such hook point", kind)
 }
 
-// payloadAs decodes the payload of d.
 func payloadAs[T any](d Document) (T, error) {
 	var v T
 	if d.Payload == "" {
@@ -123,11 +117,10 @@ func payloadAs[T any](d Document) (T, error) {
 	return v, err
 }
 
-// callOf returns the tool call in d.
 func callOf(d Document) ToolCall { return ToolCall{ID: d.Meta.ToolCall, Tool: d.Tool, Args: d.Args} }
 
-// decodePatch decodes a hook's patch into v. An unknown member is an error,
-// because a misspelt patch would otherwise silently change nothing.
+// decodePatch decodes patch into v. It refuses unknown members, because a
+// misspelt patch would silently change nothing.
 func decodePatch(patch JSON, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(patch.Raw()))
 	dec.DisallowUnknownFields()

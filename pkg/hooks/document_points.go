@@ -30,7 +30,6 @@ func (p *DecisionPoint[In, P]) adapt(fn func(context.Context, Document) (*Reply,
 	}
 }
 
-// write stores an input in a document.
 func (p *DecisionPoint[In, P]) write(in In, d *Document) (err error) {
 	if p.rules.write != nil {
 		return p.rules.write(in, d)
@@ -39,7 +38,6 @@ func (p *DecisionPoint[In, P]) write(in In, d *Document) (err error) {
 	return err
 }
 
-// patchOf decodes the patch of a reply.
 func (p *DecisionPoint[In, P]) patchOf(reply JSON) (patch P, err error) {
 	if p.rules.patch != nil {
 		return p.rules.patch(reply)
@@ -70,7 +68,6 @@ func (p *DecisionPoint[In, P]) dispatchDocument(ctx context.Context, r *Registry
 	return shown, err
 }
 
-// recoveryPatch is a [Recovery] in a document.
 type recoveryPatch struct {
 	Retry     bool   `json:"retry"`
 	Fallback  string `json:"fallback_model,omitempty"`
@@ -185,8 +182,6 @@ func (p *NotificationPoint[E]) dispatchDocument(ctx context.Context, r *Registry
 	return DocumentOutcome{Executions: out.Executions, RecordErr: out.RecordErr}, nil
 }
 
-// toolEnd is the Payload of a [ToolResult] document. The Document itself has
-// the other fields.
 type toolEnd struct {
 	Status     events.ToolStatus `json:"status,omitempty"`
 	Stack      string            `json:"stack,omitempty"`
@@ -238,10 +233,14 @@ func showToolResult(o ToolOutcome, to *DocumentOutcome) (err error) {
 	return err
 }
 
-// replyJSON is the reply function of transforms with a JSON value.
 func replyJSON(now JSON, r *Reply) (JSON, error) {
 	if r.Patch == "" {
 		return now, nil
 	}
 	return r.Patch, nil
+}
+
+func showJSON(v JSON, to *DocumentOutcome) error {
+	to.Value = v
+	return nil
 }

@@ -14,20 +14,18 @@ import (
 // Engine calls an orchestrator's functions and dispatches the hooks around
 // them.
 //
-// Run, Session, Step, Tool and Subagent each take a function. They dispatch the
-// decision points before it and the transform and notification points after it.
-// A denied function is not called, and a panic is returned as a *[PanicError].
-// The function gets a context that carries its tenant, run, step, agent and
-// parents. Calls with this context are stamped with them, and [Report] adds to
-// the notification at the end.
+// It dispatches the decision points before a function and the transform and
+// notification points after it. A denied function is not called, and a panic is
+// returned as a *[PanicError]. The context of a function carries its tenant,
+// run, step, agent and parents to the calls inside it. [Report] adds to the
+// notification at the end.
 //
 // The hooks after the function run and are recorded even if the context has
 // ended. A recording failure is logged and changes nothing.
 //
 // An Engine is safe for concurrent use, and several engines can share a
 // registry. The position in a context takes precedence over the engine's Meta,
-// even if another engine made it. An orchestrator can also dispatch without an
-// engine, see [Engine.Meta].
+// even if another engine set it.
 type Engine struct {
 	registry *Registry
 	meta     Meta
@@ -59,14 +57,13 @@ func (e *Engine) Meta(ctx context.Context) Meta {
 type frame struct {
 	meta Meta
 	run  *runProgress // nil outside a run
-	sums *sums        // of the innermost step, run or session; nil outside
+	sums *sums        // of the innermost step, run or session
 
 	noRun bool // meta.Run is the session id because no run has begun
 }
 
 type frameKey struct{}
 
-// at returns the position of ctx.
 func (e *Engine) at(ctx context.Context) frame {
 	if f, ok := ctx.Value(frameKey{}).(frame); ok {
 		return f
@@ -74,12 +71,10 @@ func (e *Engine) at(ctx context.Context) frame {
 	return frame{meta: e.meta}
 }
 
-// within returns a context with position f.
 func (f frame) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, frameKey{}, f)
 }
 
-// act sets the acting agent and role, unless they are empty.
 func (f *frame) act(agent, role string) {
 	if agent != "" && agent != f.meta.Agent {
 		f.meta.ParentAgent, f.meta.Agent, f.meta.AgentRole = f.meta.Agent, agent, ""
@@ -89,7 +84,6 @@ func (f *frame) act(agent, role string) {
 	}
 }
 
-// logger returns the logger of the registry.
 func (e *Engine) logger() *slog.Logger {
 	if e.registry == nil {
 		return slog.New(slog.DiscardHandler)
@@ -109,11 +103,11 @@ func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 
 type endedKey struct{}
 
-// hasEnded reports whether ctx replaces a context that has ended.
+// hasEnded reports whether ctx replaces an ended context.
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns a context for dispatches after a function has ended. If
-// ctx has ended, it returns a replacement, so that the hooks have time to run.
+// afterwards returns ctx, or a live copy if ctx has ended, so that the hooks
+// after a function have time to run.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -121,19 +115,18 @@ func afterwards(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), endedKey{}, true)
 }
 
-// notify dispatches at a notification point.
 func notify[E any](ctx context.Context, e *Engine, point *NotificationPoint[E], data E) {
 	meta := e.Meta(ctx)
 	ctx = afterwards(ctx)
 	e.recorded(ctx, point.Kind(), point.Dispatch(ctx, e.registry, meta, data).RecordErr)
 }
 
-// Notes is information about a function's work that it does not return.
+// Notes describe a function's work beyond its result.
 type Notes struct {
 	Tokens   events.Tokens  // used since the last report
 	Files    []string       // changed files
 	Summary  string         // of the result; the last one counts
-	Metadata map[string]any // such as complexity, partial_success, deferred; the last value of a key counts
+	Metadata map[string]any // such as complexity, partial_success, deferred; the last value counts
 }
 
 // Report adds notes to the notifications at the end of the step, run and
@@ -159,9 +152,8 @@ func Report(ctx context.Context, notes Notes) {
 	maps.Copy(f.sums.metadata, notes.Metadata)
 }
 
-// runProgress counts the dispatches and steps of a run.
 type runProgress struct {
-	session    *sums // nil if the run is in no session
+	session    *sums // nil outside a session
 	dispatches atomic.Uint64
 	steps      atomic.Int64
 
@@ -171,13 +163,13 @@ type runProgress struct {
 
 // sums are the totals of a step, run or session.
 type sums struct {
-	parent *sums // also receives every change; nil for none
+	parent *sums // also receives every change
 
 	mu       sync.Mutex // guards the fields below; two sums are never locked together
 	tokens   events.Tokens
-	calls    int // tool calls
-	failed   int // tool calls with an error
-	open     int // unfinished tool calls
+	calls    int // of tools
+	failed   int // calls with an error
+	open     int // unfinished calls
 	files    map[string]bool
 	summary  string
 	metadata map[string]any
@@ -189,7 +181,6 @@ func newSums(parent *sums, metadata map[string]any) *sums {
 	return s
 }
 
-// each applies change to s and its parents.
 func (s *sums) each(change func(*sums)) {
 	for ; s != nil; s = s.parent {
 		s.mu.Lock()
@@ -198,13 +189,12 @@ func (s *sums) each(change func(*sums)) {
 	}
 }
 
-// totals is a copy of sums.
 type totals struct {
-	tokens              *events.Tokens // nil for none
+	tokens              *events.Tokens
 	calls, failed, open int
 	files               []string
 	summary             string
-	metadata            map[string]any // nil for none
+	metadata            map[string]any
 }
 
 func (s *sums) totals() totals {

@@ -15,8 +15,8 @@ import (
 // ErrDenied matches every *[DeniedError] with errors.Is.
 var ErrDenied = errors.New("denied")
 
-// DeniedError reports that hooks denied an action, which was not performed. Its
-// text omits the reason, which may quote a payload.
+// DeniedError reports that hooks denied an action. Its text omits the reason,
+// which may quote a payload.
 type DeniedError struct {
 	Point  events.Kind
 	Name   string // of the tool, agent or step
@@ -47,12 +47,12 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. Without it the
-// engine recognises network, permission and denial errors. Errors of tools are
-// a [ToolError], and all others an [UnknownError].
+// TypedError sets the type of an error for the hooks of [Error]. Without it,
+// errors of tools are a [ToolError]. Of the others, the engine recognises
+// network and permission errors and denials. The rest is an [UnknownError].
 type TypedError struct {
 	Type  ErrorType
-	Model string // the model in use, if relevant
+	Model string // the model in use
 	Err   error
 }
 
@@ -67,7 +67,7 @@ func (e *TypedError) Error() string {
 // Unwrap returns the cause.
 func (e *TypedError) Unwrap() error { return e.Err }
 
-// typeOf returns the type of err, or otherwise if it is not recognised.
+// typeOf returns the type of err, or otherwise if it does not recognise err.
 func typeOf(err error, otherwise ErrorType) ErrorType {
 	if typed, ok := errors.AsType[*TypedError](err); ok {
 		return typed.Type
@@ -84,7 +84,6 @@ func typeOf(err error, otherwise ErrorType) ErrorType {
 	return otherwise
 }
 
-// failureOf returns err for a payload, or nil for no error.
 func failureOf(err error) *events.Failure {
 	if err == nil {
 		return nil
@@ -107,7 +106,6 @@ func failureOf(err error) *events.Failure {
 	return failure
 }
 
-// guard calls a function of the orchestrator and returns its panic as an error.
 func (e *Engine) guard(ctx context.Context, point events.Kind, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -121,7 +119,7 @@ func (e *Engine) guard(ctx context.Context, point events.Kind, fn func() error) 
 	return fn()
 }
 
-// The limits on retries. They ensure that every run ends.
+// Limits on retries, so that every run ends.
 const (
 	MaxAttempts = 10              // calls of a function
 	MaxBackoff  = 5 * time.Minute // wait before a retry
@@ -130,14 +128,14 @@ const (
 // Attempt is the input of one call of a step's function.
 type Attempt struct {
 	State   JSON   // including additions of hooks
-	Context string // additional context for the agent
+	Context string // for the agent
 	Number  int    // from 1
-	Model   string // of the step, or the fallback that a hook of [Error] chose
-	Prompt  string // replacement from a hook of [Error]; empty for none
+	Model   string // of the step, or the fallback from a hook of [Error]
+	Prompt  string // from a hook of [Error]; empty for none
 }
 
-// attempts calls fn until it succeeds or the hooks of Error do not want a
-// retry. It does not retry after ctx has ended.
+// attempts calls fn until it succeeds, the hooks of Error want no retry, ctx
+// ends, or MaxAttempts is reached.
 func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorType, fn func(Attempt) error) error {
 	for now := first; ; now.Number++ {
 		err := fn(now)
@@ -158,7 +156,6 @@ func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorTyp
 	}
 }
 
-// failed dispatches f to the hooks of Error and returns their answer.
 func (e *Engine) failed(ctx context.Context, err error, f Failure) *Recovery {
 	if typed, ok := errors.AsType[*TypedError](err); ok && typed.Model != "" {
 		f.Model = typed.Model
@@ -175,7 +172,7 @@ func (e *Engine) failed(ctx context.Context, err error, f Failure) *Recovery {
 	return answer.Recovery
 }
 
-// pause waits for d. It returns false if ctx has ended.
+// pause waits for d, and returns false if ctx ends before.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -231,7 +231,7 @@ func TestEngine_SequenceIsOfTheRun(t *testing.T) {
 	var got []uint64
 	hooks.ToolBefore.On(e.Registry(), func(_ context.Context, m hooks.Meta, _ hooks.ToolCall) (*hooks.ToolDecision, error) {
 		got = append(got, m.Sequence)
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	})
 	for range 2 {
 		_ = e.Run(t.Context(), hooks.RunInfo{}, func(ctx context.Context) error {

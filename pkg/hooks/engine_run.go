@@ -19,7 +19,7 @@ type RunInfo struct {
 	Model    string
 	Cwd      string
 	Version  string         // of the orchestrator
-	Metadata map[string]any // sent with run.started, and together with reported metadata with run.finished
+	Metadata map[string]any // of run.started; run.finished adds the reported metadata
 }
 
 // Run dispatches run.started, calls fn, and dispatches run.finished. It returns
@@ -28,7 +28,6 @@ func (e *Engine) Run(ctx context.Context, info RunInfo, fn func(context.Context)
 	return e.run(ctx, e.at(ctx).enter(info), info, fn)
 }
 
-// enter returns the frame of a new run at f.
 func (f frame) enter(info RunInfo) frame {
 	session := f.sums
 	if f.run != nil {
@@ -53,7 +52,6 @@ func (f frame) enter(info RunInfo) frame {
 	return f
 }
 
-// run calls fn in the frame of its run.
 func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(context.Context) error) (err error) {
 	ctx = at.within(ctx)
 	began := time.Now()
@@ -67,8 +65,8 @@ func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(contex
 	return err
 }
 
-// finishRun dispatches run.finished. It also dispatches an error that no step
-// has dispatched.
+// finishRun dispatches run.finished, and before it an error that no step has
+// dispatched, except a cancellation.
 func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
 	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
 		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})
@@ -82,14 +80,12 @@ func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err e
 	})
 }
 
-// knows reports whether the hooks of Error have seen err or its cause.
 func (p *runProgress) knows(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.reported != nil && errors.Is(err, p.reported)
 }
 
-// reasonOf returns the end reason for err.
 func reasonOf(err error) string {
 	switch failure := failureOf(err); {
 	case failure == nil:
@@ -101,10 +97,10 @@ func reasonOf(err error) string {
 }
 
 // Session dispatches session.start, calls fn, and dispatches session.ended with
-// the totals of its runs and their sub-agents. fn gets the hooks' configuration
-// and context in the outcome. An empty id uses the engine's Meta or a new id.
-// Outside a run, events of the session that belong to none of its runs are
-// recorded under a run with the session's id.
+// the totals of its runs and their sub-agents. It returns the error of fn. fn
+// gets the hooks' configuration and context in the outcome. An empty id uses
+// the engine's Meta or a new id. Outside a run, events of the session that
+// belong to none of its runs are recorded under a run with the session's id.
 func (e *Engine) Session(
 	ctx context.Context, id string, s Session, fn func(context.Context, SessionOutcome) error,
 ) (err error) {
@@ -124,7 +120,7 @@ func (e *Engine) Session(
 	began := time.Now()
 	started := SessionStart.Dispatch(ctx, e.registry, e.Meta(ctx), s)
 	e.recorded(ctx, SessionStart.Kind(), started.RecordErr)
-	err = ErrExited // stays if fn does not return
+	err = ErrExited
 	defer func() {
 		sum := at.sums.totals()
 		notify(ctx, e, SessionEnded, events.SessionEndedData{
@@ -136,11 +132,11 @@ func (e *Engine) Session(
 	return err
 }
 
-// Subagent calls fn as a sub-agent, unless the hooks of subagent.start deny it
-// with a *[DeniedError]. The sub-agent has its own run "<session>/<id>", or
-// "<run>/<id>" outside a session. Its parents are the run and the agent of ctx.
-// subagent.stopped reports its end to the parent. fn gets its model and
-// additional context in the outcome.
+// Subagent calls fn as a sub-agent and returns its error, or a *[DeniedError]
+// if the hooks of subagent.start deny the sub-agent. The sub-agent has its own
+// run "<session>/<id>", or "<run>/<id>" outside a session. Its parents are the
+// run and the agent of ctx. subagent.stopped reports its end to the parent. fn
+// gets its model and additional context in the outcome.
 func (e *Engine) Subagent(
 	ctx context.Context, s Subagent, fn func(context.Context, SubagentOutcome) error,
 ) (err error) {
@@ -167,13 +163,12 @@ func (e *Engine) Subagent(
 	at := outer.enter(info)
 	at.meta.ParentRun, at.meta.ParentAgent = outer.meta.Run, outer.meta.Agent
 	began := time.Now()
-	err = ErrExited // stays if fn does not return
+	err = ErrExited
 	defer func() { e.stopped(ctx, s, at.sums.totals(), time.Since(began), err) }()
 	err = e.run(ctx, at, info, func(ctx context.Context) error { return fn(ctx, start) })
 	return err
 }
 
-// stopped dispatches subagent.stopped.
 func (e *Engine) stopped(ctx context.Context, s Subagent, sum totals, took time.Duration, err error) {
 	status := SubagentCompleted
 	switch {
@@ -199,7 +194,6 @@ const (
 	SubagentTimedOut  = "timeout"
 )
 
-// subagentCall returns s as a tool call for an approval request.
 func subagentCall(s Subagent) ToolCall {
 	args, err := Marshal(map[string]string{"name": s.Name, "model": s.Model, "task_type": s.TaskType, "charter": s.Charter})
 	if err != nil {

@@ -16,17 +16,17 @@ type StepInfo struct {
 	State    JSON   // an object; the state that the agent starts from
 	Input    string // summary of the input
 	Model    string
-	Metadata map[string]any // sent with step.finished, together with reported metadata
+	Metadata map[string]any // of step.finished, which adds the reported metadata
 }
 
 // Step calls fn as a step of a run. The hooks of step.before add to the state
 // of fn or deny the step, which is then skipped. The hooks of step.output can
-// change the output of fn, an object. step.finished reports the end of the
-// step. If fn fails, the hooks of error decide whether it is called again.
+// change the output, an object. step.finished reports the end of the step. If
+// fn fails, the hooks of error decide whether it is called again.
 //
-// Step returns the output after the hooks, the error of the last attempt, or a
-// *[DeniedError]. A step outside a run gets a new run id, because its events
-// could not be recorded without one.
+// Step returns the output after the hooks. Its error is that of the last
+// attempt, a *[DeniedError], or the failure of a hook that withholds the
+// output. A step outside a run gets a new run id, because events need one.
 func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Context, Attempt) (JSON, error)) (out JSON, err error) {
 	at := e.at(ctx)
 	if info.ID == "" {
@@ -44,7 +44,7 @@ func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Contex
 	ctx = at.within(ctx)
 	began := time.Now()
 	status := events.StepSkipped
-	err = ErrExited // stays if fn does not return
+	err = ErrExited
 	defer func() { e.finishStep(ctx, at, info, status, began, err) }()
 
 	first, err := e.stepBefore(ctx, info)
@@ -68,8 +68,6 @@ func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Contex
 	return out, err
 }
 
-// stepBefore returns the first attempt of a step, or an error if the step is
-// denied.
 func (e *Engine) stepBefore(ctx context.Context, info StepInfo) (Attempt, error) {
 	before := StepBefore.Dispatch(ctx, e.registry, e.Meta(ctx), Step{State: info.State})
 	e.recorded(ctx, StepBefore.Kind(), before.RecordErr)
@@ -78,7 +76,6 @@ func (e *Engine) stepBefore(ctx context.Context, info StepInfo) (Attempt, error)
 	return Attempt{State: before.Input.State, Context: before.Context, Number: 1, Model: info.Model}, err
 }
 
-// stepOutput returns the output of a step after its hooks.
 func (e *Engine) stepOutput(ctx context.Context, state StepState, out JSON) (JSON, error) {
 	meta := e.Meta(ctx)
 	ctx = afterwards(ctx)
@@ -90,7 +87,6 @@ func (e *Engine) stepOutput(ctx context.Context, state StepState, out JSON) (JSO
 	return after.Value, nil
 }
 
-// finishStep dispatches step.finished.
 func (e *Engine) finishStep(ctx context.Context, at frame, info StepInfo, status events.StepStatus, began time.Time, err error) {
 	sum := at.sums.totals()
 	notify(ctx, e, StepFinished, events.StepFinishedData{

@@ -65,9 +65,7 @@ func TestEngine_StepDenied(t *testing.T) {
 
 func TestEngine_StepOutputWithheld(t *testing.T) {
 	e, j := engine(t, hooks.Meta{Run: "r"})
-	hooks.StepOutput.On(e.Registry(), func(context.Context, hooks.Meta, hooks.StepState, hooks.JSON) (*hooks.JSON, error) {
-		return nil, errors.New("no")
-	}, hooks.OnFailure(hooks.Block))
+	hooks.StepOutput.On(e.Registry(), failing, hooks.OnFailure(hooks.Block))
 	out, err := e.Step(t.Context(), hooks.StepInfo{}, func(context.Context, hooks.Attempt) (hooks.JSON, error) { return `{}`, nil })
 	var failed *hooks.HookExecutionError
 	if out != "" || !errors.As(err, &failed) {
@@ -80,9 +78,7 @@ func TestEngine_StepOutputWithheld(t *testing.T) {
 
 func TestEngine_ToolResultWithheld(t *testing.T) {
 	e, j := engine(t, hooks.Meta{})
-	hooks.ToolResult.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolDone, hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
-		return nil, errors.New("no")
-	}, hooks.OnFailure(hooks.Block))
+	hooks.ToolResult.On(e.Registry(), failing, hooks.OnFailure(hooks.Block))
 	var out hooks.ToolOutcome
 	_ = e.Run(t.Context(), hooks.RunInfo{}, func(ctx context.Context) (err error) {
 		out, err = e.Tool(ctx, hooks.ToolCall{Tool: "T"}, succeed)
@@ -174,7 +170,7 @@ func TestEngine_ErrorTypes(t *testing.T) {
 			var got []hooks.ErrorType
 			hooks.Error.On(e.Registry(), func(_ context.Context, _ hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
 				got = append(got, f.Type)
-				return nil, nil //nolint:nilnil // no opinion
+				return nil, nil
 			})
 			err := e.Run(t.Context(), hooks.RunInfo{}, func(ctx context.Context) error {
 				_, err := e.Step(ctx, hooks.StepInfo{}, func(context.Context, hooks.Attempt) (hooks.JSON, error) { return "", tt.err })
@@ -214,9 +210,7 @@ func TestEngine_Messages(t *testing.T) {
 		t.Errorf("got %+v", data)
 	}
 	e.Registry().Off(id)
-	hooks.MessageCreate.On(e.Registry(), func(context.Context, hooks.Meta, hooks.NoSubject, hooks.JSON) (*hooks.JSON, error) {
-		return nil, errors.New("no")
-	})
+	hooks.MessageCreate.On(e.Registry(), failing)
 	if err := e.CreateMessage(t.Context(), `{"id":"m2"}`, insert); err == nil || len(stored) != 1 {
 		t.Errorf("a failing hook did not prevent the message: %v", err)
 	}
@@ -239,9 +233,7 @@ func TestEngine_Messages(t *testing.T) {
 	if n := strings.Count(strings.Join(j.kinds(), " "), "message.updated"); n != 1 {
 		t.Errorf("told %d times of one update", n)
 	}
-	hooks.MessageUpdate.On(e.Registry(), func(context.Context, hooks.Meta, hooks.MessageID, hooks.JSON) (*hooks.JSON, error) {
-		return nil, errors.New("no")
-	})
+	hooks.MessageUpdate.On(e.Registry(), failing)
 	if err := e.UpdateMessage(t.Context(), "m", `{}`, func(context.Context, hooks.JSON) (hooks.JSON, error) {
 		t.Error("a failing hook did not prevent the update")
 		return "", nil

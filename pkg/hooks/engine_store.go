@@ -8,9 +8,9 @@ import (
 )
 
 // CreateMessage passes a message, an object, through the hooks of
-// message.create, calls insert with it, and dispatches message.created. If a
-// hook of message.create fails, insert is not called. CreateMessage returns
-// that failure or the error of insert.
+// message.create, calls insert with it, and dispatches message.created. It
+// returns the error of insert, or a failure of message.create, after which
+// insert is not called.
 func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(context.Context, JSON) error) error {
 	before := MessageCreate.Dispatch(ctx, e.registry, e.Meta(ctx), NoSubject{}, message)
 	e.recorded(ctx, MessageCreate.Kind(), before.RecordErr)
@@ -27,8 +27,7 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 
 // UpdateMessage passes updates, an object, through the hooks of message.update
 // and calls update with them. It dispatches message.updated with the message
-// that update returns. If a hook of message.update fails, update is not called.
-// UpdateMessage returns that failure or the error of update.
+// that update returns. It fails like [Engine.CreateMessage].
 func (e *Engine) UpdateMessage(
 	ctx context.Context, id MessageID, updates JSON, update func(ctx context.Context, updates JSON) (message JSON, err error),
 ) error {

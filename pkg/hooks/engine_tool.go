@@ -49,7 +49,6 @@ func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Contex
 	return out, nil
 }
 
-// resultOf returns the outcome of a call that returned result and err.
 func resultOf(result JSON, err error) ToolOutcome {
 	if err == nil {
 		return ToolOutcome{Status: events.ToolSuccess, Result: result}
@@ -65,14 +64,12 @@ func resultOf(result JSON, err error) ToolOutcome {
 	return out
 }
 
-// exitError is an error with the exit status of a command, such as
-// *exec.ExitError.
+// exitError is an error such as *exec.ExitError.
 type exitError interface {
 	error
 	ExitCode() int
 }
 
-// finishTool returns the outcome of a call after the hooks of tool.result.
 func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome) ToolOutcome {
 	meta := e.Meta(ctx)
 	ctx = afterwards(ctx)
@@ -102,7 +99,6 @@ func (e *Engine) StoreResult(ctx context.Context, call ToolCall, result JSON, st
 	return e.guard(ctx, ToolResultStore.Kind(), func() error { return store(ctx, before.Value) })
 }
 
-// ruling is the outcome of a decision point without its types.
 type ruling struct {
 	point   events.Kind
 	verdict Verdict
@@ -114,12 +110,11 @@ func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling 
 	return ruling{point: point.Kind(), verdict: o.Verdict, reason: o.Reason, by: o.By}
 }
 
-// The answers to an approval request.
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the action may proceed, and otherwise the reason. It
-// sends an ask to the hooks of Approval. It does not accept an allow after ctx
-// has ended, because hooks may not have been called.
+// resolve returns nil if the action may proceed. An ask needs an approval. An
+// allow after ctx has ended does not count, because hooks may not have been
+// called.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {
@@ -149,7 +144,6 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	return denied
 }
 
-// messageFor returns the message for an agent whose action failed with err.
 func messageFor(err error) string {
 	if denied, ok := errors.AsType[*DeniedError](err); ok {
 		return denied.Reason

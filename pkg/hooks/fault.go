@@ -36,9 +36,8 @@ const (
 	ErrClosed        = Fault("registry closed")
 )
 
-// HookExecutionError reports which hook failed, where and why. Its text names
-// only the [Fault] of the cause and contains no payload. Err is the full cause
-// for errors.Is and errors.As.
+// HookExecutionError reports which hook failed, where and why. Err is the full
+// cause, of which the text has only the [Fault].
 type HookExecutionError struct {
 	Hook  ID
 	Name  string
@@ -63,8 +62,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook with its properties. The error's methods are code
-// of the hook, so they are called within the hook's time and never later.
+// cause is an inspected error of a hook. The error's methods are code of the
+// hook, so they are called within the hook's time.
 type cause struct {
 	error
 
@@ -76,13 +75,11 @@ type cause struct {
 // Unwrap returns the hook's error.
 func (c *cause) Unwrap() error { return c.error }
 
-// failed is the fault of an error that contains none.
 const failed = Fault("failed")
 
 // maxCauses limits the search, because an error can be its own cause.
 const maxCauses = 100
 
-// causeOf inspects an error of a hook.
 func causeOf(err error) (found error) {
 	if err == nil {
 		return nil
@@ -130,8 +127,7 @@ func (c *cause) search(err error, left *int) {
 	}
 }
 
-// inspected returns the cause of a hook's error, and inspects an error of this
-// package now.
+// inspected returns err as a cause. Errors of this package are not one yet.
 func inspected(err error) *cause {
 	c, ok := err.(*cause) //nolint:errorlint // never wrapped, but in a HookExecutionError
 	if !ok {
@@ -140,7 +136,6 @@ func inspected(err error) *cause {
 	return c
 }
 
-// faultOf returns the fault of err.
 func faultOf(err error) string {
 	if err == nil {
 		return ""

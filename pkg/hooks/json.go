@@ -14,8 +14,8 @@ import (
 )
 
 // JSON is an immutable JSON document, so hooks share it without copies. The
-// empty JSON is no document. A JSON converted from a string or by [FromRaw] is
-// not validated. [JSON.Decode] reports invalid text.
+// empty JSON means no document. [FromRaw] and conversions from strings
+// do not validate it. [JSON.Decode] reports invalid text.
 type JSON string
 
 // Marshal encodes v. It does not escape characters such as "<".
@@ -42,8 +42,8 @@ func (j JSON) Raw() json.RawMessage {
 
 // Valid reports whether j is one well-formed JSON value.
 func (j JSON) Valid() bool {
-	// Both functions only read, so no copy is needed. The first is fast and
-	// strict about Unicode.
+	// Both functions only read, so no copy is needed. The first is fast and strict
+	// about Unicode.
 	data := unsafe.Slice(unsafe.StringData(string(j)), len(j)) //nolint:gosec // see above
 	return events.IsData(data) || json.Valid(data)
 }
@@ -84,23 +84,12 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 }
 
 // Text returns the string member key of the object j. The last of several equal
-// keys counts, as in [JSON.Map]. It returns false if j is invalid or has no
-// such string. It allocates only if the string has escapes.
+// keys counts, as in [JSON.Map]. It returns false if there is no such string,
+// and allocates only if the string has escapes.
 func (j JSON) Text(key string) (string, bool) {
-	if !j.Valid() {
-		return "", false
-	}
-	c := cursor(j)
-	if !c.take('{') {
-		return "", false
-	}
 	text, found := "", false
-	for !c.take('}') {
-		name := c.next()
-		c.take(':')
-		value := c.next()
-		c.take(',')
-		if sameText(name, key) {
+	for c := j.members(); c.more(); {
+		if name, value := c.member(); sameText(name, key) {
 			text, found = textOf(value)
 		}
 	}
@@ -110,19 +99,10 @@ func (j JSON) Text(key string) (string, bool) {
 // Texts returns the string members of the object j whose names are wanted, in
 // order and with duplicates. It returns nil if j is invalid.
 func (j JSON) Texts(wanted func(name string) bool) []string {
-	if !j.Valid() {
-		return nil
-	}
-	c := cursor(j)
-	if !c.take('{') {
-		return nil
-	}
 	var texts []string
-	for !c.take('}') {
-		name, _ := textOf(c.next())
-		c.take(':')
-		value := c.next()
-		c.take(',')
+	for c := j.members(); c.more(); {
+		quoted, value := c.member()
+		name, _ := textOf(quoted)
 		if !wanted(name) {
 			continue
 		}
@@ -136,9 +116,28 @@ func (j JSON) Texts(wanted func(name string) bool) []string {
 // cursor is the unread part of a valid JSON document.
 type cursor string
 
+// members returns the members of j, or "" if j is not an object.
+func (j JSON) members() cursor {
+	c := cursor(j)
+	if !j.Valid() || !c.take('{') {
+		return ""
+	}
+	return c
+}
+
+func (c *cursor) more() bool { return *c != "" && !c.take('}') }
+
+func (c *cursor) member() (name, value string) {
+	name = c.next()
+	c.take(':')
+	value = c.next()
+	c.take(',')
+	return name, value
+}
+
 func (c *cursor) space() { *c = cursor(strings.TrimLeft(string(*c), " \t\r\n")) }
 
-// take skips b and the white space around it, and reports whether b came next.
+// take skips b and the white space around it, or returns false without b.
 func (c *cursor) take(b byte) bool {
 	c.space()
 	if len(*c) == 0 || (*c)[0] != b {
@@ -149,7 +148,6 @@ func (c *cursor) take(b byte) bool {
 	return true
 }
 
-// next returns the next value and skips it.
 func (c *cursor) next() string {
 	s := string(*c)
 	end := strings.IndexAny(s, ",:}] \t\r\n") // end of a number or a name
@@ -165,7 +163,6 @@ func (c *cursor) next() string {
 	return s[:end]
 }
 
-// endOfText returns the end of the string at the start of s.
 func endOfText(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -178,7 +175,6 @@ func endOfText(s string) int {
 	return len(s)
 }
 
-// endOfNested returns the end of the object or array at the start of s.
 func endOfNested(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -196,7 +192,6 @@ func endOfNested(s string) int {
 	return len(s)
 }
 
-// sameText reports whether a JSON string equals s.
 func sameText(quoted, s string) bool {
 	if len(quoted) < 2 {
 		return false
@@ -208,7 +203,6 @@ func sameText(quoted, s string) bool {
 	return ok && text == s
 }
 
-// textOf returns the text of a JSON string, or false for another value.
 func textOf(value string) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
@@ -223,13 +217,12 @@ func textOf(value string) (string, bool) {
 	return text, true
 }
 
-// plainText reports whether s is valid UTF-8 without escapes.
 func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects adds the members of more to the object base and replaces equal
-// keys. An absent document is an empty object.
+// mergeObjects returns the members of base and more, where more wins. An absent
+// document is an empty object.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {
 		return base, nil
@@ -250,9 +243,21 @@ func mergeObjects(base, more JSON) (JSON, error) {
 	return Marshal(a)
 }
 
+// mergeBoth merges more into a and b, or into neither on an error.
+func mergeBoth(a, b *JSON, more JSON) error {
+	mergedA, err := mergeObjects(*a, more)
+	if err != nil {
+		return err
+	}
+	mergedB, err := mergeObjects(*b, more)
+	if err == nil {
+		*a, *b = mergedA, mergedB
+	}
+	return err
+}
+
 const errNoObject = Fault("not an object")
 
-// membersOf returns the sorted member names of an object.
 func membersOf(object JSON) []string {
 	var m map[string]json.RawMessage
 	if object == "" || object.Decode(&m) != nil {
@@ -261,5 +266,4 @@ func membersOf(object JSON) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// sameJSON reports whether two documents are equal byte by byte.
 func sameJSON(a, b JSON) bool { return a == b }

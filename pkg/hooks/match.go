@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Subject is the tool call of a dispatch. It is empty at points that are not
-// about a tool call.
+// Subject is the tool call of a dispatch. It is empty at points without a tool
+// call.
 type Subject struct {
 	Tool string
 	Args JSON // with the patches so far
 }
 
 // Matcher selects dispatches for a hook. Match must be safe for concurrent use.
-// It runs as part of the hook and within its deadline. A panic fails the hook.
+// It runs within the hook's deadline, and a panic fails the hook.
 type Matcher interface {
 	Match(meta Meta, subject Subject) bool
 }
@@ -62,7 +62,6 @@ func (a allOf) Match(meta Meta, s Subject) bool {
 	return true
 }
 
-// matchesTool reports whether m matches tool calls only.
 func matchesTool(m Matcher) bool {
 	switch m := m.(type) {
 	case *glob:
@@ -73,7 +72,6 @@ func matchesTool(m Matcher) bool {
 	return false
 }
 
-// globOf is the field that a glob matches.
 type globOf uint8
 
 const (
@@ -82,7 +80,6 @@ const (
 	globRunType
 )
 
-// glob is a compiled pattern, split at its stars.
 type glob struct {
 	of      globOf
 	pattern string
@@ -114,8 +111,6 @@ func (g *glob) match(meta *Meta, tool string) bool {
 	return false
 }
 
-// covers reports whether the pattern matches all of s. Each part takes linear
-// time.
 func (g *glob) covers(s string) bool {
 	last := len(g.parts) - 1
 	if last == 0 {

@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// historyRules are the rules for a list of messages. The events contain counts
-// and digests of the list.
+// historyRules record counts and digests of a list of messages.
 func historyRules[M any]() transformRules[NoSubject, []M] {
 	return transformRules[NoSubject, []M]{
 		same: func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },
@@ -42,13 +41,10 @@ func historyRules[M any]() transformRules[NoSubject, []M] {
 	}
 }
 
-// history is the payload of a document with messages.
 type history[M any] struct {
 	Messages []M `json:"messages"`
 }
 
-// digestOf returns the hexadecimal SHA-256 of the JSON of v, or "" if v cannot
-// be encoded.
 func digestOf(v any) string {
 	text, err := Marshal(v)
 	if err != nil {
@@ -67,7 +63,7 @@ var messageCreateRules = transformRules[NoSubject, JSON]{
 	read:  func(d Document) (NoSubject, JSON, error) { return NoSubject{}, d.Payload, nil },
 	write: func(_ NoSubject, v JSON, d *Document) error { d.Payload = v; return nil },
 	reply: replyJSON,
-	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
+	show:  showJSON,
 }
 
 var messageUpdateRules = transformRules[MessageID, JSON]{
@@ -85,11 +81,11 @@ var messageUpdateRules = transformRules[MessageID, JSON]{
 		return err
 	},
 	reply: replyJSON,
-	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
+	show:  showJSON,
 }
 
-// messagePayload returns the payload of a message event. It keeps the whole
-// message if there are members besides id, role and content.
+// messagePayload returns the event data of a message. Raw is the whole message
+// if it has no content, or members besides id, role and content.
 func messagePayload(message JSON, outcome events.Outcome) events.MessageData {
 	data := events.MessageData{Outcome: outcome}
 	data.Message, _ = message.Text("id")
@@ -107,7 +103,6 @@ func messagePayload(message JSON, outcome events.Outcome) events.MessageData {
 	return data
 }
 
-// messageUpdate is the payload of a MessageUpdate document.
 type messageUpdate struct {
 	ID      MessageID `json:"message_id"`
 	Updates JSON      `json:"updates"`
@@ -128,10 +123,9 @@ var stepOutputRules = transformRules[StepState, JSON]{
 		return err
 	},
 	reply: replyJSON,
-	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
+	show:  showJSON,
 }
 
-// stepOutput is the payload of a StepOutput document.
 type stepOutput struct {
 	Agent  string `json:"agent,omitempty"`
 	State  JSON   `json:"state,omitempty"`

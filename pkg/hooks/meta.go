@@ -2,17 +2,17 @@ package hooks
 
 import "time"
 
-// Meta is the position of a dispatch in a run. The engine sets it. Hooks get it
-// by value, so no hook can change it for the next hook or the event.
+// Meta is the position of a dispatch in a run. Hooks get it by value, so no
+// hook can change it for the next hook or the event.
 type Meta struct {
 	Tenant      string // owner of the run
 	Run         string
 	RunType     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT
 	Step        string
 	Session     string
-	Agent       string // acting agent
+	Agent       string
 	AgentRole   string // FOREMAN, CODER, …
-	ParentAgent string // agent that started Agent
+	ParentAgent string
 	ParentRun   string
 	TeamRoot    string // working directory of the team
 	Thread      string
@@ -25,7 +25,7 @@ type Meta struct {
 	Traceparent string // W3C trace context
 
 	StepCount int       // model turns so far
-	Stopped   bool      // whether the run was told to stop
+	Stopped   bool      // whether the run must stop
 	Time      time.Time // time of the reported event; zero means now
 	Sequence  uint64    // number of the dispatch in its run, set by the engine
 }

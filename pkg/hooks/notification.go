@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// NotificationPoint is a point at which hooks observe an event and cannot
-// change it.
+// NotificationPoint is a point at which hooks observe an event.
 type NotificationPoint[E any] struct {
 	info  *pointInfo
 	rules notificationRules[E]
@@ -21,15 +20,15 @@ type NotificationPoint[E any] struct {
 type Notified struct {
 	Executions []Execution           // of the hooks that ran, by priority
 	Errors     []*HookExecutionError // of the hooks that failed, in the same order
-	Event      string                // id of the recorded event, if there is an Appender
-	RecordErr  error                 // why the event was not recorded
+	Event      string
+	RecordErr  error
 }
 
 func newNotification[E any](kind events.Kind, rules notificationRules[E]) *NotificationPoint[E] {
 	return &NotificationPoint[E]{info: infoOf(kind), rules: rules, copyEvent: copier[E]()}
 }
 
-// Kind returns the name of the point, which is also the kind of its events.
+// Kind returns the kind of the point and of its events.
 func (p *NotificationPoint[E]) Kind() events.Kind { return p.info.kind }
 
 // Register registers fn and returns its id. See [DecisionPoint.Register].
@@ -43,7 +42,7 @@ func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E)
 }
 
 // Dispatch calls the hooks of the point in parallel, each with its own copy of
-// e, and waits for them. A failure of one hook does not affect the others.
+// e, and waits for all that are not asynchronous.
 func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
 	end := unknown
 	if p.rules.ending != nil {
@@ -60,18 +59,17 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch at a notification point. Its hooks run in
-// parallel, and each has a slot for its result. The goroutine of the hook fills
-// the slot. If the hook exceeds its time, the caller fills the slot.
+// notification is a dispatch whose hooks run in parallel. The goroutine of each
+// hook fills its slot. The caller fills the slot of a hook that exceeds its
+// time.
 type notification[E any] struct {
 	dispatch
 
 	mu    sync.Mutex // guards slots and open; no other lock is taken under it
 	slots []slot
-	open  int // empty slots; filling the last one wakes the caller
+	open  int // empty slots
 }
 
-// slot holds the result of an execution.
 type slot struct {
 	call *call // nil once the slot is filled
 	ran  bool
@@ -79,7 +77,6 @@ type slot struct {
 	err  error
 }
 
-// dispatch runs the hooks and records the event.
 func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta *Meta, end ending, e E) Notified {
 	n := &notification[E]{}
 	n.prepareDispatch(ctx, r, p.info, meta, "", end)
@@ -95,7 +92,6 @@ func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta *
 	return out
 }
 
-// runAll calls the hooks, waits for them, and reports them in order.
 func (n *notification[E]) runAll(p *NotificationPoint[E], e E) {
 	calls := n.enter()
 	if n.open > 0 {
@@ -116,7 +112,6 @@ func (n *notification[E]) runAll(p *NotificationPoint[E], e E) {
 	}
 }
 
-// enter creates a call and a slot for each hook.
 func (n *notification[E]) enter() []*call {
 	hooks := n.chain.list()
 	calls := make([]*call, 0, len(hooks))
@@ -137,7 +132,6 @@ func (n *notification[E]) enter() []*call {
 	return calls
 }
 
-// start starts the isolated hooks and then runs the inline ones.
 func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
 	var inline []*call
 	for _, c := range calls {
@@ -159,14 +153,12 @@ func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
 	}
 }
 
-// run calls a hook and fills its slot.
 func (n *notification[E]) run(c *call, e E) {
 	ran, err := true, error(ErrExited)
 	defer func() { n.fill(c, ran, err) }() // runs even if the hook ends its goroutine
 	ran, err = n.ask(c, e)
 }
 
-// ask calls the hook. It returns false if a matcher of the hook does not match.
 func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, E) error)
@@ -176,7 +168,7 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill fills the slot of c, unless the caller already has.
+// fill fills the slot of c, or records a late end if the caller already has.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()
@@ -194,8 +186,8 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// put fills the slot of c and wakes the caller after the last one. The caller
-// holds n.mu.
+// put fills the slot of c, and wakes the waiting caller after the last slot.
+// Its caller holds n.mu.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {
@@ -203,8 +195,6 @@ func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	}
 }
 
-// wait waits until every slot is filled and gives up on hooks that exceed their
-// time.
 func (n *notification[E]) wait() {
 	n.waiter.timer.Reset(n.chain.shortest)
 	defer n.waiter.timer.Stop()
@@ -221,8 +211,8 @@ func (n *notification[E]) wait() {
 	}
 }
 
-// giveUp fills the slots of hooks that have exceeded their time. It returns the
-// time until the next check.
+// giveUp abandons the hooks that exceed their time, and returns the time until
+// the next check.
 func (n *notification[E]) giveUp() time.Duration {
 	now := n.clock()
 	n.mu.Lock()

@@ -2,10 +2,9 @@ package hooks
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// notificationRules describe how one notification point differs from the others.
 type notificationRules[E any] struct {
-	setExecutions func(*E, []Execution) // puts executions into the payload of the event
-	ending        func(E) ending        // reports success or failure; nil if the point does not know
+	setExecutions func(*E, []Execution)
+	ending        func(E) ending // nil if the point does not report success
 }
 
 var (
@@ -49,7 +48,6 @@ var (
 	}
 )
 
-// endingOf returns success or failure, whichever is true, or unknown.
 func endingOf(succeeded, failed bool) ending {
 	switch {
 	case succeeded:

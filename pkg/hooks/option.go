@@ -10,8 +10,7 @@ import (
 // Option configures when and how a hook runs.
 type Option func(*settings)
 
-// FailureMode says how a dispatch treats a hook that returns an error, panics,
-// misses its deadline or returns an invalid answer.
+// FailureMode decides how a dispatch treats a failed hook.
 type FailureMode uint8
 
 // The failure modes. Hooks of [MessageCreate], [MessageUpdate] and
@@ -41,24 +40,21 @@ func (m FailureMode) String() string {
 	return "default"
 }
 
-// Isolation says how a hook is separated from its caller.
+// Isolation separates a hook from its caller.
 type Isolation uint8
 
 // The levels of isolation.
 const (
-	// Pooled is the default. The hook runs on a worker goroutine that it shares
-	// with the neighbouring hooks of the chain. At its deadline it is
-	// abandoned. The caller continues, and a late answer is recorded and
-	// discarded.
+	// Pooled is the default. The hook shares a worker goroutine with its
+	// neighbours in the chain. At its deadline it is abandoned.
 	Pooled Isolation = iota
-	// Inline runs the hook on the caller's goroutine. It is the fastest level
-	// and suits trusted code only. A panic is caught, but a hook that never
-	// returns stalls the caller, and runtime.Goexit ends the caller. Inline
-	// notification hooks run one after the other.
+	// Inline runs the hook on the caller's goroutine, for trusted code only. A
+	// panic is caught, but a hook that never returns stalls the caller, and
+	// runtime.Goexit ends the caller. Inline notification hooks run one after the
+	// other.
 	Inline
-	// External is Pooled for hooks that call another process. The context ends
-	// at the deadline, and the hook then has [Grace] to clean up before it is
-	// abandoned.
+	// External is Pooled for hooks that call another process. After the deadline
+	// the hook has [Grace] to clean up before it is abandoned.
 	External
 )
 
@@ -82,18 +78,17 @@ const DefaultTimeout = 5 * time.Second
 const DefaultChainTimeout = 30 * time.Second
 
 // Grace is the time after its deadline in which an [External] hook can clean
-// up. Its answer is discarded.
+// up.
 const Grace = 250 * time.Millisecond
 
 // Name sets the hook's name in executions, errors and lists.
 func Name(name string) Option { return func(s *settings) { s.name = name } }
 
-// Priority orders the hooks of a point. Lower values run first. The default is
-// 0. Hooks of equal priority run in the order of registration.
+// Priority orders the hooks of a point, lower values first. The default is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
 // Match calls the hook only if m matches. Several matchers must all match. A
-// matcher from [ForTool] is an error at a point that is not about a tool call.
+// matcher from [ForTool] is an error at points without a tool call.
 func Match(m Matcher) Option {
 	return func(s *settings) { s.matchers = append(s.matchers, m) }
 }
@@ -117,8 +112,8 @@ func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = 
 // [ToolResult] and [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
-// Enabled calls the hook only if enabled returns true. It runs before each call
-// as part of the hook and within its timeout. A panic in it fails the hook.
+// Enabled calls the hook only if enabled returns true. enabled runs before each
+// call and within the hook's timeout. A panic in it fails the hook.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }
@@ -126,7 +121,6 @@ func Enabled(enabled func(context.Context, Meta) bool) Option {
 // Isolate sets the hook's isolation level.
 func Isolate(level Isolation) Option { return func(s *settings) { s.isolation = level } }
 
-// settings are the values of a hook's options.
 type settings struct {
 	name      string
 	priority  int
@@ -139,11 +133,11 @@ type settings struct {
 	isolation Isolation
 }
 
-// ending says how a tool call, step, run or sub-agent ended.
+// ending is the end of a tool call, step, run or sub-agent.
 type ending uint8
 
 const (
-	unknown ending = iota // or irrelevant
+	unknown ending = iota
 	success
 	failure
 )
@@ -158,7 +152,6 @@ var (
 	errOption     = errors.New("nil option or invalid option value")
 )
 
-// check returns an error if an option does not fit the point.
 func (s *settings) check(info *pointInfo) error {
 	switch {
 	case s.async && !info.async && info.class == DecisionClass:
@@ -173,15 +166,9 @@ func (s *settings) check(info *pointInfo) error {
 	return s.checkValues()
 }
 
-// checkValues returns an error if an option has an invalid value.
 func (s *settings) checkValues() error {
-	if s.onFailure > Ignore || s.isolation > External {
-		return errOption
-	}
-	if slices.Contains(s.matchers, nil) {
-		return errOption
-	}
-	if slices.ContainsFunc(s.enabled, func(f func(context.Context, Meta) bool) bool { return f == nil }) {
+	isNil := func(f func(context.Context, Meta) bool) bool { return f == nil }
+	if s.onFailure > Ignore || s.isolation > External || slices.Contains(s.matchers, nil) || slices.ContainsFunc(s.enabled, isNil) {
 		return errOption
 	}
 	return nil

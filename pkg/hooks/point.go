@@ -6,13 +6,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Class says how the hooks of a point can influence a run.
+// Class is the influence of a point's hooks on a run.
 type Class string
 
 // The classes.
 const (
-	DecisionClass     Class = "decision"     // allow, deny, ask, or patch the input
-	TransformClass    Class = "transform"    // change a value that flows through the chain
+	DecisionClass     Class = "decision"     // decide or patch the input
+	TransformClass    Class = "transform"    // change a value
 	NotificationClass Class = "notification" // observe only
 )
 
@@ -21,10 +21,10 @@ type Point struct {
 	Kind    events.Kind
 	Class   Class
 	Aliases []string // other names in configuration files, such as "PreToolUse"
-	Async   bool     // whether its hooks can be asynchronous
+	Async   bool     // whether hooks can be asynchronous
 }
 
-// Points returns the 26 points, in the order of the documentation.
+// Points returns the 26 points.
 func Points() []Point {
 	list := make([]Point, len(pointTable))
 	for i := range pointTable {
@@ -43,16 +43,15 @@ func PointNamed(name string) (Point, bool) {
 	return Point{}, false
 }
 
-// pointInfo describes a point without its input types.
 type pointInfo struct {
 	kind           events.Kind
 	class          Class
 	aliases        []string
-	tool           bool // it is about a tool call
+	tool           bool // about a tool call
 	async          bool
-	reportsSuccess bool // it distinguishes success from failure
-	blocks         bool // its hooks have the failure mode Block by default
-	cannotBlock    bool // the failure mode Block acts as Warn
+	reportsSuccess bool // tells success from failure
+	blocks         bool // the default failure mode is Block
+	cannotBlock    bool // Block acts as Warn
 	index          int  // in pointTable and Registry.chains
 }
 
@@ -60,7 +59,6 @@ func (p *pointInfo) describe() Point {
 	return Point{Kind: p.kind, Class: p.class, Aliases: slices.Clone(p.aliases), Async: p.async}
 }
 
-// pointTable lists the points in the order of the documentation.
 var pointTable = numbered([pointCount]pointInfo{
 	{kind: events.ToolBefore, class: DecisionClass, tool: true, aliases: []string{"PreToolUse"}},
 	{kind: events.PromptSubmit, class: DecisionClass, aliases: []string{"PromptSubmit"}},
@@ -99,7 +97,6 @@ func numbered(list [pointCount]pointInfo) [pointCount]pointInfo {
 	return list
 }
 
-// infoOf returns the description of a point.
 func infoOf(kind events.Kind) *pointInfo {
 	for i := range pointTable {
 		if pointTable[i].kind == kind {

@@ -8,21 +8,20 @@ var (
 	ToolBefore *DecisionPoint[ToolCall, ToolPatch] = newDecision(events.ToolBefore, toolBeforeRules)
 	// PromptSubmit decides on a prompt before a model sees it.
 	PromptSubmit *DecisionPoint[Prompt, PromptPatch] = newDecision(events.PromptSubmit, promptSubmitRules)
-	// SessionStart configures a session. Every hook sees the original session.
-	// A session cannot be denied: a hook that returns Deny or Ask has failed.
+	// SessionStart configures a session. A hook that returns Deny or Ask has
+	// failed, because a session cannot be denied.
 	SessionStart *DecisionPoint[Session, SessionPatch] = newDecision(events.SessionStart, sessionStartRules)
 	// SubagentStart decides on a sub-agent before it starts.
 	SubagentStart *DecisionPoint[Subagent, SubagentPatch] = newDecision(events.SubagentStart, subagentStartRules)
-	// CompactBefore saves information that a compaction would lose. Every hook
-	// sees the original input.
+	// CompactBefore saves information that a compaction would lose.
 	CompactBefore *DecisionPoint[Compaction, CompactionPatch] = newDecision(events.CompactBefore, compactBeforeRules)
 	// Error decides how a run continues after an error.
 	Error *RecoveryPoint = &RecoveryPoint{info: infoOf(events.Error)}
-	// Approval resolves a tool call for which a hook returned Ask. The
-	// dispatcher treats every verdict except Allow as a denial.
+	// Approval resolves a tool call for which a hook returned Ask. An [Engine]
+	// treats every verdict except Allow as a denial.
 	Approval *DecisionPoint[ApprovalRequest, ApprovalPatch] = newDecision(events.Approval, approvalRules)
-	// StepBefore adds to the state that an agent starts from. Every hook sees
-	// the original state.
+	// StepBefore adds to the state that an agent starts from, or denies the
+	// step.
 	StepBefore *DecisionPoint[Step, StepPatch] = newDecision(events.StepBefore, stepBeforeRules)
 )
 
@@ -32,19 +31,17 @@ var (
 	MessagesFilter *TransformPoint[NoSubject, []Message] = newTransform(events.MessagesFilter, historyRules[Message]())
 	// LLMRequest changes the messages that are sent to a model.
 	LLMRequest *TransformPoint[NoSubject, []LLMMessage] = newTransform(events.LLMRequest, historyRules[LLMMessage]())
-	// MessageCreate changes a message before it is stored. The value is a JSON
-	// object. A failing hook prevents the write.
+	// MessageCreate changes a message, a JSON object, before it is stored.
 	MessageCreate *TransformPoint[NoSubject, JSON] = newTransform(events.MessageCreate, messageCreateRules)
-	// MessageUpdate changes the update of a message before it is stored. The
-	// value is a JSON object. A failing hook prevents the write.
+	// MessageUpdate changes the update of a message, a JSON object, before it is
+	// stored.
 	MessageUpdate *TransformPoint[MessageID, JSON] = newTransform(events.MessageUpdate, messageUpdateRules)
 	// ToolResult changes the outcome of a tool call before the agent sees it.
 	ToolResult *TransformPoint[ToolDone, ToolOutcome] = newTransform(events.ToolResult, toolResultRules)
-	// ToolResultStore changes the result of a tool call before it is stored. If
-	// a hook fails, [RedactionFailed] is stored instead of the result.
+	// ToolResultStore changes the result of a tool call before it is stored.
 	ToolResultStore *TransformPoint[ToolCall, JSON] = newTransform(events.ToolResultStore, toolResultStoreRules)
-	// StepOutput changes the output of an agent before it is applied. The value
-	// is a JSON object.
+	// StepOutput changes the output of an agent, a JSON object, before it is
+	// applied.
 	StepOutput *TransformPoint[StepState, JSON] = newTransform(events.StepOutput, stepOutputRules)
 )
 
@@ -66,7 +63,7 @@ var (
 	MessageUpdated *NotificationPoint[events.MessageData] = newNotification(events.MessageUpdated, messageRules)
 	// ResponseCompleted reports that a model has answered.
 	ResponseCompleted *NotificationPoint[events.ResponseCompletedData] = newNotification(events.ResponseCompleted, responseCompletedRules)
-	// CheckpointCreated reports that a checkpoint has been made.
+	// CheckpointCreated reports that an agent checkpoint has been made.
 	CheckpointCreated *NotificationPoint[events.CheckpointCreatedData] = newNotification(events.CheckpointCreated, checkpointCreatedRules)
 	// ModelSwitched reports that the run uses another model.
 	ModelSwitched *NotificationPoint[events.ModelSwitchedData] = newNotification(events.ModelSwitched, modelSwitchedRules)

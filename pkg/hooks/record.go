@@ -13,16 +13,12 @@ import (
 // recordTimeout limits an append whose caller's context has ended.
 const recordTimeout = 5 * time.Second
 
-// record appends the event of the dispatch and returns its id.
 func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
-	if f.event == "" {
-		return "", nil
-	}
 	return f.event, f.append(f.ctx, f.event, kind, f.meta.Time, payload)
 }
 
-// recordExecuted appends the event of an execution that ended after its
-// dispatch. A failure is logged, because no caller is left to receive it.
+// recordExecuted records an execution that outlives its dispatch. It logs a
+// failure, because no caller is left to receive it.
 func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	if f.event == "" {
 		return
@@ -36,8 +32,7 @@ func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	}
 }
 
-// append appends an event with the attributes of the dispatch. It also appends
-// after ctx has ended.
+// append records an event of the dispatch, even after ctx has ended.
 func (f *dispatch) append(ctx context.Context, id string, kind events.Kind, at time.Time, payload any) error {
 	m := &f.meta
 	e := events.Event{
@@ -60,7 +55,6 @@ func (f *dispatch) append(ctx context.Context, id string, kind events.Kind, at t
 	return nil
 }
 
-// joined returns the failures as one error.
 func (f *dispatch) joined() error {
 	list := make([]error, len(f.failures))
 	for i, err := range f.failures {
@@ -69,9 +63,8 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j for a payload. It repairs invalid Unicode, and encodes j as a
-// string if an event cannot hold it. An engine's input can therefore always be
-// recorded.
+// rawOf returns j as event data. It repairs invalid Unicode, and encodes j as a
+// string if an event cannot hold it.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {

@@ -73,7 +73,7 @@ func TestRecord_OneEventPerDispatchOfEachPoint(t *testing.T) {
 		if e.Kind() != p.Kind {
 			t.Errorf("%s: recorded %s", p.Kind, e.Type)
 		}
-		outcome := payloadOf[events.Told](t, e)
+		outcome := payloadOf[events.Notified](t, e)
 		if len(outcome.Executions) != 1 || outcome.Executions[0].Hook != string(id) || outcome.Executions[0].Success {
 			t.Errorf("%s: recorded %+v", p.Kind, outcome)
 		}

@@ -6,23 +6,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecoveryPoint is a point at which hooks decide how a run continues after an
-// error.
+// RecoveryPoint is a point at which hooks decide about a retry, the type of
+// [Error].
 type RecoveryPoint struct {
 	info *pointInfo
 }
 
-// Recovered is the combined answer of the hooks of the recovery point. A
-// refusal to retry beats every retry. Otherwise the first answer counts.
+// Recovered is the combined answer of the hooks of [Error].
 type Recovered struct {
 	Recovery   *Recovery   // nil if no hook has an answer
 	By         ID          // the hook that gave it
-	Executions []Execution // of the hooks that ran, in order
-	Event      string      // id of the recorded event, if there is an Appender
-	RecordErr  error       // why the event was not recorded
+	Executions []Execution // in order
+	Event      string
+	RecordErr  error
 }
 
-// Kind returns the name of the point, which is also the kind of its events.
+// Kind returns the kind of the point and of its events.
 func (p *RecoveryPoint) Kind() events.Kind { return p.info.kind }
 
 // Register registers fn and returns its id. fn returns nil if it has no answer.
@@ -36,8 +35,7 @@ func (p *RecoveryPoint) On(r *Registry, fn func(context.Context, Meta, Failure) 
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch asks every hook of the point. A failing hook with the failure mode
-// Block refuses to retry.
+// Dispatch asks every hook of the point. It never fails.
 func (p *RecoveryPoint) Dispatch(ctx context.Context, r *Registry, meta Meta, f Failure) Recovered {
 	if !r.hasWork(p.info, &meta, "", unknown) {
 		return Recovered{}
@@ -45,7 +43,6 @@ func (p *RecoveryPoint) Dispatch(ctx context.Context, r *Registry, meta Meta, f 
 	return p.dispatch(ctx, r, &meta, f)
 }
 
-// recovery is a dispatch at the recovery point.
 type recovery struct {
 	dispatch
 
@@ -53,7 +50,6 @@ type recovery struct {
 	out     Recovered
 }
 
-// dispatch runs the hooks and records the event.
 func (p *RecoveryPoint) dispatch(ctx context.Context, r *Registry, meta *Meta, f Failure) Recovered {
 	d := &recovery{failure: f}
 	d.prepareDispatch(ctx, r, p.info, meta, "", unknown)
@@ -65,7 +61,6 @@ func (p *RecoveryPoint) dispatch(ctx context.Context, r *Registry, meta *Meta, f
 	return d.out
 }
 
-// invoke calls the hook of c and applies its answer.
 func (d *recovery) invoke(c *call) chainState {
 	if err := d.begin(c); err != nil {
 		return d.finish(d, c, contribution{}, err)
@@ -84,8 +79,6 @@ func (d *recovery) invoke(c *call) chainState {
 	return d.finish(d, c, contribution{modified: err == nil && answer != nil}, err)
 }
 
-// ask calls the hook without owning the dispatch. It returns false if a matcher
-// of the hook does not match.
 func (d *recovery) ask(c *call) (answer *Recovery, ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, Failure) (*Recovery, error))
@@ -104,7 +97,7 @@ func (d *recovery) count(by ID, answer Recovery) {
 	}
 }
 
-// block refuses to retry because h has failed. The remaining hooks still run.
+// block refuses to retry. The remaining hooks still run.
 func (d *recovery) block(h *hook, _ error) chainState {
 	d.count(h.id, Recovery{})
 	return proceed

@@ -79,7 +79,7 @@ func TestRunner_RefusesMethodsThatItWouldIgnore(t *testing.T) {
 func TestUse_KnowsEveryPoint(t *testing.T) {
 	for i, p := range Points() {
 		r := NewRegistry(Options{})
-		if _, found, _ := hookMethods[i].register(r, everything{&map[string]int{}}, nil); !found || r.List()[0].Point != p.Kind {
+		if _, found, _ := hookMethods[i].register(r, everything{map[string]int{}}, nil); !found || r.List()[0].Point != p.Kind {
 			t.Errorf("method %s is not for %s", hookMethods[i].name, p.Kind)
 		}
 	}

@@ -57,8 +57,8 @@ type Registration struct {
 	Point      events.Kind
 	Class      Class
 	Priority   int
-	Agent      string // agent name pattern; "*" matches every agent
-	Tool       string // tool name pattern; "*" matches every tool
+	Agent      string // pattern; "*" matches every agent
+	Tool       string // pattern; "*" matches every tool
 	Timeout    time.Duration
 	OnFailure  FailureMode
 	Async      bool
@@ -66,28 +66,25 @@ type Registration struct {
 	Registered time.Time
 }
 
-// Registry holds the hooks of every point and runs them. Its methods are safe
-// for concurrent use and may be called from inside a hook. A running dispatch
-// keeps the hooks it started with. A nil *Registry has no hooks and records
-// nothing. Close a registry after use.
+// Registry holds the hooks of every point and runs them. A nil *Registry has no
+// hooks and records nothing. Close a registry after use.
 type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
 	mu     sync.Mutex // guards hooks, err, closed and stores to chains; no other lock is taken under it
-	hooks  []*hook    // in the order of registration
-	err    error      // refused registrations, joined
+	hooks  []*hook
+	err    error // refused registrations, joined
 	closed bool
 
-	outstanding outstanding // executions that outlive their dispatch
-	waiters     sync.Pool   // of *waiter
+	outstanding outstanding
+	waiters     sync.Pool // of *waiter
 }
 
 // NewRegistry returns a registry without hooks.
 func NewRegistry(opts Options) *Registry { return &Registry{opts: opts.withDefaults()} }
 
-// Off removes a hook and reports whether it was registered. A running dispatch
-// still calls the hook.
+// Off removes a hook and reports whether it was registered.
 func (r *Registry) Off(id ID) bool {
 	if r == nil {
 		return false
@@ -128,9 +125,9 @@ func (r *Registry) Err() error {
 	return r.err
 }
 
-// Close refuses further registrations. It waits until all asynchronous and
+// Close refuses further registrations and waits until all asynchronous and
 // abandoned executions have ended. If ctx ends first, the error has their
-// number. Later dispatches still run the registered hooks, except asynchronous
+// number. Later dispatches run the registered hooks without the asynchronous
 // ones. An asynchronous hook must not call Close, because it would wait for
 // itself.
 func (r *Registry) Close(ctx context.Context) error {
@@ -146,7 +143,6 @@ func (r *Registry) Close(ctx context.Context) error {
 	return nil
 }
 
-// add registers fn at a point and returns its id.
 func (r *Registry) add(info *pointInfo, fn any, opts []Option) (ID, error) {
 	if r == nil {
 		return "", fmt.Errorf("register hook at %s: %w", info.kind, errNoRegistry)
@@ -172,7 +168,6 @@ func (r *Registry) add(info *pointInfo, fn any, opts []Option) (ID, error) {
 	return h.id, nil
 }
 
-// on is add for callers without an error result. It keeps and logs the error.
 func (r *Registry) on(info *pointInfo, fn any, opts []Option) ID {
 	id, err := r.add(info, fn, opts)
 	if err != nil && r != nil {

@@ -15,9 +15,9 @@ import (
 )
 
 // Runner calls the hooks of an agent pipeline when a run starts, after each
-// step, and when the run ends. The hooks run in parallel, each within the
-// timeout. A failing hook is logged and recorded and never fails the pipeline.
-// A Runner is safe for concurrent use. Close it after the pipeline.
+// step, and when the run ends. A failing hook is logged and recorded and never
+// fails the pipeline. A Runner is safe for concurrent use. Close it after the
+// pipeline.
 type Runner struct {
 	registry *Registry
 	meta     Meta
@@ -51,10 +51,8 @@ func NewRunner(opts RunnerOptions) *Runner {
 	return r
 }
 
-// Use registers the methods of hook among those of [RunStarter], [StepFollower]
-// and [RunEnder]. It fails if there is none. Name sets the hook's name.
-// IsEnabled is called before each execution and within the timeout. See
-// [Registry.Use].
+// Use registers the RunStart, AfterStep and RunEnd methods of hook, like
+// [Registry.Use]. It fails if hook has none of them.
 func (r *Runner) Use(hook any, opts ...Option) error {
 	if err := checkProvider(hook); err != nil {
 		return fmt.Errorf("use %T: %w", hook, err)
@@ -71,22 +69,20 @@ func (r *Runner) Use(hook any, opts ...Option) error {
 // Hooks returns the enabled sinks among agentfs and beads, joined by a comma.
 func (r *Runner) Hooks() string { return r.meta.Hooks }
 
-// Engine returns an engine with the hooks of r. It records its other points
-// too.
+// Engine returns an engine with the hooks and the Appender of r.
 func (r *Runner) Engine(meta Meta) *Engine {
 	meta.AgentFS, meta.Hooks = r.meta.AgentFS, r.meta.Hooks
 	return NewEngine(r.registry, meta)
 }
 
-// Close waits for hooks that have exceeded their timeout, like
-// [Registry.Close].
+// Close waits like [Registry.Close].
 func (r *Runner) Close(ctx context.Context) error { return r.registry.Close(ctx) }
 
 // AgentRun describes the current state of a pipeline.
 type AgentRun struct {
 	Tenant        string
 	Run           string
-	RunType       string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT
+	RunType       string
 	Step          string
 	AgentRole     string // FOREMAN, TRIAGE, PLANNER, CODER, VALIDATOR, REVIEWER
 	StepStatus    events.StepStatus
@@ -122,7 +118,6 @@ func (r *Runner) RunEnd(ctx context.Context, at AgentRun, success bool) Notified
 	})
 }
 
-// dispatchFor dispatches at a point and logs the result.
 func dispatchFor[E any](ctx context.Context, r *Runner, point *NotificationPoint[E], at AgentRun, data E) Notified {
 	meta := r.meta
 	meta.Tenant, meta.Run, meta.RunType, meta.Step = at.Tenant, at.Run, at.RunType, at.Step
@@ -140,17 +135,16 @@ func dispatchFor[E any](ctx context.Context, r *Runner, point *NotificationPoint
 // The environment variables of [RunnerFromEnv].
 const (
 	EnvAgentFSEnabled = "GWI_AGENTFS_ENABLED" // "true" records for AgentFS
-	EnvAgentFSID      = "GWI_AGENTFS_ID"      // the AgentFS file; without it AgentFS stays off
+	EnvAgentFSID      = "GWI_AGENTFS_ID"      // the AgentFS file
 	EnvBeadsEnabled   = "GWI_BEADS_ENABLED"   // "true" records for the issue tracker
 	EnvHookDebug      = "GWI_HOOK_DEBUG"      // "true" enables debug logs
 	EnvHookTimeout    = "GWI_HOOK_TIMEOUT_MS" // timeout of each hook in milliseconds, 5000 by default
 )
 
-// RunnerFromEnv returns a runner that the environment configures. By default it
-// records nothing. If AgentFS or Beads is enabled, it records runs and steps to
-// appender, and the attribute "hooks" of their events names the enabled ones.
-// AgentFS without an id stays off with a warning. An invalid timeout counts as
-// 5000. Logs go to stderr.
+// RunnerFromEnv returns a runner that the environment configures. If AgentFS or
+// Beads is enabled, it records runs and steps to appender, and the attribute
+// "hooks" of their events names the enabled ones. AgentFS without an id stays
+// off with a warning. An invalid timeout counts as 5000. Logs go to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }
@@ -174,11 +168,9 @@ func runnerFromEnv(getenv func(string) string, stderr io.Writer, appender Append
 	return NewRunner(opts)
 }
 
-// switchedOn is the only value that enables a switch.
 const switchedOn = "true"
 
-// millisecondsOf parses a timeout. It returns 0 if text is not a positive
-// number.
+// millisecondsOf returns the milliseconds in text, or 0 unless positive.
 func millisecondsOf(text string) time.Duration {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64/int64(time.Millisecond) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,19 +12,6 @@ import (
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
-
-// tape is an Appender that stores events in memory.
-type tape struct {
-	mu  sync.Mutex // guards all
-	all []events.Event
-}
-
-func (t *tape) Append(_ context.Context, e events.Event) (events.Event, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.all = append(t.all, e)
-	return e, nil
-}
 
 func TestRunnerFromEnv(t *testing.T) {
 	const id, on = "GWI_AGENTFS_ID", "true"
@@ -47,7 +33,7 @@ func TestRunnerFromEnv(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var stderr bytes.Buffer
-			recorded := &tape{}
+			recorded := &keeper{t: t}
 			r := runnerFromEnv(func(name string) string { return tt.env[name] }, &stderr, recorded)
 			at := AgentRun{Tenant: "acme", Run: "r", RunType: "RESOLVE", Step: "s", AgentRole: "CODER", StepStatus: events.StepCompleted, Duration: time.Second}
 			r.RunStart(t.Context(), at)
@@ -194,9 +180,9 @@ func TestRunner_Use(t *testing.T) {
 }
 
 func TestRunner_Engine(t *testing.T) {
-	recorded := &tape{}
+	recorded := &keeper{t: t}
 	r := NewRunner(RunnerOptions{Appender: recorded, AgentFS: "gwi"})
-	e := r.Engine(Meta{Tenant: "acme"})
+	e := r.Engine(Meta{Tenant: "acme", Run: "r"})
 	if _, err := e.Tool(t.Context(), ToolCall{Tool: "T"}, func(context.Context, ToolCall) (JSON, error) { return "1", nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestSeed001(t *testing.T) {
 				if fired++; d.Point != point.Kind || d.Meta.Session != "s" {
 					t.Errorf("%s: got %+v", name, d)
 				}
-				return nil, nil //nolint:nilnil // no opinion
+				return nil, nil
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestSeed001(t *testing.T) {
 			hooks.ToolResult.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolDone, hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 				time.Sleep(time.Second)
 				close(done)
-				return nil, nil //nolint:nilnil // unchanged
+				return nil, nil
 			}, hooks.Async())
 			began := time.Now()
 			if _, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "T"}, succeed); err != nil || time.Since(began) != 0 {
@@ -102,13 +102,13 @@ func TestSeed001(t *testing.T) {
 	t.Run("Async hooks cannot decide, because the decision would be lost", func(t *testing.T) {
 		r := hooks.NewRegistry(hooks.Options{})
 		id := hooks.ToolBefore.On(r, func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
-			return nil, nil //nolint:nilnil // no opinion
+			return nil, nil
 		}, hooks.Async())
 		if id != "" || r.Err() == nil || !strings.Contains(r.Err().Error(), "the decision would be lost") {
 			t.Errorf("got %q, %v", id, r.Err())
 		}
 	})
-	t.Run("Timeout handling for slow hooks: 5 s by default", func(t *testing.T) {
+	t.Run("Timeout handling for slow hooks, 5 s by default", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for limit, opts := range map[time.Duration][]hooks.Option{5 * time.Second: nil, 200 * time.Millisecond: {hooks.Timeout(200 * time.Millisecond)}} {
 				e, j := engine(t, hooks.Meta{Run: "r"})
@@ -156,7 +156,7 @@ func TestSeed001(t *testing.T) {
 				}
 				d.Meta = hooks.Meta{}
 				got = append(got, d)
-				return nil, nil //nolint:nilnil // no opinion
+				return nil, nil
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestSeed001(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-	t.Run("Integration: all tool calls are wrapped with pre and post hooks, sessions with start and stop", func(t *testing.T) {
+	t.Run("All tool calls are wrapped with pre and post hooks, sessions with start and stop", func(t *testing.T) {
 		e, j := engine(t, hooks.Meta{})
 		err := e.Session(t.Context(), "s", hooks.Session{}, func(ctx context.Context, _ hooks.SessionOutcome) error {
 			_, err := e.Tool(ctx, hooks.ToolCall{Tool: "T"}, succeed)
@@ -185,7 +185,7 @@ func TestSeed001(t *testing.T) {
 			t.Errorf("error %v, fired (-want +got):\n%s", err, diff)
 		}
 	})
-	t.Run("Integration: error hooks fire on exceptions", func(t *testing.T) {
+	t.Run("Error hooks fire on exceptions", func(t *testing.T) {
 		e, j := engine(t, hooks.Meta{Run: "r"})
 		_, _ = e.Tool(t.Context(), hooks.ToolCall{Tool: "T"}, func(context.Context, hooks.ToolCall) (hooks.JSON, error) { panic("exception") })
 		if _, data := find[events.ErrorData](t, j, events.Error, 0); data.Error.Message != "panicked: exception" || data.ErrorType != "tool" {

@@ -24,7 +24,7 @@ import (
 func keep[S, V any](do func(hooks.Meta, S, V)) func(context.Context, hooks.Meta, S, V) (*V, error) {
 	return func(_ context.Context, m hooks.Meta, s S, v V) (*V, error) {
 		do(m, s, v)
-		return nil, nil //nolint:nilnil // unchanged
+		return nil, nil
 	}
 }
 
@@ -69,7 +69,7 @@ func TestSeed003(t *testing.T) {
 			}
 		}
 		if _, err := hooks.NewRegistry(hooks.Options{}).OnDocument("filter_everything", func(context.Context, hooks.Document) (*hooks.Reply, error) {
-			return nil, nil //nolint:nilnil // no opinion
+			return nil, nil
 		}); err == nil {
 			t.Error("a hook of no type was registered")
 		}
@@ -121,7 +121,7 @@ func TestSeed003(t *testing.T) {
 		const card = "4111-1111-1111-1111"
 		var log bytes.Buffer
 		r := hooks.NewRegistry(hooks.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-		hooks.MessageCreate.On(r, failing[hooks.NoSubject, hooks.JSON])
+		hooks.MessageCreate.On(r, failing)
 		hooks.ToolResult.On(r, func(context.Context, hooks.Meta, hooks.ToolDone, hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 			panic(card)
 		})
@@ -132,7 +132,7 @@ func TestSeed003(t *testing.T) {
 			t.Errorf("got %v and the log\n%s", err, log.String())
 		}
 	})
-	t.Run("2.1 and 2.2 ThreadState: thread, agent, user, flow, side, step count, stopped, abort signal", func(t *testing.T) {
+	t.Run("2.1 and 2.2 ThreadState has thread, agent, user, flow, side, step count, stopped, abort signal", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{Thread: "t1", Agent: "a1", User: "u1", Flow: "f1", Side: "b"})
 		var got hooks.Meta
 		var aborted bool
@@ -141,7 +141,7 @@ func TestSeed003(t *testing.T) {
 			got = m
 			cancel()
 			aborted = hook.Err() != nil
-			return nil, nil //nolint:nilnil // unchanged
+			return nil, nil
 		}, hooks.Isolate(hooks.Inline))
 		_ = e.Run(ctx, hooks.RunInfo{}, func(ctx context.Context) error {
 			_, _ = e.Step(ctx, hooks.StepInfo{}, func(context.Context, hooks.Attempt) (hooks.JSON, error) { return `{}`, nil })
@@ -158,7 +158,7 @@ func TestSeed003(t *testing.T) {
 			t.Errorf("got %+v, aborted %v", got, aborted)
 		}
 	})
-	t.Run("6 Types: messages, tool calls and results have the fields of the specification", func(t *testing.T) {
+	t.Run("6 Messages, tool calls and results have the fields of the specification", func(t *testing.T) {
 		content := "hi"
 		for _, tt := range []struct {
 			value any
@@ -237,7 +237,7 @@ func TestSeed003_Messages(t *testing.T) {
 	})
 	t.Run("4.1 Failures SHOULD prevent message creation", func(t *testing.T) {
 		e, j := engine(t, hooks.Meta{})
-		hooks.MessageCreate.On(e.Registry(), failing[hooks.NoSubject, hooks.JSON])
+		hooks.MessageCreate.On(e.Registry(), failing)
 		err := e.CreateMessage(t.Context(), `{}`, func(context.Context, hooks.JSON) error { t.Error("inserted"); return nil })
 		if err == nil || slices.Contains(j.kinds(), "message.created") {
 			t.Errorf("got %v, %v", err, j.kinds())
@@ -272,7 +272,7 @@ func TestSeed003_Messages(t *testing.T) {
 		}
 		e.Registry().Off(id)
 		applied = ""
-		hooks.MessageUpdate.On(e.Registry(), failing[hooks.MessageID, hooks.JSON])
+		hooks.MessageUpdate.On(e.Registry(), failing)
 		if err := e.UpdateMessage(t.Context(), "m7", `{}`, update); err == nil || applied != "" {
 			t.Errorf("got %s, %v", applied, err)
 		}

@@ -31,7 +31,7 @@ func pre(calls *[]string, name string, add hooks.JSON) func(context.Context, hoo
 	return func(_ context.Context, m hooks.Meta, s hooks.Step) (*hooks.StepDecision, error) {
 		*calls = append(*calls, name+" "+m.Agent+" "+string(s.State))
 		if add == "" {
-			return nil, nil //nolint:nilnil // no modifications
+			return nil, nil
 		}
 		return &hooks.StepDecision{Patch: &hooks.StepPatch{State: add}}, nil
 	}
@@ -42,7 +42,7 @@ func post(calls *[]string, name string, to hooks.JSON) func(context.Context, hoo
 	return func(_ context.Context, _ hooks.Meta, s hooks.StepState, out hooks.JSON) (*hooks.JSON, error) {
 		*calls = append(*calls, name+" "+s.Agent+" "+string(s.State)+" "+string(out))
 		if to == "" {
-			return nil, nil //nolint:nilnil // the original output
+			return nil, nil
 		}
 		return &to, nil
 	}
@@ -151,7 +151,7 @@ func TestSeed004(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-	t.Run("AC3 post-hooks can modify the output before it is applied; None keeps the original", func(t *testing.T) {
+	t.Run("AC3 post-hooks can modify the output before it is applied, and None keeps the original", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		hooks.StepOutput.On(e.Registry(), post(new([]string), "", ""))
 		if out := execute(t, e, "dev"); out != `{"seed":1}` {
@@ -162,7 +162,7 @@ func TestSeed004(t *testing.T) {
 			t.Errorf("got %s", out)
 		}
 	})
-	t.Run("AC4 hooks are typed: the signatures of pre- and post-hooks", func(t *testing.T) {
+	t.Run("AC4 hooks are typed by the signatures of pre- and post-hooks", func(t *testing.T) {
 		const meta = "func(context.Context, hooks.Meta, "
 		signatures(t, map[string]any{
 			meta + "hooks.Step) (*hooks.Decision[github.com/hooktrail/hooktrail/pkg/hooks.StepPatch], error)": hooks.StepBefore.On,

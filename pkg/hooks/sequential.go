@@ -2,8 +2,7 @@ package hooks
 
 import "time"
 
-// sequence is the typed half of a dispatch that runs its hooks one after the
-// other.
+// sequence is the typed half of a dispatch that runs its hooks in order.
 type sequence interface {
 	// invoke calls the hook of c with the current input and applies the answer.
 	invoke(c *call) chainState
@@ -11,7 +10,6 @@ type sequence interface {
 	block(h *hook, err error) chainState
 }
 
-// chainState says how a chain continues after one of its hooks.
 type chainState uint8
 
 const (
@@ -20,8 +18,8 @@ const (
 	abandoned // the caller owns the dispatch; do not touch it
 )
 
-// run calls the hooks in order. Consecutive isolated hooks share one worker
-// goroutine. Inline hooks run on the goroutine of the caller.
+// run calls the hooks in order. Consecutive hooks that are not inline share one
+// worker goroutine.
 func (f *dispatch) run(s sequence) {
 	hooks := f.chain.list()
 	for i := 0; i < len(hooks); {
@@ -44,12 +42,11 @@ func (f *dispatch) run(s sequence) {
 	}
 }
 
-// runPooled runs g on a worker goroutine and returns the index of the next
-// hook.
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// An abandoned worker never touches the waiter, so it can be reused.
+		// An abandoned worker never touches the waiter, so the waiter can be
+		// reused.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil
@@ -59,8 +56,8 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits for the worker and returns the index of the next hook. When the
-// current hook has exceeded its time, await takes over and abandons the worker.
+// await waits for the worker and returns the index of the next hook. It
+// abandons the worker when a hook has exceeded its time.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()
@@ -85,13 +82,12 @@ func (f *dispatch) await(g *segment) int {
 	}
 }
 
-// waiter lets a caller wait for its worker. Registries reuse waiters.
+// waiter lets a caller wait for its worker. Registries reuse it.
 type waiter struct {
 	timer *time.Timer   // stopped between dispatches
 	done  chan struct{} // buffered, so that the sender never blocks
 }
 
-// newWaiter returns a waiter, a reused one if possible.
 func (r *Registry) newWaiter() *waiter {
 	if w, ok := r.waiters.Get().(*waiter); ok {
 		return w
@@ -101,16 +97,15 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is a run of consecutive hooks that are all inline or all isolated.
+// segment is a range of consecutive hooks, all of them inline or none.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence
-	next     int   // index of the hook to call next
-	call     *call // the last call
+	next     int
+	call     *call
 }
 
-// run calls the hooks of the segment. It returns false if the worker was
-// abandoned.
+// run calls the hooks of g, and returns false if the worker was abandoned.
 func (g *segment) run() bool {
 	f, hooks := g.dispatch, g.dispatch.chain.hooks
 	inline := hooks[g.next].isolation == Inline
@@ -131,7 +126,6 @@ func (g *segment) run() bool {
 	return true
 }
 
-// work runs the segment on a new goroutine and wakes the caller.
 func (g *segment) work() {
 	exited := true
 	defer func() {
@@ -146,7 +140,6 @@ func (g *segment) work() {
 	}
 }
 
-// exited handles a hook that has ended the goroutine of the worker.
 func (g *segment) exited() {
 	f, err := g.dispatch, error(ErrExited)
 	if !f.claim(g.call, &err) {
@@ -160,11 +153,8 @@ func (g *segment) exited() {
 	f.waiter.done <- struct{}{}
 }
 
-// finish reports how an execution ended and returns how the chain continues.
 func (f *dispatch) finish(s sequence, c *call, given contribution, err error) chainState {
-	n := len(f.executions)
-	f.executions = f.executions[:n+1] // never grows: it has room for every hook
-	c.reportInto(&f.executions[n], f.now, given, err)
+	f.executions = append(f.executions, c.report(f.now, given, err))
 	if err == nil {
 		return proceed
 	}

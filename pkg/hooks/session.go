@@ -26,16 +26,10 @@ var sessionStartRules = decisionRules[Session, SessionPatch]{
 	gathered: true,
 	noDeny:   true,
 	apply: func(in *Session, sum *SessionPatch, p SessionPatch) (bool, error) {
-		config, err := mergeObjects(in.Config, p.Config)
-		if err != nil {
-			return false, err
-		}
-		patch, err := mergeObjects(sum.Config, p.Config)
-		if err != nil {
+		if err := mergeBoth(&in.Config, &sum.Config, p.Config); err != nil {
 			return false, err
 		}
 		modified := p.Config != "" || p.Model != "" && p.Model != in.Model
-		in.Config, sum.Config = config, patch
 		if p.Model != "" {
 			in.Model, sum.Model = p.Model, p.Model
 		}
@@ -88,15 +82,9 @@ var compactBeforeRules = decisionRules[Compaction, CompactionPatch]{
 var stepBeforeRules = decisionRules[Step, StepPatch]{
 	gathered: true,
 	apply: func(in *Step, sum *StepPatch, p StepPatch) (bool, error) {
-		state, err := mergeObjects(in.State, p.State)
-		if err != nil {
+		if err := mergeBoth(&in.State, &sum.State, p.State); err != nil {
 			return false, err
 		}
-		patch, err := mergeObjects(sum.State, p.State)
-		if err != nil {
-			return false, err
-		}
-		in.State, sum.State = state, patch
 		return p.State != "", nil
 	},
 	payload: func(asked Step, out *Outcome[Step, StepPatch]) any {
@@ -104,7 +92,6 @@ var stepBeforeRules = decisionRules[Step, StepPatch]{
 	},
 }
 
-// errorPayload returns the payload of an error event.
 func errorPayload(f Failure, out *Recovered) events.ErrorData {
 	data := events.ErrorData{
 		ErrorType: string(f.Type), Model: f.Model, Attempt: f.Attempt,
@@ -209,7 +196,7 @@ type Failure struct {
 	Attempt int    // from 1, if the engine counts
 }
 
-// Recovery says how a run continues after an error.
+// Recovery continues a run after an error.
 type Recovery struct {
 	Retry    bool          // false gives up
 	Fallback string        // the next model; empty keeps the model

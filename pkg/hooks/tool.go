@@ -67,7 +67,6 @@ var approvalRules = decisionRules[ApprovalRequest, ApprovalPatch]{
 	},
 }
 
-// approvalQuestion is an approval request without its call.
 type approvalQuestion struct {
 	Prompt  string   `json:"prompt,omitempty"`
 	Options []string `json:"options,omitempty"`
@@ -128,10 +127,9 @@ var toolResultStoreRules = transformRules[ToolCall, JSON]{
 		return nil
 	},
 	reply: replyJSON,
-	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
+	show:  showJSON,
 }
 
-// checkJSON returns an error for invalid JSON.
 func checkJSON(v JSON) error {
 	if !v.Valid() {
 		return ErrBadOutput
@@ -139,7 +137,6 @@ func checkJSON(v JSON) error {
 	return nil
 }
 
-// checkObject returns an error unless v is an object.
 func checkObject(v JSON) error {
 	var m map[string]json.RawMessage
 	if v.Decode(&m) != nil || m == nil {
@@ -148,13 +145,10 @@ func checkObject(v JSON) error {
 	return nil
 }
 
-// outcomeOf returns the outcome of a decision for a payload.
 func outcomeOf[In, P any](out *Outcome[In, P]) events.Outcome {
 	return events.Outcome{Verdict: out.Verdict, Reason: out.Reason, Context: out.Context, Executions: out.Executions}
 }
 
-// transformedOf returns the outcome of a transform for a payload. A prevented
-// transform is a denial.
 func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	o := events.Outcome{Executions: out.Executions}
 	if out.Prevented {
@@ -163,8 +157,8 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause returns the reason of a prevented transform. The last
-// execution has blocked it.
+// preventedBecause returns the failure of the last execution, which has blocked
+// the transform.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""
@@ -201,7 +195,7 @@ type ToolOutcome struct {
 	Result   JSON              `json:"result,omitempty"` // of a success
 	Error    string            `json:"error,omitempty"`  // of a failure
 	Stack    string            `json:"stack,omitempty"`
-	Context  string            `json:"additional_context,omitempty"` // additional context for the agent
+	Context  string            `json:"additional_context,omitempty"` // for the agent
 	ExitCode *int              `json:"exit_code,omitempty"`          // of a command
 	Suppress bool              `json:"suppress_output,omitempty"`    // hide the result
 }

@@ -15,17 +15,15 @@ type TransformPoint[S, V any] struct {
 	copyValue func(V) V // nil if values are immutable
 }
 
-// transformRules describe how one transform point differs from the others.
 type transformRules[S, V any] struct {
-	call     func(S) ToolCall                        // the tool call in the subject; nil if there is none
-	ending   func(V) ending                          // reports success or failure; nil if the point does not know
-	check    func(V) error                           // rejects invalid values; nil accepts all
-	same     func(a, b V) bool                       // reports whether two values are equal
-	instead  func(V) V                               // replaces a value whose hook blocks; nil keeps it
+	call     func(S) ToolCall // nil if the subject has no tool call
+	ending   func(V) ending   // nil if the point does not report success
+	check    func(V) error    // nil accepts all values
+	same     func(a, b V) bool
+	instead  func(V) V                               // replaces the value if a hook blocks; nil keeps it
 	proceeds bool                                    // uses the replacement instead of preventing the action
-	payload  func(s S, v V, out *Transformed[V]) any // payload of the event; v is the original value
+	payload  func(s S, v V, out *Transformed[V]) any // v is the original value
 
-	// The conversions to and from documents.
 	read  func(Document) (S, V, error)
 	write func(S, V, *Document) error
 	reply func(now V, r *Reply) (V, error)
@@ -36,18 +34,18 @@ type transformRules[S, V any] struct {
 type Transformed[V any] struct {
 	Value      V           // the final value
 	Modified   bool        // whether a hook changed the value
-	Prevented  bool        // a failing hook blocks the action: do not write, send or use the value
+	Prevented  bool        // a failing hook blocks the action; use no value, except at [ToolResult]
 	Err        error       // the joined failures, each a *HookExecutionError
-	Executions []Execution // of the hooks that ran, in order
-	Event      string      // id of the recorded event, if there is an Appender
-	RecordErr  error       // why the event was not recorded
+	Executions []Execution // in order
+	Event      string
+	RecordErr  error
 }
 
 func newTransform[S, V any](kind events.Kind, rules transformRules[S, V]) *TransformPoint[S, V] {
 	return &TransformPoint[S, V]{info: infoOf(kind), rules: rules, copyValue: copier[V]()}
 }
 
-// Kind returns the name of the point, which is also the kind of its events.
+// Kind returns the kind of the point and of its events.
 func (p *TransformPoint[S, V]) Kind() events.Kind { return p.info.kind }
 
 // Register registers fn and returns its id. fn returns the new value, or nil to
@@ -61,18 +59,9 @@ func (p *TransformPoint[S, V]) On(r *Registry, fn func(context.Context, Meta, S,
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch passes v through the hooks of the point. Each hook gets the value
-// that the previous one returned. Dispatch never fails. Prevented and Err of
-// the result report failures.
+// Dispatch passes v through the hooks of the point. It never fails.
 func (p *TransformPoint[S, V]) Dispatch(ctx context.Context, r *Registry, meta Meta, s S, v V) Transformed[V] {
-	var tool string
-	if p.rules.call != nil {
-		call := p.rules.call(s)
-		tool = call.Tool
-		if meta.ToolCall == "" {
-			meta.ToolCall = call.ID
-		}
-	}
+	tool := toolOf(p.rules.call, s, &meta)
 	end := unknown
 	if p.rules.ending != nil {
 		end = p.rules.ending(v)
@@ -83,7 +72,6 @@ func (p *TransformPoint[S, V]) Dispatch(ctx context.Context, r *Registry, meta M
 	return p.dispatch(ctx, r, &meta, tool, end, s, v)
 }
 
-// transform is a dispatch at a transform point.
 type transform[S, V any] struct {
 	dispatch
 
@@ -92,7 +80,6 @@ type transform[S, V any] struct {
 	out     Transformed[V]
 }
 
-// dispatch runs the hooks and records the event.
 func (p *TransformPoint[S, V]) dispatch(
 	ctx context.Context, r *Registry, meta *Meta, tool string, end ending, s S, v V,
 ) Transformed[V] {
@@ -113,7 +100,6 @@ func (p *TransformPoint[S, V]) dispatch(
 	return t.out
 }
 
-// invoke calls the hook of c and stores the value that it returns.
 func (t *transform[S, V]) invoke(c *call) chainState {
 	value := copied(t.point.copyValue, t.out.Value)
 	if err := t.begin(c); err != nil {
@@ -134,19 +120,16 @@ func (t *transform[S, V]) invoke(c *call) chainState {
 	return t.finish(t, c, given, err)
 }
 
-// ask calls the hook without owning the dispatch. It returns false if a matcher
-// of the hook does not match.
 func (t *transform[S, V]) ask(c *call, value V) (answer *V, ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, S, V) (*V, error))
-	if !ok || c.hook.selective() && !c.admits(t.point.about(t.subject)) {
+	if !ok || c.hook.selective() && !c.admits(subjectOf(t.point.rules.call, t.subject)) {
 		return nil, false, nil
 	}
 	answer, err = fn(c, t.meta, t.subject, value)
 	return answer, true, err
 }
 
-// count checks and stores the value of a hook, and reports whether it is new.
 func (t *transform[S, V]) count(value V) (bool, error) {
 	if check := t.point.rules.check; check != nil {
 		if err := check(value); err != nil {
@@ -159,17 +142,8 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// about returns the part of a subject that matchers see.
-func (p *TransformPoint[S, V]) about(s S) Subject {
-	if p.rules.call == nil {
-		return Subject{}
-	}
-	call := p.rules.call(s)
-	return Subject{Tool: call.Tool, Args: call.Args}
-}
-
-// block prevents the action because a hook has failed, and replaces the value
-// if the point has a replacement.
+// block ends the chain and uses the point's replacement. It prevents the
+// action, unless the point proceeds.
 func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true

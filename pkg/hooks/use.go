@@ -1,18 +1,19 @@
 package hooks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
 )
 
 // Use registers every hook method of provider with the options, and returns the
-// ids in the order of [Points]. The methods are those of the interfaces from
-// [PreToolUser] to [MemoryFollower]. A [Registrar] registers itself.
+// ids in the order of [Points]. The interfaces from [PreToolUser] to
+// [MemoryFollower] define the methods. A [Registrar] registers itself.
 //
-// Use registers all hooks or none. It fails if provider has no hook method, if a
-// method of one of these names has another type, if provider is a value whose
-// hook methods need a pointer, or if an option does not fit one of the points.
+// Use registers all hooks or none. It fails if provider has no hook method, if
+// a method of one of these names has another type, if a hook method needs a
+// pointer, or if an option does not fit one of the points.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	if err := checkProvider(provider); err != nil {
 		return nil, fmt.Errorf("use %T: %w", provider, err)
@@ -47,15 +48,13 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	return ids, nil
 }
 
-// providerMethod is a method that Use looks for.
 type providerMethod struct {
 	name string
-	in   reflect.Type // the interface that consists of it
+	in   reflect.Type
 	// register registers the method if provider has it, and reports whether it does.
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 
-// hookMethod returns the method of interface I.
 func hookMethod[I any](register func(*Registry, I, []Option) (ID, error)) providerMethod {
 	in := reflect.TypeFor[I]()
 	return providerMethod{in.Method(0).Name, in, func(r *Registry, provider any, opts []Option) (ID, bool, error) {
@@ -68,87 +67,60 @@ func hookMethod[I any](register func(*Registry, I, []Option) (ID, error)) provid
 	}}
 }
 
-// hookMethods are the hook methods of providers, in the order of their points.
 var hookMethods = [pointCount]providerMethod{
-	hookMethod(func(r *Registry, p PreToolUser, o []Option) (ID, error) {
-		return ToolBefore.Register(r, p.PreToolUse, o...)
+	decisionMethod(ToolBefore, PreToolUser.PreToolUse),
+	decisionMethod(PromptSubmit, PromptSubmitter.PromptSubmitted),
+	decisionMethod(SessionStart, SessionStarter.SessionStart),
+	decisionMethod(SubagentStart, SubagentStarter.SubagentStart),
+	decisionMethod(CompactBefore, PreCompacter.PreCompact),
+	hookMethod(func(r *Registry, p ErrorHandler, opts []Option) (ID, error) {
+		return Error.Register(r, p.ErrorOccurred, opts...)
 	}),
-	hookMethod(func(r *Registry, p PromptSubmitter, o []Option) (ID, error) {
-		return PromptSubmit.Register(r, p.PromptSubmitted, o...)
-	}),
-	hookMethod(func(r *Registry, p SessionStarter, o []Option) (ID, error) {
-		return SessionStart.Register(r, p.SessionStart, o...)
-	}),
-	hookMethod(func(r *Registry, p SubagentStarter, o []Option) (ID, error) {
-		return SubagentStart.Register(r, p.SubagentStart, o...)
-	}),
-	hookMethod(func(r *Registry, p PreCompacter, o []Option) (ID, error) {
-		return CompactBefore.Register(r, p.PreCompact, o...)
-	}),
-	hookMethod(func(r *Registry, p ErrorHandler, o []Option) (ID, error) {
-		return Error.Register(r, p.ErrorOccurred, o...)
-	}),
-	hookMethod(func(r *Registry, p Approver, o []Option) (ID, error) {
-		return Approval.Register(r, p.ApprovalRequested, o...)
-	}),
-	hookMethod(func(r *Registry, p StepPreparer, o []Option) (ID, error) {
-		return StepBefore.Register(r, p.BeforeStep, o...)
-	}),
-	hookMethod(func(r *Registry, p MessageFilter, o []Option) (ID, error) {
-		return MessagesFilter.Register(r, p.FilterMessages, o...)
-	}),
-	hookMethod(func(r *Registry, p LLMRequestFilter, o []Option) (ID, error) {
-		return LLMRequest.Register(r, p.FilterLLMRequest, o...)
-	}),
-	hookMethod(func(r *Registry, p MessageCreator, o []Option) (ID, error) {
-		return MessageCreate.Register(r, p.BeforeCreateMessage, o...)
-	}),
-	hookMethod(func(r *Registry, p MessageUpdater, o []Option) (ID, error) {
-		return MessageUpdate.Register(r, p.BeforeUpdateMessage, o...)
-	}),
-	hookMethod(func(r *Registry, p PostToolUser, o []Option) (ID, error) {
-		return ToolResult.Register(r, p.PostToolUse, o...)
-	}),
-	hookMethod(func(r *Registry, p ToolResultStorer, o []Option) (ID, error) {
-		return ToolResultStore.Register(r, p.BeforeStoreToolResult, o...)
-	}),
-	hookMethod(func(r *Registry, p StepOutputFilter, o []Option) (ID, error) {
-		return StepOutput.Register(r, p.FilterStepOutput, o...)
-	}),
-	hookMethod(func(r *Registry, p RunStarter, o []Option) (ID, error) {
-		return RunStarted.Register(r, p.RunStart, o...)
-	}),
-	hookMethod(func(r *Registry, p StepFollower, o []Option) (ID, error) {
-		return StepFinished.Register(r, p.AfterStep, o...)
-	}),
-	hookMethod(func(r *Registry, p RunEnder, o []Option) (ID, error) { return RunFinished.Register(r, p.RunEnd, o...) }),
-	hookMethod(func(r *Registry, p SessionEnder, o []Option) (ID, error) {
-		return SessionEnded.Register(r, p.SessionEnd, o...)
-	}),
-	hookMethod(func(r *Registry, p SubagentStopper, o []Option) (ID, error) {
-		return SubagentStopped.Register(r, p.SubagentStop, o...)
-	}),
-	hookMethod(func(r *Registry, p MessageCreateFollower, o []Option) (ID, error) {
-		return MessageCreated.Register(r, p.AfterCreateMessage, o...)
-	}),
-	hookMethod(func(r *Registry, p MessageUpdateFollower, o []Option) (ID, error) {
-		return MessageUpdated.Register(r, p.AfterUpdateMessage, o...)
-	}),
-	hookMethod(func(r *Registry, p ResponseFollower, o []Option) (ID, error) {
-		return ResponseCompleted.Register(r, p.AfterResponse, o...)
-	}),
-	hookMethod(func(r *Registry, p CheckpointFollower, o []Option) (ID, error) {
-		return CheckpointCreated.Register(r, p.AfterCheckpoint, o...)
-	}),
-	hookMethod(func(r *Registry, p ModelFollower, o []Option) (ID, error) {
-		return ModelSwitched.Register(r, p.AfterModelSwitch, o...)
-	}),
-	hookMethod(func(r *Registry, p MemoryFollower, o []Option) (ID, error) {
-		return MemoryUpdated.Register(r, p.AfterMemoryUpdate, o...)
-	}),
+	decisionMethod(Approval, Approver.ApprovalRequested),
+	decisionMethod(StepBefore, StepPreparer.BeforeStep),
+	transformMethod(MessagesFilter, MessageFilter.FilterMessages),
+	transformMethod(LLMRequest, LLMRequestFilter.FilterLLMRequest),
+	transformMethod(MessageCreate, MessageCreator.BeforeCreateMessage),
+	transformMethod(MessageUpdate, MessageUpdater.BeforeUpdateMessage),
+	transformMethod(ToolResult, PostToolUser.PostToolUse),
+	transformMethod(ToolResultStore, ToolResultStorer.BeforeStoreToolResult),
+	transformMethod(StepOutput, StepOutputFilter.FilterStepOutput),
+	notificationMethod(RunStarted, RunStarter.RunStart),
+	notificationMethod(StepFinished, StepFollower.AfterStep),
+	notificationMethod(RunFinished, RunEnder.RunEnd),
+	notificationMethod(SessionEnded, SessionEnder.SessionEnd),
+	notificationMethod(SubagentStopped, SubagentStopper.SubagentStop),
+	notificationMethod(MessageCreated, MessageCreateFollower.AfterCreateMessage),
+	notificationMethod(MessageUpdated, MessageUpdateFollower.AfterUpdateMessage),
+	notificationMethod(ResponseCompleted, ResponseFollower.AfterResponse),
+	notificationMethod(CheckpointCreated, CheckpointFollower.AfterCheckpoint),
+	notificationMethod(ModelSwitched, ModelFollower.AfterModelSwitch),
+	notificationMethod(MemoryUpdated, MemoryFollower.AfterMemoryUpdate),
 }
 
-// checkProvider reports why Use would ignore a method of provider.
+func decisionMethod[I, In, P any](
+	point *DecisionPoint[In, P], method func(I, context.Context, Meta, In) (*Decision[P], error),
+) providerMethod {
+	return hookMethod(func(r *Registry, p I, opts []Option) (ID, error) {
+		return point.Register(r, func(ctx context.Context, m Meta, in In) (*Decision[P], error) { return method(p, ctx, m, in) }, opts...)
+	})
+}
+
+func transformMethod[I, S, V any](
+	point *TransformPoint[S, V], method func(I, context.Context, Meta, S, V) (*V, error),
+) providerMethod {
+	return hookMethod(func(r *Registry, p I, opts []Option) (ID, error) {
+		return point.Register(r, func(ctx context.Context, m Meta, s S, v V) (*V, error) { return method(p, ctx, m, s, v) }, opts...)
+	})
+}
+
+func notificationMethod[I, E any](point *NotificationPoint[E], method func(I, context.Context, Meta, E) error) providerMethod {
+	return hookMethod(func(r *Registry, p I, opts []Option) (ID, error) {
+		return point.Register(r, func(ctx context.Context, m Meta, e E) error { return method(p, ctx, m, e) }, opts...)
+	})
+}
+
+// checkProvider returns an error if Use would ignore a method of provider.
 func checkProvider(provider any) error {
 	v := reflect.ValueOf(provider)
 	if !v.IsValid() {
@@ -171,8 +143,7 @@ func checkProvider(provider any) error {
 	return errors.Join(found...)
 }
 
-// checkMethod reports why a type has the method of an interface, but does not
-// implement it.
+// checkMethod refuses a method that does not implement its interface.
 func checkMethod(provider, in reflect.Type) error {
 	want := in.Method(0)
 	m, ok := methodOf(provider, want.Name)
@@ -185,7 +156,6 @@ func checkMethod(provider, in reflect.Type) error {
 	return fmt.Errorf("method %s has a pointer receiver: pass a pointer", want.Name)
 }
 
-// methodOf returns the method of a type, or of the pointer to it.
 func methodOf(t reflect.Type, name string) (reflect.Method, bool) {
 	if m, ok := t.MethodByName(name); ok || t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
 		return m, ok

@@ -10,142 +10,119 @@ import (
 )
 
 // everything is a provider with every method. It counts their calls.
-type everything struct{ calls *map[string]int }
+type everything struct{ calls map[string]int }
 
-func (p everything) call(name string) { (*p.calls)[name]++ }
+func (p everything) call(name string) error {
+	p.calls[name]++
+	return nil
+}
 
 func (p everything) Name() string { return "everything" }
 
 func (p everything) IsEnabled(_ context.Context, m Meta) bool { return m.Run == "run-1" }
 
 func (p everything) PreToolUse(context.Context, Meta, ToolCall) (*ToolDecision, error) {
-	p.call("PreToolUse")
-	return nil, nil
+	return nil, p.call("PreToolUse")
 }
 
 func (p everything) PostToolUse(context.Context, Meta, ToolDone, ToolOutcome) (*ToolOutcome, error) {
-	p.call("PostToolUse")
-	return nil, nil
+	return nil, p.call("PostToolUse")
 }
 
 func (p everything) SessionStart(context.Context, Meta, Session) (*SessionDecision, error) {
-	p.call("SessionStart")
-	return nil, nil
+	return nil, p.call("SessionStart")
 }
 
 func (p everything) SessionEnd(context.Context, Meta, events.SessionEndedData) error {
-	p.call("SessionEnd")
-	return nil
+	return p.call("SessionEnd")
 }
 
 func (p everything) PromptSubmitted(context.Context, Meta, Prompt) (*PromptDecision, error) {
-	p.call("PromptSubmitted")
-	return nil, nil
+	return nil, p.call("PromptSubmitted")
 }
 
 func (p everything) ErrorOccurred(context.Context, Meta, Failure) (*Recovery, error) {
-	p.call("ErrorOccurred")
-	return nil, nil
+	return nil, p.call("ErrorOccurred")
 }
 
 func (p everything) PreCompact(context.Context, Meta, Compaction) (*CompactionDecision, error) {
-	p.call("PreCompact")
-	return nil, nil
+	return nil, p.call("PreCompact")
 }
 
 func (p everything) SubagentStart(context.Context, Meta, Subagent) (*SubagentDecision, error) {
-	p.call("SubagentStart")
-	return nil, nil
+	return nil, p.call("SubagentStart")
 }
 
 func (p everything) SubagentStop(context.Context, Meta, events.SubagentStoppedData) error {
-	p.call("SubagentStop")
-	return nil
+	return p.call("SubagentStop")
 }
 
 func (p everything) RunStart(context.Context, Meta, events.RunStartedData) error {
-	p.call("RunStart")
-	return nil
+	return p.call("RunStart")
 }
 
 func (p everything) AfterStep(context.Context, Meta, events.StepFinishedData) error {
-	p.call("AfterStep")
-	return nil
+	return p.call("AfterStep")
 }
 
 func (p everything) RunEnd(context.Context, Meta, events.RunFinishedData) error {
-	p.call("RunEnd")
-	return nil
+	return p.call("RunEnd")
 }
 
 func (p everything) ApprovalRequested(context.Context, Meta, ApprovalRequest) (*ApprovalDecision, error) {
-	p.call("ApprovalRequested")
-	return nil, nil
+	return nil, p.call("ApprovalRequested")
 }
 
 func (p everything) BeforeStep(context.Context, Meta, Step) (*StepDecision, error) {
-	p.call("BeforeStep")
-	return nil, nil
+	return nil, p.call("BeforeStep")
 }
 
 func (p everything) FilterMessages(context.Context, Meta, NoSubject, []Message) (*[]Message, error) {
-	p.call("FilterMessages")
-	return nil, nil
+	return nil, p.call("FilterMessages")
 }
 
 func (p everything) FilterLLMRequest(context.Context, Meta, NoSubject, []LLMMessage) (*[]LLMMessage, error) {
-	p.call("FilterLLMRequest")
-	return nil, nil
+	return nil, p.call("FilterLLMRequest")
 }
 
 func (p everything) BeforeCreateMessage(context.Context, Meta, NoSubject, JSON) (*JSON, error) {
-	p.call("BeforeCreateMessage")
-	return nil, nil
+	return nil, p.call("BeforeCreateMessage")
 }
 
 func (p everything) BeforeUpdateMessage(context.Context, Meta, MessageID, JSON) (*JSON, error) {
-	p.call("BeforeUpdateMessage")
-	return nil, nil
+	return nil, p.call("BeforeUpdateMessage")
 }
 
 func (p everything) BeforeStoreToolResult(context.Context, Meta, ToolCall, JSON) (*JSON, error) {
-	p.call("BeforeStoreToolResult")
-	return nil, nil
+	return nil, p.call("BeforeStoreToolResult")
 }
 
 func (p everything) FilterStepOutput(context.Context, Meta, StepState, JSON) (*JSON, error) {
-	p.call("FilterStepOutput")
-	return nil, nil
+	return nil, p.call("FilterStepOutput")
 }
 
 func (p everything) AfterCreateMessage(context.Context, Meta, events.MessageData) error {
-	p.call("AfterCreateMessage")
-	return nil
+	return p.call("AfterCreateMessage")
 }
 
 func (p everything) AfterUpdateMessage(context.Context, Meta, events.MessageData) error {
-	p.call("AfterUpdateMessage")
-	return nil
+	return p.call("AfterUpdateMessage")
 }
 
 func (p everything) AfterResponse(context.Context, Meta, events.ResponseCompletedData) error {
-	p.call("AfterResponse")
-	return nil
+	return p.call("AfterResponse")
 }
 
 func (p everything) AfterCheckpoint(context.Context, Meta, events.CheckpointCreatedData) error {
-	p.call("AfterCheckpoint")
-	return nil
+	return p.call("AfterCheckpoint")
 }
 
 func (p everything) AfterModelSwitch(context.Context, Meta, events.ModelSwitchedData) error {
-	p.call("AfterModelSwitch")
-	return nil
+	return p.call("AfterModelSwitch")
 }
 
 func (p everything) AfterMemoryUpdate(context.Context, Meta, events.MemoryUpdatedData) error {
-	p.call("AfterMemoryUpdate")
-	return nil
+	return p.call("AfterMemoryUpdate")
 }
 
 func dispatchAll(ctx context.Context, r *Registry, m Meta) {
@@ -180,7 +157,7 @@ func dispatchAll(ctx context.Context, r *Registry, m Meta) {
 func TestUse_FindsEveryMethod(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
 	calls := map[string]int{}
-	ids, err := r.Use(everything{&calls}, Priority(2))
+	ids, err := r.Use(everything{calls}, Priority(2))
 	if err != nil || len(ids) != pointCount {
 		t.Fatalf("%d ids, %v", len(ids), err)
 	}
@@ -191,12 +168,9 @@ func TestUse_FindsEveryMethod(t *testing.T) {
 	}
 	dispatchAll(t.Context(), r, somewhere)
 	dispatchAll(t.Context(), r, Meta{Run: "another"})
-	want := map[string]int{
-		"PreToolUse": 1, "PostToolUse": 1, "SessionStart": 1, "SessionEnd": 1, "PromptSubmitted": 1, "ErrorOccurred": 1,
-		"PreCompact": 1, "SubagentStart": 1, "SubagentStop": 1, "RunStart": 1, "AfterStep": 1, "RunEnd": 1,
-		"ApprovalRequested": 1, "BeforeStep": 1, "FilterMessages": 1, "FilterLLMRequest": 1, "BeforeCreateMessage": 1,
-		"BeforeUpdateMessage": 1, "BeforeStoreToolResult": 1, "FilterStepOutput": 1, "AfterCreateMessage": 1,
-		"AfterUpdateMessage": 1, "AfterResponse": 1, "AfterCheckpoint": 1, "AfterModelSwitch": 1, "AfterMemoryUpdate": 1,
+	want := map[string]int{}
+	for _, m := range hookMethods {
+		want[m.name] = 1
 	}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -227,7 +201,7 @@ func TestUse_WhatIsNotThereStaysAsItWas(t *testing.T) {
 func TestUse_AllOrNothing(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
 	calls := map[string]int{}
-	if ids, err := r.Use(everything{&calls}, WhenSuccess()); err == nil || ids != nil || len(r.List()) > 0 {
+	if ids, err := r.Use(everything{calls}, WhenSuccess()); err == nil || ids != nil || len(r.List()) > 0 {
 		t.Errorf("got %v, %v, %d hooks", ids, err, len(r.List()))
 	}
 	for _, nothing := range []any{nil, 3, struct{}{}} {

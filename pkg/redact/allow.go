@@ -4,9 +4,10 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
-// Targets of the expressions in an allow-list.
+// Texts that the expressions of an allow-list search.
 const (
 	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"
@@ -19,15 +20,13 @@ type allowlist struct {
 	target    string
 	regexes   []string
 	stopwords []string
-	elsewhere bool // has conditions on paths or commits, which events do not have
+	elsewhere bool // has conditions on paths or commits, which never hold
 
-	once    sync.Once // guards the creation of pattern and words
+	once    sync.Once // guards pattern and words
 	pattern *regexp.Regexp
 	words   *automaton
 }
 
-// allows reports whether a finding is not a secret. inLine reports whether an
-// expression matches in the line of the finding.
 func (a *allowlist) allows(secret, match string, inLine func(*regexp.Regexp) bool) bool {
 	if a.all && a.elsewhere {
 		return false
@@ -39,7 +38,6 @@ func (a *allowlist) allows(secret, match string, inLine func(*regexp.Regexp) boo
 	return a.stops(secret) || a.lists(secret, match, inLine)
 }
 
-// lists reports whether the expressions match their target.
 func (a *allowlist) lists(secret, match string, inLine func(*regexp.Regexp) bool) bool {
 	switch {
 	case a.pattern == nil:
@@ -53,15 +51,14 @@ func (a *allowlist) lists(secret, match string, inLine func(*regexp.Regexp) bool
 	}
 }
 
-// stops reports whether secret contains a stop word.
 func (a *allowlist) stops(secret string) bool {
 	return a.words != nil && a.words.contains(strings.ToLower(secret))
 }
 
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
-		// The library also joins the expressions, so that a flag in one of them
-		// applies to those after it. An invalid expression allows nothing.
+		// Gitleaks also joins the expressions, so that a flag in one of them
+		// applies to later ones. If they do not compile, they allow nothing.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {
@@ -84,10 +81,5 @@ func compile(expression string, instead *regexp.Regexp) *regexp.Regexp {
 }
 
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }

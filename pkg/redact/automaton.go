@@ -1,18 +1,16 @@
 package redact
 
-// automaton finds a set of words in one pass over a text (Aho-Corasick) and
-// ignores the case of ASCII letters. It is immutable.
+// automaton finds words in one pass over a text (Aho-Corasick) and ignores the
+// case of ASCII letters. It is immutable.
 type automaton struct {
-	class [256]uint8 // class of each byte, 0 for bytes in no word
+	class [256]uint8 // of each byte, 0 for bytes in no word
 	width int        // number of classes
 	next  []int32    // next state, by state × class
 	words []string
 	ends  [][]int32 // words that end in each state
-	first int32     // words end in the states from here on
+	first int32     // words end in states from here on
 }
 
-// newAutomaton returns an automaton of words. The words are in lower case and not
-// empty.
 func newAutomaton(words []string) *automaton {
 	a := &automaton{words: words, width: 1}
 	for _, word := range words {
@@ -32,7 +30,7 @@ func newAutomaton(words []string) *automaton {
 	return a
 }
 
-// plant builds the tree of the words. A missing transition is 0.
+// plant adds the words. A missing transition is 0.
 func (a *automaton) plant() {
 	a.next, a.ends = make([]int32, a.width), make([][]int32, 1)
 	for w, word := range a.words {
@@ -50,7 +48,8 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions and returns the states ordered by depth.
+// link fills the missing transitions. order has the states by depth, and fail
+// the longest suffix of each.
 func (a *automaton) link() (order, fail []int32) {
 	fail = make([]int32, len(a.ends))
 	order = make([]int32, 1, len(a.ends))
@@ -99,8 +98,8 @@ func (a *automaton) renumber(order, number []int32) {
 	a.next, a.ends = next, ends
 }
 
-// scan calls found with each word in text and its start, ordered by the ends of
-// the words. It reports whether text is ASCII.
+// scan calls found with each word and its start, ordered by the ends of the
+// words. It reports whether text is ASCII.
 func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) {
 	state, all := int32(0), byte(0)
 	for i := range len(text) {
@@ -117,7 +116,6 @@ func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) 
 	return all < 0x80
 }
 
-// contains reports whether text contains one of the words.
 func (a *automaton) contains(text string) bool {
 	state := int32(0)
 	for i := range len(text) {

@@ -1,16 +1,15 @@
 // Package redact replaces secrets and personal data in texts and events before
-// they are stored. It reports the rule and the position of each finding. It never
-// logs or returns the finding itself, not even in an error.
+// they are stored. It reports the rule and the position of each finding, but never
+// logs or returns the finding itself.
 //
 // # Findings
 //
-// Secrets are found by the rules of the gitleaks module in the version of go.mod.
-// Each rule has a keyword, an expression, a secret group, an entropy, stop words and
-// allow-lists, and finds the same secrets as in the library. The package reads the
-// rules from the module as data. It ignores the marker "gitleaks:allow" in comments,
-// because the text of an agent must not switch off redaction. Rules for files of
-// certain names apply to a string if another member of its object has the name of the
-// file, such as "file_path". A file name never makes an allow-list apply.
+// Secrets are found by the rules of the gitleaks module in the version of
+// go.mod, with the same results as in the library. The package ignores the
+// marker "gitleaks:allow" in comments, because the text of an agent must not
+// switch off redaction. Rules for files of certain names apply to a string if
+// an earlier member of its object, such as "file_path", has the name of the
+// file. A file name never makes an allow-list apply.
 //
 // A string can also be a secret because of the name of its member, such as
 // {"api_key": "…"}, or because it is a copy of another secret in the same event.
@@ -27,17 +26,16 @@
 //
 // The markers are "[SECRET_REDACTED]", "[EMAIL_REDACTED]", "[CARD_REDACTED]",
 // "[IBAN_REDACTED]", "[PHONE_REDACTED]" and "[IP_REDACTED]". Overlapping findings
-// share one marker. A text is searched again with its markers until there are no
-// more findings, so that a second redaction changes nothing. In JSON only string
-// values change. All other bytes stay the same, including escapes. The result depends
-// on the input only.
+// share one marker. A second redaction changes nothing. In JSON only string values
+// change. All other bytes stay the same, including escapes. The result depends on
+// the input only.
 //
 // # Limits
 //
 // The package does not find:
 //
 //   - secrets that no rule describes, such as a password in prose
-//   - encoded text: base64, percent escapes, JSON inside of JSON strings
+//   - encoded text, such as base64, percent escapes and JSON inside of JSON strings
 //   - secrets that are spread over two strings or two events
 //   - anything in names of members, numbers or attributes of an event
 //   - national phone numbers of other countries, names, addresses, birthdays
@@ -47,10 +45,8 @@
 //
 // # Time and memory
 //
-// One pass over a text finds the keywords of all rules. A rule is compiled when its
-// keyword occurs for the first time. If its expression allows it, only the text near
-// the keyword is searched. All expressions are RE2, so the time is linear in the
-// length of the text. A text with new findings after ten rounds is replaced as a
-// whole. An event lists at most a thousand findings and counts the others. A
-// [Redactor] is immutable and safe for concurrent use.
+// The time is linear in the length of the text, because all expressions are
+// RE2. A text with new findings after ten rounds is replaced as a whole. Data
+// lists at most a thousand findings and counts the others. An attribute with
+// findings is cut off at 2 KiB.
 package redact

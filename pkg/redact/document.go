@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxDepth limits the nesting of values. Events have the same limit.
+// maxDepth limits the nesting of values, as in package events.
 const maxDepth = 512
 
 // document redacts the string values of a JSON text. It does not validate the
@@ -19,33 +19,29 @@ type document struct {
 	skip    string // member of the outermost object that stays unchanged
 
 	trail    []step // path to the current value
-	edits    []edit // ordered by position
+	edits    []edit // in order
 	found    []fieldSpan
-	object   region // the outermost value, if it is an object
-	recorded region // its list of earlier redactions, without the brackets
-	taken    bool   // the member of that name is not a list
+	object   region // the outermost object
+	recorded region // its earlier redactions, without the brackets
+	taken    bool   // its member "redacted" is not a list
 }
 
-// step leads from a value to a member or an element.
 type step struct {
 	name  string
 	index int // negative for a member
 }
 
-// edit replaces a part of the document with text.
 type edit struct {
 	region
 
 	text string
 }
 
-// fieldSpan is a finding and the value that contains it.
 type fieldSpan struct {
 	field string // JSON pointer
 	Span
 }
 
-// clean reads the document and records findings and edits.
 func (d *document) clean() error {
 	if err := d.value("", ""); err != nil {
 		return err
@@ -60,7 +56,7 @@ func (d *document) fail(reason string) error {
 	return &events.InvalidError{Attribute: "data", Offset: d.pos, Reason: reason}
 }
 
-// peek returns the next byte that is not white space, or 0 at the end.
+// peek returns the next byte that is not white space, or 0.
 func (d *document) peek() byte {
 	for ; d.pos < len(d.text); d.pos++ {
 		switch c := d.text[d.pos]; c {
@@ -72,8 +68,8 @@ func (d *document) peek() byte {
 	return 0
 }
 
-// value reads a value. name is the name of its member, or "". path is the name of
-// the file whose text the value may be, or "".
+// value redacts a value. name is its member and path the file whose text it may
+// be. Each can be empty.
 func (d *document) value(name, path string) error {
 	switch d.peek() {
 	case '{':
@@ -91,8 +87,8 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files lists the names of members that contain the name of a file. The text of
-// the file is in another member of the same object.
+// files lists members with the name of a file, whose text is in a later member
+// of the same object.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {
@@ -128,7 +124,6 @@ func (d *document) members(path string) error {
 	return err
 }
 
-// member reads the value of a member.
 func (d *document) member(name, path string) error {
 	if len(d.trail) > 1 {
 		return d.value(name, path)
@@ -159,7 +154,6 @@ func (d *document) elements(path string) error {
 	})
 }
 
-// list reads the elements between brackets.
 func (d *document) list(end byte, element func(int) error) error {
 	d.pos++
 	if d.peek() == end {
@@ -203,7 +197,6 @@ func (d *document) quoted() (string, error) {
 	}
 }
 
-// string redacts a string value.
 func (d *document) string(name, path string) error {
 	raw, err := d.quoted()
 	if err != nil {

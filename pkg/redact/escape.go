@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions converts regions of the decoded text of a string to regions of raw,
-// its encoded form. Regions contain whole escapes.
+// rawRegions converts regions of a decoded string to regions of raw, its encoded
+// form. Regions contain whole escapes.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw
@@ -28,13 +28,12 @@ func rawRegions(raw string, regions []region) []region {
 	return list
 }
 
-// writtenAt returns the length of the encoded character at i in bytes.
 func writtenAt(raw string, i int) int {
 	_, n := decodeAt(raw, i)
 	return n
 }
 
-// sizeAt returns the length of the decoded character at i in bytes.
+// sizeAt returns the decoded length of the character at i.
 func sizeAt(raw string, i int) int {
 	r, n := decodeAt(raw, i)
 	if r < 0 {
@@ -43,8 +42,8 @@ func sizeAt(raw string, i int) int {
 	return utf8.RuneLen(r)
 }
 
-// decodeAt returns the escaped character at i and the length of its escape. For a
-// byte without an escape, it returns a negative character and 1.
+// decodeAt returns the escaped character at i and the length of its escape.
+// Without an escape it returns a negative character and 1.
 func decodeAt(raw string, i int) (rune, int) {
 	if raw[i] != '\\' || i+1 == len(raw) {
 		return -1, 1
@@ -81,7 +80,6 @@ func hex4(raw string, i int) (rune, bool) {
 	return rune(n), err == nil && isHex(raw[i:i+4])
 }
 
-// unescape returns the decoded text of a string. Without escapes it returns raw.
 func unescape(raw string) string {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw

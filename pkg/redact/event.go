@@ -15,25 +15,24 @@ import (
 )
 
 const (
-	// redactedField is the member of data that lists the redactions.
+	// redactedField is the member of data with the redactions.
 	redactedField = "redacted"
-	// redactedAttribute lists the redactions if data has no members.
+	// redactedAttribute is the extension attribute with the redactions of other
+	// data.
 	redactedAttribute = "redacted"
 
-	maxListed    = 1000    // redactions that an event lists one by one
-	maxField     = 256     // bytes of a field's name
-	maxAttribute = 2 << 10 // bytes of the attribute
+	maxListed    = 1000    // redactions that an event lists
+	maxField     = 256     // bytes
+	maxAttribute = 2 << 10 // bytes
 	contentField = "content"
 )
 
-// Redact replaces secrets and personal data in the string values of e.Data and of
-// e.Binary. It lists the redactions in the member "redacted" of data
-// ([events.Common]), or in the extension attribute "redacted" if data is binary
-// or not an object. Names of members, numbers and other attributes stay
-// unchanged. Redact never writes to the memory of e.Data, e.Binary and e.Extra.
-//
-// Redact returns an [events.InvalidError] if data is not JSON. The error contains
-// nothing from the data.
+// Redact replaces secrets and personal data in the string values of e.Data and
+// in e.Binary. It lists them in the member "redacted" of data
+// ([events.Common]), or in the extension attribute "redacted" if data is
+// binary, not an object, or has another member of this name. The content of a
+// blob chunk stays unchanged. Redact never writes to the memory of e.Data,
+// e.Binary and e.Extra. Its error is an [events.InvalidError] without values.
 func (r *Redactor) Redact(e *events.Event) error {
 	switch {
 	case len(e.Binary) > 0:
@@ -45,8 +44,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary searches for secrets only, unless the data is UTF-8 text. Numbers
-// and addresses in other data have no meaning.
+// redactBinary redacts e.Binary. In data that is not UTF-8 it searches for
+// secrets only, because numbers and addresses there have no meaning.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -66,7 +65,7 @@ func (r *Redactor) redactBinary(e *events.Event) {
 func (r *Redactor) redactData(e *events.Event) error {
 	skip := ""
 	if e.Kind() == events.BlobChunk {
-		skip = contentField // the chunk is part of a blob, which is named by its hash
+		skip = contentField // a change would break the hash that names the blob
 	}
 	d, err := r.search(string(e.Data), skip)
 	if err != nil || len(d.found) == 0 {
@@ -82,9 +81,8 @@ func (r *Redactor) redactData(e *events.Event) error {
 	return nil
 }
 
-// JSON returns the JSON document data with markers in its string values, and the
-// redactions. Without findings it returns data itself. It returns the errors of
-// [Redactor.Redact] and never writes to data.
+// JSON returns data with markers in its string values, and the redactions. It
+// returns the errors of [Redactor.Redact] and never writes to data.
 func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redaction, error) {
 	d, err := r.search(string(data), "")
 	if err != nil || len(d.found) == 0 {
@@ -93,8 +91,6 @@ func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redacti
 	return d.edited(), d.redactions(), nil
 }
 
-// search returns the searched document in text. It ignores the string in the
-// member skip.
 func (r *Redactor) search(text, skip string) (*document, error) {
 	c := &cleaner{redactor: r, known: &known{}}
 	d := &document{cleaner: c, text: text, skip: skip}
@@ -106,7 +102,7 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	return d, d.clean()
 }
 
-// redactions returns the redactions in the order of the document. Above
+// redactions returns the redactions in the order of the document. Beyond
 // [maxListed] it returns one count for each rule.
 func (d *document) redactions() []events.Redaction {
 	list := make([]events.Redaction, 0, min(len(d.found), maxListed))
@@ -129,8 +125,8 @@ func (d *document) redactions() []events.Redaction {
 	return list
 }
 
-// clearField returns a field's name without secrets, because names are as
-// untrusted as values.
+// clearField returns the path of a field, cut off at maxField and redacted,
+// because names are as untrusted as values.
 func (d *document) clearField(field string) string {
 	if len(field) > maxField {
 		field = strings.ToValidUTF8(field[:maxField], "") + "…"
@@ -139,7 +135,6 @@ func (d *document) clearField(field string) string {
 	return field
 }
 
-// field returns the JSON pointer to the current value.
 func (d *document) field() string {
 	var b strings.Builder
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
@@ -154,7 +149,6 @@ func (d *document) field() string {
 	return b.String()
 }
 
-// record adds list to the redactions in the outermost object.
 func (d *document) record(list []events.Redaction) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -177,7 +171,6 @@ func (d *document) record(list []events.Redaction) error {
 	return nil
 }
 
-// edited returns the document after all edits.
 func (d *document) edited() []byte {
 	slices.SortStableFunc(d.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 	var out []byte
@@ -189,8 +182,8 @@ func (d *document) edited() []byte {
 	return append(out, d.text[at:]...)
 }
 
-// setAttribute appends redactions to the attribute until the attribute is full,
-// for example "email 5-17; github-pat 40-80 /2/text".
+// setAttribute appends redactions, such as "email 5-17", to the attribute until
+// it is full.
 func setAttribute(e *events.Event, list []events.Redaction) {
 	text, at := "", slices.IndexFunc(e.Extra, func(x events.Attribute) bool { return x.Name == redactedAttribute })
 	if at >= 0 && json.Unmarshal(e.Extra[at].Value, &text) != nil {
@@ -227,8 +220,7 @@ func setAttribute(e *events.Event, list []events.Redaction) {
 	e.Extra[at].Value = value
 }
 
-// printable returns r, or a replacement for a character that no attribute can
-// contain.
+// printable replaces characters that no attribute can contain.
 func printable(r rune) rune {
 	if r < ' ' || r >= 0x7f && r < 0xa0 {
 		return '?'

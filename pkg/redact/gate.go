@@ -6,14 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// gate is a fast check of the text after a keyword. An expression allows certain
-// bytes between the keyword and its first required character. For example, an
-// expression of "key", some words and a colon cannot match if a bracket precedes
-// the colon.
+// gate is a fast check of the bytes between a keyword and the first required
+// character of an expression. For example, "key", some words and a colon cannot
+// match if a bracket precedes the colon.
 type gate struct {
 	of    [256]uint8
-	from  int // where the check begins, counted from the start of the keyword
-	reach int // bytes that the expression can skip before the required character
+	from  int // start of the check, from the start of the keyword
+	reach int // bytes that the expression can skip
 }
 
 // Roles of a byte in an expression.
@@ -22,8 +21,8 @@ const (
 	insisted
 )
 
-// newGate returns a gate for an expression, or nil. heads are the possible texts
-// of the first count items.
+// newGate returns nil if no check is possible. heads are the possible texts of
+// the first count items.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {
@@ -44,7 +43,6 @@ func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	return nil
 }
 
-// open reports whether the expression can match at a keyword that begins at p.
 func (g *gate) open(text string, p int) bool {
 	for i := p + g.from; i <= p+g.reach; i++ {
 		if i >= len(text) {
@@ -60,7 +58,6 @@ func (g *gate) open(text string, p int) bool {
 	return false
 }
 
-// first marks the bytes with which re can begin.
 func (g *gate) first(re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -82,7 +79,6 @@ func (g *gate) first(re *syntax.Regexp) {
 	}
 }
 
-// add marks the bytes that re can match.
 func (g *gate) add(re *syntax.Regexp, as uint8) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -108,7 +104,6 @@ func (g *gate) add(re *syntax.Regexp, as uint8) {
 	}
 }
 
-// rune marks the bytes of r, and of its other cases if flags ignore case.
 func (g *gate) rune(r rune, flags syntax.Flags, as uint8) {
 	for other := r; ; {
 		if other < utf8.RuneSelf {

@@ -7,12 +7,11 @@ import (
 )
 
 const (
-	minKnown = 8   // minimum length in bytes of a secret that is searched for
-	maxKnown = 100 // number of secrets that are searched for
+	minKnown = 8   // minimum length of a secret in bytes
+	maxKnown = 100 // number of secrets
 )
 
-// known holds the secrets found so far, so that copies of them are found without
-// their context.
+// known has the secrets found so far. A copy is a secret in any context.
 type known struct {
 	rules []string
 	texts []string
@@ -25,7 +24,7 @@ func (k *known) add(rule, secret string) {
 	k.rules, k.texts = append(k.rules, rule), append(k.texts, secret)
 }
 
-// find appends the copies in text that no finding in list covers.
+// find appends the copies that no finding in list covers.
 func (k *known) find(list []finding, text string) []finding {
 	if len(k.texts) == 0 {
 		return list

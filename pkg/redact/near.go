@@ -9,24 +9,21 @@ import (
 )
 
 // near finds the matches of an expression next to keywords only. Every
-// alternative of the expression has the form L E T, and every match of E begins
-// with a keyword. So every match of the expression contains a keyword at the
-// start of an E.
+// alternative of the expression has a lead L, a part E and a tail T, and every
+// match of E begins with a keyword.
 type near struct {
 	ways []*way
-	// lead is the maximum length of an L in bytes. It is negative if the position
-	// of a match depends on the text before it. A test then only shows that a
+	// lead is the maximum length of an L in bytes. It is negative if L has no
+	// maximum or depends on the text before it. A test then only shows that a
 	// match is possible.
 	lead int
 }
 
-// way is one alternative of an expression.
 type way struct {
-	// test matches at the start of a text if E T matches there. It can match in
-	// other cases, because it follows unbounded repetitions for some characters
-	// only.
+	// test matches at the start of a text if E T matches there, and in some
+	// other cases.
 	test  *regexp.Regexp
-	reach int   // number of bytes that test may need
+	reach int   // bytes that test may need
 	gate  *gate // can be nil
 	word  bool  // no letter, digit or underscore precedes the keyword
 	lead  int   // maximum length of L, like in near
@@ -34,12 +31,12 @@ type way struct {
 
 const (
 	maxPrefixes = 64   // possible texts of E
-	maxTest     = 8192 // bytes of the expression of a test
-	slack       = 64   // characters of an unbounded repetition that a test follows
+	maxTest     = 8192 // bytes of a test's expression
+	slack       = 64   // characters of an unbounded repetition in a test
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear returns nil if a match of expression can be without a keyword.
+// newNear returns nil if the expression has another form or is too large.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -64,7 +61,6 @@ func newNear(expression string, keywords []string) *near {
 	return n
 }
 
-// newWay returns nil if a match of the sequence items can be without a keyword.
 func newWay(items []*syntax.Regexp, keywords []string) *way {
 	w := &way{}
 	for ; len(items) > 0; items = items[1:] {
@@ -85,8 +81,8 @@ func newWay(items []*syntax.Regexp, keywords []string) *way {
 	return nil
 }
 
-// behind creates the test for items. heads are the possible texts of the first
-// count items.
+// behind completes w for the items of E and T, or returns nil if the test is
+// too large. See newGate for heads and count.
 func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	w.word = w.word && !slices.ContainsFunc(heads, func(head string) bool { return !isWord(head[0]) })
 	w.gate = newGate(items, count, heads)
@@ -106,8 +102,8 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns the result of pattern.FindAllStringIndex(text, -1). at contains
-// the ascending positions of the rule's keywords.
+// find returns the result of pattern.FindAllStringIndex(text, -1). at has the
+// ascending positions of the rule's keywords.
 func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match
@@ -135,7 +131,6 @@ func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	return found
 }
 
-// hopeful reports whether a match with a keyword at p is possible.
 func (n *near) hopeful(text string, p int) bool {
 	return slices.ContainsFunc(n.ways, func(w *way) bool { return w.hopeful(text, p) })
 }

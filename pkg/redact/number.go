@@ -5,12 +5,10 @@ import (
 	"strings"
 )
 
-// layouts are the groups in which card numbers are written.
+// layouts lists how card numbers are grouped.
 var layouts = [...][]int{{4, 4, 4, 4}, {4, 6, 5}, {4, 6, 4}, {4, 4, 4, 4, 3}}
 
-// card returns the end of the card number that begins at i, or 0. A card number
-// has 13 to 19 digits, the prefix of a scheme and a correct check digit. Its
-// groups can be separated by spaces or dashes.
+// card returns the end of the card number that begins at i, or 0.
 func card(text string, i int) int {
 	if text[i] < '2' || text[i] > '6' || preceded(text, i, ".-") {
 		return 0 // no scheme begins with another digit
@@ -30,7 +28,6 @@ func card(text string, i int) int {
 	return 0
 }
 
-// groups reads groups of digits, which the same space or dash separates.
 func groups(text string, i int, layout []int) (digits string, end int) {
 	var (
 		all       []byte
@@ -53,7 +50,7 @@ func groups(text string, i int, layout []int) (digits string, end int) {
 	return string(all), i
 }
 
-// schemes are the first four digits and the lengths of card numbers.
+// schemes are ranges of the first four digits and the lengths of card numbers.
 var schemes = [...]struct {
 	from, to string
 	lengths  []int
@@ -72,8 +69,6 @@ var schemes = [...]struct {
 	{"3528", "3589", []int{16, 17, 18, 19}}, // JCB
 }
 
-// isCard reports whether digits have the prefix and the length of a scheme and
-// pass the Luhn check.
 func isCard(digits string) bool {
 	for _, s := range schemes {
 		if slices.Contains(s.lengths, len(digits)) && s.from <= digits[:4] && digits[:4] <= s.to {
@@ -97,12 +92,10 @@ func luhn(digits string) bool {
 	return sum%10 == 0
 }
 
-// ibanLengths contains each country with IBANs and their length.
 const ibanLengths = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24FI18FK18FO18FR27" +
 	"GB22GE22GI23GL18GR27GT28HN28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MN20MR27" +
 	"MT31MU30NI28NL18NO15OM23PK24PL28PS29PT25QA29RO24RS22RU33SA24SC31SD18SE24SI19SK24SM27SO23ST25SV28TL23TN24TR26UA29VA22VG24XK20YE30"
 
-// ibanLength returns the length of a country's IBANs, or 0.
 func ibanLength(country string) int {
 	for i := 0; i < len(ibanLengths); i += 4 {
 		if ibanLengths[i:i+2] == country {
@@ -112,8 +105,8 @@ func ibanLength(country string) int {
 	return 0
 }
 
-// iban returns the start and end of the IBAN whose check digits are at i. The end
-// is 0 if there is none. A space can follow each group of four characters.
+// iban returns the start and end of the IBAN whose check digits are at i, or an
+// end of 0. Spaces can separate its groups of four.
 func iban(text string, i int) (start, end int) {
 	start = i - 2
 	if start < 0 || preceded(text, start, "") {
@@ -130,8 +123,8 @@ func iban(text string, i int) (start, end int) {
 	return start, end
 }
 
-// together returns length digits and capital letters without the spaces after
-// each group of four, and their end. The end is 0 if there are fewer.
+// together returns length digits and capital letters and their end, or an end
+// of 0. It skips spaces between groups of four.
 func together(text string, i, length int) (all []byte, end int) {
 	for ; len(all) < length; i++ {
 		if n := len(all); n > 0 && n%4 == 0 && strings.HasPrefix(text[i:], " ") {
@@ -145,9 +138,8 @@ func together(text string, i, length int) (all []byte, end int) {
 	return all, i
 }
 
-// isChecked reports whether the checksum of an IBAN is correct. The IBAN is read
-// as a number, with its first four characters at the end and two digits for each
-// letter. The remainder of this number must be 1.
+// isChecked verifies the checksum. It reads the IBAN as a number, with the
+// first four characters at the end and two digits for each letter.
 func isChecked(iban []byte) bool {
 	rest := 0
 	for _, c := range slices.Concat(iban[4:], iban[:4]) {

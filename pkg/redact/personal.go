@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// personal finds personal data. It starts at each @, colon and digit, and reads a
-// bounded part of the text from there. E-mail addresses have no limit, but cannot
+// personal has the enabled rules. find starts at each @, colon and digit, and
+// reads a bounded part of the text. E-mail addresses have no limit, but cannot
 // overlap.
 type personal struct{ email, card, iban, phone, ip bool }
 
@@ -14,7 +14,6 @@ func newPersonal(on func(id string) bool) personal {
 	return personal{email: on(Email), card: on(Card), iban: on(IBAN), phone: on(Phone), ip: on(IP)}
 }
 
-// find appends the personal data in text.
 func (p personal) find(list []finding, text string) []finding {
 	if p.email {
 		list = findEmails(list, text)
@@ -28,7 +27,6 @@ func (p personal) find(list []finding, text string) []finding {
 	return list
 }
 
-// findNumbers appends the personal data that contains digits.
 func (p personal) findNumbers(list []finding, text string) []finding {
 	for i := 0; i < len(text); i++ {
 		if !isDigit(text[i]) {
@@ -47,8 +45,6 @@ func (p personal) findNumbers(list []finding, text string) []finding {
 	return list
 }
 
-// numberAt returns the finding whose first digits are at i, the start of a run of
-// digits.
 func (p personal) numberAt(text string, i int) finding {
 	if p.iban {
 		if start, end := iban(text, i); end > 0 {
@@ -73,9 +69,9 @@ func (p personal) numberAt(text string, i int) finding {
 	return finding{}
 }
 
-// findEmails appends the e-mail addresses in text. An address has a local part in
-// ASCII and a host of at least two labels, of which the last has letters only. A
-// Git address such as "git@host:path" does not count.
+// findEmails appends the e-mail addresses in text. A host has at least two
+// labels, and the last has letters only or begins with "xn--". A Git address
+// such as "git@host:path" does not count.
 func findEmails(list []finding, text string) []finding {
 	free := 0 // the next address cannot begin before this position
 	for at := 0; ; at++ {
@@ -101,7 +97,7 @@ func findEmails(list []finding, text string) []finding {
 }
 
 // hostEnd returns the end of the host name that begins at i, or 0. Numbers with
-// an extension such as "4.17.21.tgz" are the version of a package.
+// an extension, such as "4.17.21.tgz", are a package version and not a host.
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -126,7 +122,6 @@ func hostEnd(text string, i int) (end int) {
 	}
 }
 
-// label returns the label of a host name that begins at i.
 func label(text string, i int) string {
 	end := i
 	for end < len(text) && (isAlphanumeric(text[end]) || text[end] == '-') {
@@ -135,7 +130,6 @@ func label(text string, i int) string {
 	return text[i:end]
 }
 
-// isTop reports whether label can be a top-level domain.
 func isTop(label string) bool {
 	if strings.HasPrefix(label, "xn--") {
 		return true
@@ -148,7 +142,7 @@ func isTop(label string) bool {
 	return len(label) >= 2
 }
 
-// ipv4 returns the end of the IPv4 address that begins at i, or 0.
+// ipv4 returns the end of the address that begins at i, or 0.
 func ipv4(text string, i int) int {
 	if preceded(text, i, ".") {
 		return 0
@@ -168,7 +162,6 @@ func ipv4(text string, i int) int {
 	return end
 }
 
-// findIPv6 appends the IPv6 addresses in text.
 func findIPv6(list []finding, text string) []finding {
 	for at := 0; ; at++ {
 		n := strings.IndexByte(text[at:], ':')
@@ -183,16 +176,16 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 returns the end of the IPv6 address whose first colon is at i, or 0. It
-// finds global, unique local and link-local addresses, which all begin with four
-// hex digits.
+// ipv6 returns the end of the address whose first colon is at i, or 0. It finds
+// global, unique local and link-local addresses, which begin with four hex
+// digits.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {
 		return 0
 	}
 	most := min(len(text), start+len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255"))
-	for end < most && strings.IndexByte("0123456789abcdefABCDEF:.", text[end]) >= 0 {
+	for end < most && strings.IndexByte(hexDigits+":.", text[end]) >= 0 {
 		end++
 	}
 	candidate := strings.TrimRight(text[start:end], ".")
@@ -216,8 +209,6 @@ func isPersonal(ip netip.Addr) bool {
 	return global.Contains(ip) || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 }
 
-// preceded reports whether a letter, a digit, an underscore or one of others
-// precedes i.
 func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
@@ -232,6 +223,8 @@ func followed(text string, i int) bool {
 	return i < len(text) && isWord(text[i])
 }
 
+const hexDigits = "0123456789abcdefABCDEF"
+
 func isDigit(c byte) bool        { return '0' <= c && c <= '9' }
 func isLetter(c byte) bool       { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isUpper(c byte) bool        { return 'A' <= c && c <= 'Z' }
@@ -239,20 +232,5 @@ func isAlphanumeric(c byte) bool { return isDigit(c) || isLetter(c) }
 func isWord(c byte) bool         { return isAlphanumeric(c) || c == '_' }
 func isLocal(c byte) bool        { return isAlphanumeric(c) || strings.IndexByte("._%+'-", c) >= 0 }
 
-func allDigits(s string) bool {
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func isHex(s string) bool {
-	for i := range len(s) {
-		if !isDigit(s[i]) && (s[i]|0x20 < 'a' || s[i]|0x20 > 'f') {
-			return false
-		}
-	}
-	return true
-}
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+func isHex(s string) bool     { return strings.Trim(s, hexDigits) == "" }

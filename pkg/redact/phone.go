@@ -8,10 +8,9 @@ const (
 	maxPhone = 15
 )
 
-// phone returns the start and end of the phone number whose first digit is at i.
-// The end is 0 if there is none. The number is international with a plus, or
-// North American, such as "(212) 555-0123", "212-555-0123", "1-212-555-0123" or
-// "212.555.0123".
+// phone returns the start and end of the phone number whose first digit is at i,
+// or an end of 0. The number is international with a plus, or North American,
+// such as "(212) 555-0123", "212-555-0123", "1-212-555-0123" or "212.555.0123".
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
 		if preceded(text, i-1, "+)]") {
@@ -36,8 +35,8 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of the ten digits at the start of text, counted from
-// at, or 0.
+// american returns the end of the ten-digit number that begins text, or 0. at
+// is its position, and open whether "(" precedes it.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -51,8 +50,8 @@ func american(text string, at int, open bool) int {
 	return 0
 }
 
-// looksLike reports whether text begins with pattern, in which d stands for any
-// digit and 2 for a digit from 2 to 9.
+// looksLike reports whether text begins with pattern, where d is any digit and
+// 2 a digit from 2 to 9.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false
@@ -68,8 +67,7 @@ func looksLike(text, pattern string) bool {
 }
 
 // international returns the end of the number that begins at i, after the plus,
-// or 0. Spaces, dashes, dots and parentheses can separate its groups. A number
-// that looks like a date is an added line of a patch.
+// or 0. A number that looks like a date is an added line of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0
@@ -91,8 +89,8 @@ func international(text string, i int) (end int) {
 	return end
 }
 
-// isPhone reports whether a number can have this many digits and this first
-// digit. North American numbers have eleven digits.
+// isPhone checks the number of digits. North American numbers begin with 1 and
+// have eleven.
 func isPhone(digits int, first byte) bool {
 	return minPhone <= digits && digits <= maxPhone && (first != '1' || digits == 11)
 }

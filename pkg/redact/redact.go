@@ -17,10 +17,10 @@ const (
 // Personal returns the ids of the rules for personal data.
 func Personal() []string { return []string{Email, Card, IBAN, Phone, IP} }
 
-// Options select the rules of a [Redactor]. The zero Options select all rules.
+// Options select the rules of a [Redactor].
 type Options struct {
-	Only    []string // rules to apply, empty for all
-	Without []string // rules to leave out
+	Only    []string // empty for all
+	Without []string
 }
 
 // Redactor replaces secrets and personal data. It is immutable and safe for
@@ -30,14 +30,14 @@ type Redactor struct {
 	personal personal
 }
 
-// Span is a finding: a range of bytes in the original text, and the id of the
-// rule. Spans of several rules can overlap.
+// Span is a finding of a rule, a range of bytes in the original text. Spans of
+// several rules can overlap.
 type Span struct {
 	Rule       string
 	Start, End int
 }
 
-// New returns a Redactor. It returns an error if an option names an unknown rule.
+// New returns a Redactor, or an error if an option names an unknown rule.
 func New(opts Options) (*Redactor, error) {
 	book, err := shipped()
 	if err != nil {
@@ -60,9 +60,9 @@ func New(opts Options) (*Redactor, error) {
 
 func isPersonalRule(id string) bool { return slices.Contains(Personal(), id) }
 
-// Text returns s with a marker such as "[EMAIL_REDACTED]" in the place of each
-// finding, and the findings ordered by position. Without findings it returns s
-// itself. Text finds nothing in its own result.
+// Text returns s with a marker in the place of each finding, and the findings
+// ordered by position. Without findings it returns s itself. Text finds nothing
+// in its own result.
 func (r *Redactor) Text(s string) (string, []Span) {
 	c := cleaner{redactor: r, known: &known{}}
 	return c.clean(subject{text: s}, "")

@@ -12,14 +12,14 @@ import (
 // rule is a rule of gitleaks.
 type rule struct {
 	id       string
-	regex    string // empty for a rule about file names only
-	path     string // matches the names of files to search, empty for all
+	regex    string // empty for a rule about file names
+	path     string // matches names of files, empty for all
 	entropy  float64
-	group    int // group with the secret, 0 for the first group that is not empty
+	group    int // with the secret, 0 for the first group that is not empty
 	keywords []string
 	allow    []*allowlist
 
-	once    sync.Once // guards the creation of pattern, paths and near
+	once    sync.Once // guards pattern, paths and near
 	pattern *regexp.Regexp
 	paths   *regexp.Regexp
 	near    *near
@@ -33,7 +33,7 @@ func (r *rule) compile() {
 	}
 }
 
-// apply appends the findings of the rule. at contains the positions of its
+// apply appends the findings in a text. at has the positions of the rule's
 // keywords, or is nil if they are unknown.
 func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
@@ -54,8 +54,8 @@ func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlis
 	return list
 }
 
-// judge returns the secret in a match of the rule's expression. It returns false
-// if the entropy is too low or an allow-list applies.
+// judge returns the secret in a match, or false if the entropy is too low or an
+// allow-list applies.
 func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding, bool) {
 	whole := strings.TrimLeft(in.text[start:end], "\n")
 	first := end - len(whole)
@@ -75,8 +75,8 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns the position of the secret in match. Like the library, it
-// applies the expression to the match alone, which can differ at the edges.
+// secret returns the range of the secret in match. Like gitleaks, it applies
+// the expression to the match alone, so that anchors can match differently.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {

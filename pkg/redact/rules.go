@@ -11,18 +11,15 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
-// rulebook holds the rules of the gitleaks module and the allow-lists that apply
-// to all rules.
 type rulebook struct {
 	rules []*rule
 	allow []*allowlist
 }
 
-// shipped returns the rules of the gitleaks module. It reads them once.
 var shipped = sync.OnceValues(func() (*rulebook, error) { return readRules(config.DefaultConfig) })
 
-// ruleFile is a file in gitleaks' format. readRules refuses all other keys, so
-// that it never ignores a part of a rule.
+// ruleFile is a file in gitleaks' format. readRules refuses other keys, so that
+// it never ignores a part of a rule.
 type ruleFile struct {
 	Title      string
 	MinVersion string
@@ -54,7 +51,6 @@ type allowEntry struct {
 	Commits     []string
 }
 
-// readRules reads rules in gitleaks' format.
 func readRules(text string) (*rulebook, error) {
 	var file ruleFile
 	err := toml.NewDecoder(strings.NewReader(text)).DisallowUnknownFields().Decode(&file)
@@ -77,7 +73,6 @@ func readRules(text string) (*rulebook, error) {
 	return book, nil
 }
 
-// allowlists returns one, if not nil, and then more.
 func allowlists(one *allowEntry, more []allowEntry) []*allowlist {
 	if one != nil {
 		more = append([]allowEntry{*one}, more...)

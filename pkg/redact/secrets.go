@@ -7,25 +7,21 @@ import (
 	"sync"
 )
 
-// detector finds secrets with the selected rules. One automaton finds the
-// keywords of all rules.
 type detector struct {
 	rules  []*rule
 	global []*allowlist
-	words  *automaton
-	users  [][]int32 // rules of each word
-	always []int32   // rules without keywords
-	pool   sync.Pool // of *positions
+	words  *automaton // keywords of all rules
+	users  [][]int32  // rules of each word
+	always []int32    // rules without keywords
+	pool   sync.Pool  // of *positions
 }
 
-// positions holds the positions of each rule's keywords in a text.
 type positions struct {
 	of   [][]int32
 	hit  []int32 // rules with positions
-	once []bool  // reports whether hit contains a rule
+	once []bool  // hit contains the rule
 }
 
-// newDetector returns a detector with the rules of book that on selects.
 func newDetector(book *rulebook, on func(id string) bool) *detector {
 	d := &detector{global: book.allow}
 	number := map[string]int{}
@@ -70,7 +66,7 @@ func (p *positions) clear() {
 	p.hit = p.hit[:0]
 }
 
-// find appends the secrets in a text, in the order of the rules.
+// find appends the secrets in the order of the rules.
 func (d *detector) find(list []finding, in *subject) []finding {
 	p, _ := d.pool.Get().(*positions)
 	defer func() {
@@ -104,5 +100,4 @@ func (d *detector) find(list []finding, in *subject) []finding {
 	return list
 }
 
-// names reports whether text contains a keyword of any rule.
 func (d *detector) names(text string) bool { return d.words.contains(text) || hasFoldedLetter(text) }

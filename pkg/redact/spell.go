@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns the possible texts of the first count items in lower case, if
-// each of them begins with one of keywords. Otherwise it returns nil.
+// beginWith returns the possible texts of the first count items in lower case if
+// each begins with one of keywords, or nil.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {
@@ -28,7 +28,6 @@ func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count
 	return nil, 0
 }
 
-// beginEither does the same for the branches of an alternative.
 func beginEither(branches []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	for _, branch := range branches {
 		more, _ := beginWith(flatten(branch, nil), keywords)
@@ -51,9 +50,9 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all texts that re matches in lower case, if there are few. It
-// leaves out letters beyond ASCII that have an ASCII letter as their other case,
-// because texts with such letters are not searched by keyword.
+// spell returns all texts that re matches in lower case, or false if they are
+// too many or not ASCII. It skips a long s and the Kelvin sign in a class,
+// because texts with them are not searched by keyword.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

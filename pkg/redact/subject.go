@@ -11,18 +11,16 @@ type subject struct {
 	path string // of the file with this text, if known
 
 	newlines *int      // position of the last newline, nil if unknown
-	latest   lineMatch // cached result of the last inLine
+	latest   lineMatch // cached result of inLine
 }
 
-// finding is a secret or personal data in a text.
 type finding struct {
 	rule       string
 	start, end int
 	secret     bool
 }
 
-// Letters beyond ASCII whose lower or upper case is an ASCII letter: ſ S, K k, İ
-// i.
+// Letters beyond ASCII whose other case is s, k or i.
 const (
 	longS   = '\u017F'
 	kelvin  = '\u212A'
@@ -34,11 +32,11 @@ func hasFoldedLetter(text string) bool {
 }
 
 // maxLine limits the part of a line that allow-lists see on each side of a match.
-// In longer lines they see blocks of this size, which several matches share.
+// In longer lines they see blocks of this size.
 const maxLine = 8 << 10
 
-// line returns the lines of a match by the rules of the library. A newline
-// belongs to the following line. A match after the last newline is in a line that
+// line returns the line of a match, as gitleaks defines it. A newline belongs
+// to the following line. A match after the last newline is in a line that
 // begins at the start of the text.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
@@ -69,8 +67,6 @@ func (s *subject) line(start, end int) (from, to int) {
 	return from, to
 }
 
-// inLine reports whether the pattern of an allow-list matches in the lines of a
-// match.
 func (s *subject) inLine(pattern *regexp.Regexp, start, end int) bool {
 	now := lineMatch{pattern: pattern}
 	if now.from, now.to = s.line(start, end); now.from == now.to {
@@ -83,7 +79,6 @@ func (s *subject) inLine(pattern *regexp.Regexp, start, end int) bool {
 	return s.latest.matches
 }
 
-// lineMatch records whether a pattern matches in a part of a text.
 type lineMatch struct {
 	pattern  *regexp.Regexp
 	from, to int

@@ -6,17 +6,12 @@ import (
 	"strings"
 )
 
-// secretMarker replaces a secret.
 const secretMarker = "[SECRET_REDACTED]"
 
-// markerEnd is the end of every marker.
 const markerEnd = "_REDACTED]"
 
-// markerOf returns the marker of a rule for personal data, such as
-// "[EMAIL_REDACTED]".
 func markerOf(rule string) string { return "[" + strings.ToUpper(rule) + markerEnd }
 
-// markersIn returns the markers in text.
 func markersIn(text string) []region {
 	var list []region
 	for i := 0; ; {
@@ -39,21 +34,20 @@ func markersIn(text string) []region {
 type region struct {
 	start, end int
 	marker     string
-	shown      int // start of the marker in the text with markers
+	shown      int // position in the text with markers
 }
 
 // maxRounds limits the searches of one text. A replacement can reveal another
 // finding that it overlapped. Only crafted texts need many rounds.
 const maxRounds = 10
 
-// cleaner searches texts that share their known secrets.
 type cleaner struct {
 	redactor *Redactor
 	known    *known
 }
 
-// clean returns the text with markers, and the findings. name is the name of the
-// member with this text, or "".
+// clean returns the redacted text and its findings. name is the member with
+// this text, or "".
 func (c *cleaner) clean(in subject, name string) (string, []Span) {
 	if len(in.text) < minText {
 		return in.text, nil
@@ -78,12 +72,11 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 	return secretMarker, toSpans(spans)
 }
 
-// minText is the length of the shortest possible finding.
 const minText = len("a@b.cd")
 
-// find returns the findings in a text that may contain markers. It searches for
-// personal data after all secrets are replaced, so that the password in a URL
-// does not become part of an address.
+// find returns the findings of one round. It searches for personal data after
+// all secrets are replaced, so that the password in a URL does not become part
+// of an address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)
@@ -99,8 +92,7 @@ func (c *cleaner) find(in *subject, name string) []finding {
 	return outside(r.personal.find(nil, in.text), in.text)
 }
 
-// maxNamed limits the texts that are searched together with the name of their
-// member.
+// maxNamed limits texts that are searched with the name of their member.
 const maxNamed = 1 << 10
 
 // findNamed appends the secrets that depend on the name of the member, such as
@@ -176,7 +168,6 @@ func compare(a, b finding) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end), strings.Compare(a.rule, b.rule))
 }
 
-// show returns text with the markers of regions.
 func show(text string, regions []region) string {
 	var b strings.Builder
 	at := 0
@@ -189,9 +180,8 @@ func show(text string, regions []region) string {
 	return b.String()
 }
 
-// origin converts a position in the text with markers to a position in the
-// original text. A position inside of a marker becomes the start or the end of
-// its region.
+// origin converts a position in the text with markers to the original text. A
+// position inside of a marker becomes the start or the end of its region.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {
@@ -212,7 +202,6 @@ func origin(regions []region, shown int, end bool) int {
 	}
 }
 
-// toSpans returns found in order, without duplicates.
 func toSpans(found []finding) []Span {
 	if len(found) == 0 {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// flatten appends the elements of re to items and resolves groups.
 func flatten(re *syntax.Regexp, items []*syntax.Regexp) []*syntax.Regexp {
 	switch re.Op {
 	case syntax.OpConcat, syntax.OpCapture:
@@ -49,7 +48,6 @@ func isNullable(re *syntax.Regexp) bool {
 	}
 }
 
-// looksBack reports whether the match of re depends on the text before it.
 func looksBack(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -59,8 +57,7 @@ func looksBack(re *syntax.Regexp) bool {
 	}
 }
 
-// maxWidth returns an upper bound of the bytes that re matches, or a negative
-// number if there is no bound.
+// maxWidth returns the most bytes that re can match, or -1 without a limit.
 func maxWidth(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -82,7 +79,6 @@ func maxWidth(re *syntax.Regexp) int {
 	return maxWidthOf(re)
 }
 
-// maxWidthOf returns the same for an expression that consists of others.
 func maxWidthOf(re *syntax.Regexp) int {
 	sum, widest := 0, 0
 	for _, sub := range re.Sub {
@@ -102,8 +98,8 @@ func maxWidthOf(re *syntax.Regexp) int {
 	}
 }
 
-// bound returns an expression of bounded width. It matches wherever re followed
-// by rest matches, and possibly in other places.
+// bound returns an expression of bounded width that matches wherever re and rest
+// match, and possibly in other places.
 func bound(re, rest *syntax.Regexp) *syntax.Regexp {
 	if maxWidth(re) >= 0 {
 		return concat(re, rest)

@@ -16,31 +16,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Limits on the output of a program. More text on stdout is a failure. More text
-// on stderr is dropped.
+// Limits on the output of a program. More on stdout is a failure. More on
+// stderr is dropped.
 const (
 	maxStdout = wire.MaxBytes
 	maxStderr = 64 << 10
 )
 
-// exitDeny is the exit status of a denial.
 const exitDeny = 2
 
-// drainTime is the time to read the remaining output after the process group has
-// been killed. Only a process that left the group can keep a pipe open.
+// drainTime limits the reading after the process group has been killed. Only a
+// process that left the group can keep a pipe open.
 const drainTime = 100 * time.Millisecond
 
-// shellCommand returns the argv that runs a line of the file in a shell.
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }
 
-// command runs a program for each document.
 type command struct {
 	event string
 	argv  []string // from the file only, never from a document
 	env   []string
 }
 
-// run starts the program with d on stdin and returns its reply.
 func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	in, err := wire.Append(nil, c.event, d)
 	if err != nil {
@@ -65,14 +61,13 @@ func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 	return nil, hooks.Fault("exit status " + strconv.Itoa(out.status))
 }
 
-// output is the result of a program.
 type output struct {
 	status         int // -1 after a signal
 	stdout, stderr []byte
 }
 
-// execute runs the program until it ends, ctx ends or its output exceeds a limit.
-// Then it kills the whole process group and returns.
+// execute runs the program. It kills the process group when the program ends,
+// ctx ends or stdout exceeds its limit.
 func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	if ctx.Err() != nil {
 		return output{}, ctx.Err()
@@ -129,7 +124,6 @@ func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	return out, nil
 }
 
-// spawnFault returns the reason why a program did not start, without its name.
 func spawnFault(err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
@@ -140,7 +134,6 @@ func spawnFault(err error) error {
 	return hooks.Fault("program cannot be started")
 }
 
-// read returns at most limit bytes from r.
 func read(r io.Reader, limit int64) []byte {
 	data, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {
@@ -149,14 +142,13 @@ func read(r io.Reader, limit int64) []byte {
 	return data
 }
 
-// pipes are our ends and the program's ends of its pipes.
 type pipes struct {
 	stdin, stdout, stderr *os.File
 	theirs                []*os.File
 }
 
-// openPipes connects cmd to pipes. Both ends are files, so that Wait does not
-// block while another process has a pipe open.
+// openPipes connects cmd to pipes with files at both ends, so that Wait does
+// not block while another process has a pipe open.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error
@@ -174,7 +166,6 @@ func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	return p, nil
 }
 
-// expire ends all reads and writes after d.
 func (p *pipes) expire(d time.Duration) {
 	at := time.Now().Add(d)
 	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {

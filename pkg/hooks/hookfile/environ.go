@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// passedOn lists the variables that programs inherit. Programs need them, and
-// none of them contains a credential.
+// passedOn lists the variables that programs inherit. None of them contains a
+// credential.
 var passedOn = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TMP", "TEMP", "TZ", "TERM", "LANG", "LANGUAGE",
 	"SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE",
 }
 
-// environment returns the environment of a program.
 func environment() []string {
 	var env []string
 	for _, variable := range os.Environ() {

@@ -19,11 +19,11 @@ type Type string
 
 // Types of hooks.
 const (
-	CommandType Type = "command" // runs a program
+	CommandType Type = "command"
 	MatcherType Type = "matcher" // applies a rule of the file
-	LLMType     Type = "llm"     // asks a language model
-	HTTPType    Type = "http"    // sends a POST request to a server
-	NATSType    Type = "nats"    // sends a request to a decision service over NATS
+	LLMType     Type = "llm"
+	HTTPType    Type = "http"
+	NATSType    Type = "nats"
 )
 
 // File is a valid hooks.yaml.
@@ -31,7 +31,7 @@ type File struct {
 	Name     string
 	Hooks    []Hook      // in the order of the file
 	Policies *policy.Set // nil if there are none
-	Warnings []Problem   // values that the reader replaced
+	Warnings []Problem   // values that were invalid and replaced
 }
 
 // Hook is one hook of a file.
@@ -49,11 +49,10 @@ type Hook struct {
 
 	match []hooks.Matcher
 	when  *condition
-	ends  hooks.Option // WhenSuccess or WhenFailure, nil for both
+	ends  hooks.Option
 	settings
 }
 
-// settings are the keys of single types of hooks.
 type settings struct {
 	command   []string // argv
 	action    string
@@ -87,8 +86,8 @@ func Load(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse is like [Load] for data that has already been read. Problems contain name
-// as the file name.
+// Parse is [Load] for data that has been read. Problems contain name as the
+// file name.
 func Parse(name string, data []byte) (*File, error) {
 	r := &reader{file: name}
 	f := &File{Name: name}
@@ -102,7 +101,6 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// Keys at the top of a file.
 const (
 	hooksKey    = "hooks"
 	policiesKey = "policies"
@@ -135,7 +133,6 @@ func (r *reader) hooks(n *yaml.Node, f *File) {
 	}
 }
 
-// eventNames returns all names of events, short names first.
 func eventNames() []string {
 	var short, long []string
 	for _, p := range hooks.Points() {

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// hookReader reads one hook.
 type hookReader struct {
 	*reader
 	hook *Hook
@@ -19,7 +18,6 @@ type hookReader struct {
 	seen map[string]*yaml.Node
 }
 
-// hook reads the hook at n into h.
 func (r *reader) hook(n *yaml.Node, h *Hook) {
 	hr := &hookReader{reader: r, hook: h, path: h.Name, seen: map[string]*yaml.Node{}}
 	entries := r.entries(n, hr.path)
@@ -43,7 +41,6 @@ func (r *reader) hook(n *yaml.Node, h *Hook) {
 	hr.complete(n)
 }
 
-// read reads one key.
 func (r *hookReader) read(e entry) {
 	i := slices.IndexFunc(keys, func(k key) bool { return k.name == e.name })
 	if i < 0 {
@@ -60,7 +57,6 @@ func (r *hookReader) read(e entry) {
 	}
 }
 
-// keyNames returns the keys that the hook may have.
 func (r *hookReader) keyNames() []string {
 	var names []string
 	for _, k := range keys {
@@ -71,7 +67,6 @@ func (r *hookReader) keyNames() []string {
 	return names
 }
 
-// complete checks the combination of keys.
 func (r *hookReader) complete(n *yaml.Node) {
 	h := r.hook
 	if _, ok := r.seen[typeKey]; !ok {
@@ -84,7 +79,7 @@ func (r *hookReader) complete(n *yaml.Node) {
 		}
 	}
 	if h.Point.Kind == "" {
-		return // an unknown event has already been reported
+		return
 	}
 	r.checkAsync()
 	r.checkDecides(n)
@@ -108,7 +103,8 @@ func (r *hookReader) checkAsync() {
 	}
 }
 
-// checkDecides refuses hooks that can only decide at points without a decision.
+// checkDecides refuses matcher and llm hooks at points without a denial, and
+// matcher hooks without a condition.
 func (r *hookReader) checkDecides(n *yaml.Node) {
 	h := r.hook
 	if h.Type != MatcherType && h.Type != LLMType {

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Keys that the reader looks up by name.
 const (
 	typeKey  = "type"
 	matchKey = "match"
@@ -20,28 +19,24 @@ const (
 	asyncKey = "async"
 )
 
-// actionAsk is the action of a matcher that asks a person.
 const actionAsk = "ask"
 
-// Providers of language models.
 const (
 	openAIName    = "openai"
 	anthropicName = "anthropic"
 )
 
-// key is a key of a hook. The reader and the schema use the same table of keys.
 type key struct {
 	name     string
 	types    []Type // types with this key, nil for all
 	required []Type // types that need this key
-	about    string // description for people
+	about    string
 	schema   object
 	read     func(r *hookReader, n *yaml.Node, what string)
 }
 
 func (k key) belongsTo(t Type) bool { return t == "" || k.types == nil || slices.Contains(k.types, t) }
 
-// typeNames returns the types of hooks.
 func typeNames() []string {
 	return []string{string(CommandType), string(MatcherType), string(LLMType), string(HTTPType), string(NATSType)}
 }
@@ -50,10 +45,8 @@ var failureModes = map[string]hooks.FailureMode{"warn": hooks.Warn, "block": hoo
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// keys are the keys of a hook.
 var keys = slices.Concat(commonKeys, typeKeys)
 
-// commonKeys are the keys of every hook.
 var commonKeys = []key{
 	{
 		name: typeKey, about: "what runs the hook", schema: enum(typeNames()...), // read first
@@ -105,7 +98,6 @@ var commonKeys = []key{
 	},
 }
 
-// typeKeys are the keys of single types.
 var typeKeys = []key{
 	{
 		name: "command", types: []Type{CommandType}, required: []Type{CommandType},
@@ -181,7 +173,6 @@ var typeKeys = []key{
 	},
 }
 
-// maxMaxTokens limits the answer of a model.
 const maxMaxTokens = 4096
 
 func (r *hookReader) readTimeout(n *yaml.Node, what string) {
@@ -194,7 +185,6 @@ func (r *hookReader) readTimeout(n *yaml.Node, what string) {
 	r.odd(n, "%s: no number of milliseconds from 1 to %d; it counts as %d", what, maxTimeout/time.Millisecond, hooks.DefaultTimeout/time.Millisecond)
 }
 
-// maxTimeout exceeds the time limit of a dispatch.
 const maxTimeout = 24 * time.Hour
 
 func (r *hookReader) readCommand(n *yaml.Node, what string) {

@@ -14,29 +14,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/llm"
 )
 
-// defaultMaxTokens is enough for a verdict and a sentence.
+// defaultMaxTokens fits a verdict and a sentence.
 const defaultMaxTokens = 100
 
-// maxCached limits the cached judgements of a hook.
 const maxCached = 1000
 
-// judge asks a model whether a call is safe.
 type judge struct {
 	event     string
 	prompt    *prompt
 	model     string
 	maxTokens int
 	client    *llm.Client
-	cache     *otter.Cache[[sha256.Size]byte, judgement] // nil without a cache
+	cache     *otter.Cache[[sha256.Size]byte, judgement]
 }
 
-// judgement is the answer of a model.
 type judgement struct {
 	safe   bool
 	reason string
 }
 
-// newJudge returns the judge of h.
 func newJudge(h *Hook) (*judge, error) {
 	j := &judge{event: h.Event, prompt: h.prompt, model: h.model, maxTokens: h.maxTokens, client: newModelClient(h)}
 	if j.maxTokens == 0 {
@@ -50,7 +46,6 @@ func newJudge(h *Hook) (*judge, error) {
 	return j, err
 }
 
-// newModelClient returns a client for the model of h.
 func newModelClient(h *Hook) *llm.Client {
 	name := h.keyName()
 	c := &llm.Client{API: llm.OpenAI, BaseURL: h.url, Key: func() string { return os.Getenv(name) }, HTTP: newClient()}
@@ -64,7 +59,6 @@ func (h *Hook) usesAnthropic() bool {
 	return h.provider == anthropicName || h.provider == "" && h.url == "" && strings.HasPrefix(h.model, "claude")
 }
 
-// keyName returns the variable that holds the model's key.
 func (h *Hook) keyName() string {
 	switch {
 	case h.keyEnv != "":
@@ -75,8 +69,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run asks the model about d. It denies unsafe calls. It returns no opinion about
-// safe calls, because a model must not allow a call that another hook asks about.
+// run denies unsafe calls. Safe calls get no opinion, because a model must not
+// allow a call that another hook asks about.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -87,14 +81,14 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	case err != nil:
 		return nil, err
 	case said.safe:
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	}
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall returns the model's judgement on text from the cache. Concurrent calls
-// with the same text send one request. All other parameters of a request are
-// constants of the hook.
+// recall returns the cached judgement of text, or asks the model. Concurrent
+// calls with the same text send one request. All other parameters are constants
+// of the hook.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -115,7 +109,6 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	}
 }
 
-// consult asks the model.
 func (j *judge) consult(ctx context.Context, text string) (judgement, error) {
 	answer, err := j.client.Complete(ctx, j.model, text, j.maxTokens)
 	if err != nil {
@@ -127,18 +120,15 @@ func (j *judge) consult(ctx context.Context, text string) (judgement, error) {
 	return findJudgement(answer)
 }
 
-// Limits on the search for a judgement.
 const (
 	maxAnswer     = 64 << 10
 	maxCandidates = 100
 )
 
-// errGarbage is the fault of an answer without a judgement.
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the judgement in an answer, which is a JSON object with a
-// boolean member safe. It ignores other text. If there are several judgements, an
-// unsafe one wins, because the answer can quote the judged text.
+// findJudgement looks for a JSON object with a boolean member safe. An unsafe
+// judgement wins, because the answer can quote the judged text.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")
@@ -170,7 +160,6 @@ func findJudgement(text string) (judgement, error) {
 	return *found, nil
 }
 
-// judgementAt reads the judgement at the start of text.
 func judgementAt(text string) (said judgement, length int, ok bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	var members map[string]json.RawMessage
@@ -190,11 +179,10 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 	return said, int(dec.InputOffset()), true
 }
 
-// unsafeReason is the reason if the model gives none.
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether text begins with an incomplete object that
-// contains an unsafe judgement. An answer longer than max_tokens still denies.
+// cutOffUnsafe finds an unsafe judgement in an incomplete object, because an
+// answer longer than max_tokens still denies.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

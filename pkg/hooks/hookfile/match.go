@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// matchKeys are the keys of match:.
 var matchKeys = []struct {
 	name, about string
 	matcher     func(pattern string) (hooks.Matcher, error)
@@ -17,7 +16,6 @@ var matchKeys = []struct {
 	{"run_type", "what the run is for: PLAN, REVIEW, …", hooks.ForRunType},
 }
 
-// argsKey is the key for patterns of arguments.
 const argsKey = "args"
 
 func matchNames() []string {
@@ -28,7 +26,6 @@ func matchNames() []string {
 	return names
 }
 
-// readMatch reads the conditions on a call.
 func (r *hookReader) readMatch(n *yaml.Node, what string) {
 	entries := r.entries(n, what)
 	if len(entries) == 0 && n.Kind == yaml.MappingNode {
@@ -50,7 +47,6 @@ entries:
 	}
 }
 
-// readArgs reads patterns of arguments.
 func (r *hookReader) readArgs(n *yaml.Node, what string) {
 	entries := r.entries(n, what)
 	if len(entries) == 0 && n.Kind == yaml.MappingNode {
@@ -63,7 +59,6 @@ func (r *hookReader) readArgs(n *yaml.Node, what string) {
 	}
 }
 
-// pattern reads one pattern.
 func (r *hookReader) pattern(n *yaml.Node, what string, compile func(string) (hooks.Matcher, error)) {
 	s, ok := r.text(n, what)
 	if !ok {

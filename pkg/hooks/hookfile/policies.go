@@ -2,7 +2,6 @@ package hookfile
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// policyKey is a key of policies:.
 type policyKey struct {
 	name   string
 	about  string
@@ -20,7 +18,6 @@ type policyKey struct {
 	read   func(r *policyReader, n *yaml.Node, what string)
 }
 
-// policyReader reads policies:.
 type policyReader struct {
 	*reader
 	config policy.Config
@@ -28,8 +25,8 @@ type policyReader struct {
 
 var verdicts = []string{string(events.VerdictAsk), string(events.VerdictDeny), string(events.VerdictNone)}
 
-// policyKeys are the keys of policies:, in reading order. The first keys affect
-// the meaning of later keys.
+// policyKeys are in reading order, because the first keys affect the meaning of
+// later keys.
 var policyKeys = []policyKey{
 	{
 		name: "mode", about: "strict (the default) means what a rule says; compat takes it literally, as other systems do",
@@ -92,7 +89,6 @@ var policyKeys = []policyKey{
 	},
 }
 
-// onOff returns a key that enables a policy.
 func onOff(name, about string, field func(*policy.Config) *bool) policyKey {
 	return policyKey{
 		name: name, about: about, schema: object{"type": "boolean"},
@@ -100,7 +96,6 @@ func onOff(name, about string, field func(*policy.Config) *bool) policyKey {
 	}
 }
 
-// policies reads policies:.
 func (r *reader) policies(n *yaml.Node) *policy.Set {
 	pr := &policyReader{reader: r}
 	before := len(r.problems)
@@ -126,7 +121,6 @@ func (r *reader) policies(n *yaml.Node) *policy.Set {
 	return set
 }
 
-// each reads a list of patterns and checks them one by one.
 func (r *policyReader) each(n *yaml.Node, what string, set func(c *policy.Config, s string)) []string {
 	list := []string{}
 	for i, item := range r.items(n, what) {
@@ -143,7 +137,6 @@ func (r *policyReader) each(n *yaml.Node, what string, set func(c *policy.Config
 	return list
 }
 
-// check refuses a configuration with a single pattern.
 func (r *policyReader) check(n *yaml.Node, what string, c policy.Config) {
 	if _, err := policy.New(c); err != nil {
 		_, reason, _ := strings.Cut(err.Error(), ": ") // the problem already names the policy
@@ -167,9 +160,7 @@ func textList() object { return object{"type": "array", "items": nonEmpty()} }
 func policiesSchema() object {
 	properties := object{}
 	for _, k := range policyKeys {
-		schema := object{"description": k.about}
-		maps.Copy(schema, k.schema)
-		properties[k.name] = schema
+		properties[k.name] = described(k.schema, k.about)
 	}
 	return object{
 		"type": "object", "properties": properties, "additionalProperties": false,

@@ -1,14 +1,15 @@
 package hookfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// Problem is a mistake in a file and its remedy. The message contains the names
-// of keys, and the values of keys that accept a few words. It contains no other
-// text of the file.
+// Problem is a mistake in a file and its remedy. The message contains names of
+// keys, and values of keys that accept a few words, but no other text of the
+// file.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`   // from 1
@@ -21,8 +22,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
 }
 
-// InvalidError contains all problems of a file, ordered by line. There is at
-// least one.
+// InvalidError contains all problems of a file, at least one, ordered by line.
 type InvalidError struct{ Problems []Problem }
 
 // Error returns one problem per line.
@@ -34,13 +34,9 @@ func (e *InvalidError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders problems by position.
 func sorted(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return problems
 }
@@ -53,7 +49,6 @@ func oneOf(got string, words []string) string {
 	return "there are " + strings.Join(words, ", ")
 }
 
-// nearest returns the most similar word, or "" if none is similar.
 func nearest(got string, words []string) string {
 	best, least := "", 3
 	if len(got) > 64 {
@@ -87,7 +82,6 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// clip shortens quoted text.
 func clip(s string) string {
 	const most = 60
 	if runes := []rune(s); len(runes) > most {

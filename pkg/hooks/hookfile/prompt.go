@@ -16,12 +16,10 @@ import (
 // prompt is a template. Tags in inserted values have no effect.
 type prompt struct{ template *mustache.Template }
 
-// promptNames are the allowed names in a template.
 var promptNames = []string{"event", "tool", "args", "payload", "session_id", "agent", "agent_role", "run", "run_type", "step", "tenant", "user"}
 
 var errPartial = errors.New("{{> …}} would read a file; write its text here")
 
-// newPrompt compiles a template.
 func newPrompt(text string) (*prompt, error) {
 	template, err := mustache.ParseStringPartialsRaw(text, noPartials{}, true)
 	if err != nil {
@@ -60,8 +58,8 @@ func checkTags(tags []mustache.Tag) error {
 	return nil
 }
 
-// render inserts the values of d. Arguments and payload are JSON, and names are
-// one line. So quotes and line feeds in a value cannot end the text around it.
+// render inserts arguments and payload as JSON and names as one line, so a
+// value cannot end the text around it.
 func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	m := &d.Meta
 	text, err := p.template.Render(map[string]string{
@@ -75,7 +73,6 @@ func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	return text, nil
 }
 
-// oneLine replaces line breaks and control characters in a name with spaces.
 func oneLine(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -92,7 +89,6 @@ func orNull(j hooks.JSON) string {
 	return string(j)
 }
 
-// readPrompt reads a template.
 func (r *hookReader) readPrompt(n *yaml.Node, what string) {
 	s, ok := r.text(n, what)
 	if !ok {

@@ -9,23 +9,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Requester sends the requests of nats hooks. Request sends a document to the
-// service that listens on subject and returns its answer. An empty subject names
-// the decision service of the tenant. Request may be called concurrently and
-// returns when ctx ends. An error that is a [hooks.Fault] names the cause in
-// reports.
+// Requester sends the requests of nats hooks. Request returns the answer of the
+// service that listens on subject. An empty subject names the decision service
+// of the tenant. Request may be called concurrently and returns when ctx ends.
+// An error that is a [hooks.Fault] names the cause in reports.
 type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
 
-// Options connect the hooks of a file to their surroundings. The zero value
-// suits a file without nats hooks.
+// Options connect the hooks of a file to their surroundings.
 type Options struct {
 	// Requester sends the requests of nats hooks, which fail without one.
 	Requester Requester
 	// Own reports whether a subject belongs to the decision service that runs
-	// these hooks. Register refuses a nats hook that asks this service, because
-	// the service would wait for itself. Own is nil outside of a decision service.
+	// these hooks. Register refuses a nats hook that would make this service
+	// wait for itself.
 	Own func(subject string) bool
 }
 
@@ -34,11 +32,10 @@ func (f *File) Asks(t Type) bool {
 	return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return h.Type == t && !h.Disabled })
 }
 
-// runner is the function of a hook.
 type runner = func(context.Context, hooks.Document) (*hooks.Reply, error)
 
-// Register adds the policies of the file and then its hooks to r, in the order of
-// the file. On an error it adds none.
+// Register adds the policies and then the hooks of the file to r. On an error
+// it adds none.
 func (f *File) Register(r *hooks.Registry, opts Options) (err error) {
 	var ids []hooks.ID
 	defer func() {
@@ -78,7 +75,6 @@ func (h *Hook) register(r *hooks.Registry, opts Options) (hooks.ID, error) {
 	return r.OnDocument(h.Point.Kind, run, h.options()...)
 }
 
-// options returns the matchers, limits and order of the hook.
 func (h *Hook) options() []hooks.Option {
 	list := []hooks.Option{hooks.Name(h.Name), hooks.Priority(h.Priority), hooks.Timeout(h.Timeout)}
 	if h.OnFailure != 0 {
@@ -102,7 +98,6 @@ func (h *Hook) options() []hooks.Option {
 	return list
 }
 
-// runner returns the function of the hook.
 func (h *Hook) runner(opts Options) (runner, error) {
 	switch h.Type {
 	case CommandType:
@@ -126,8 +121,7 @@ func (h *Hook) runner(opts Options) (runner, error) {
 	return nil, fmt.Errorf("hook %s: no type", h.Name)
 }
 
-// decide is the function of a matcher hook. The registry calls it for matching
-// calls only.
+// decide returns the action of a matcher hook. It runs for matching calls only.
 func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	reply := &hooks.Reply{Reason: h.message}
 	switch h.action {
@@ -141,8 +135,8 @@ func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	return reply, nil
 }
 
-// guard returns a runner that calls run if the expression is true. If it is
-// false, there is no opinion. If its evaluation fails, the hook fails.
+// guard calls run only if the expression is true. The hook fails if the
+// evaluation fails.
 func (c *condition) guard(run runner) runner {
 	return func(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 		if yes, err := c.holds(d); err != nil || !yes {
@@ -150,9 +144,4 @@ func (c *condition) guard(run runner) runner {
 		}
 		return run(ctx, d)
 	}
-}
-
-// silent is a hook without an opinion.
-func silent(context.Context, hooks.Document) (*hooks.Reply, error) {
-	return nil, nil //nolint:nilnil // no opinion
 }

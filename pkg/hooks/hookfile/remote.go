@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// newClient returns an HTTP client for hooks. It limits responses, has no
-// timeout, and does not follow redirects, because the file names the server.
+// newClient returns a client without a timeout. It does not follow redirects,
+// because the file names the server.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport:     bounded{http.DefaultTransport},
@@ -24,7 +24,6 @@ func newClient() *http.Client {
 	}
 }
 
-// bounded truncates response bodies after the limit.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -39,7 +38,6 @@ func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// server sends documents to a server by POST.
 type server struct {
 	event  string
 	url    string
@@ -47,7 +45,7 @@ type server struct {
 	client *http.Client
 }
 
-// run posts d and returns the reply of the server. Status 204 means no opinion.
+// run sends d and returns the reply. Status 204 is no opinion.
 func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	body, err := wire.Append(nil, s.event, d)
 	if err != nil {
@@ -74,7 +72,7 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusNoContent:
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	default:
 		return nil, hooks.Fault("server answered with status " + strconv.Itoa(resp.StatusCode))
 	}
@@ -88,7 +86,7 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return wire.ParseReply(answer, d)
 }
 
-// remoteFault returns ErrTimedOut for timeouts, and otherwise for other errors.
+// remoteFault returns ErrTimedOut for a timeout, or else the given fault.
 func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 		return hooks.ErrTimedOut
@@ -96,14 +94,12 @@ func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 	return otherwise
 }
 
-// service asks a decision service over NATS.
 type service struct {
 	event   string
 	subject string // empty for the decision service of the document's tenant
 	to      Requester
 }
 
-// run sends d and returns the answer.
 func (s service) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	if s.to == nil {
 		return nil, hooks.Fault("not connected to NATS")
@@ -125,8 +121,6 @@ func (s service) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 	return wire.ParseReply(answer, d)
 }
 
-// checkSubject refuses subjects that no request can be sent to: subjects with
-// wildcards, empty tokens or white space, and subjects of the server.
 func checkSubject(subject string) error {
 	const refused = "not a subject that can be asked: "
 	switch {

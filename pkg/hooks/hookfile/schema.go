@@ -10,11 +10,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// object is a part of a JSON Schema.
 type object = map[string]any
 
-// Schema returns the JSON Schema of a file for editors. It comes from the tables
-// of the reader. It cannot check patterns, expressions and templates.
+// Schema returns the JSON Schema of a file for editors. It cannot check
+// patterns, expressions and templates.
 func Schema() ([]byte, error) {
 	hook := object{"oneOf": hookSchemas()}
 	events := object{}
@@ -46,7 +45,6 @@ func Schema() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// hookSchemas returns a schema for each type of hook.
 func hookSchemas() []any {
 	var list []any
 	for _, name := range typeNames() {
@@ -57,12 +55,10 @@ func hookSchemas() []any {
 			if !k.belongsTo(t) {
 				continue
 			}
-			schema := object{"description": k.about}
-			maps.Copy(schema, k.schema)
+			properties[k.name] = described(k.schema, k.about)
 			if k.name == typeKey {
-				schema = object{"const": name, "description": k.about}
+				properties[k.name] = object{"const": name, "description": k.about}
 			}
-			properties[k.name] = schema
 			if slices.Contains(k.required, t) {
 				required = append(required, k.name)
 			}
@@ -85,9 +81,15 @@ func aboutPoint(p hooks.Point) string {
 	return about + ": hooks are told"
 }
 
+func described(schema object, about string) object {
+	out := maps.Clone(schema)
+	out["description"] = about
+	return out
+}
+
 func enum(words ...string) object { return object{"type": "string", "enum": words} }
 
-// nonEmpty is the schema of text. The reader also accepts numbers and booleans as
+// nonEmpty is the schema of text. The reader accepts numbers and booleans as
 // text.
 func nonEmpty() object {
 	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
@@ -108,9 +110,7 @@ func matchSchema() object {
 		"description": "patterns of arguments: * is any run of characters, in a path up to the next /, **/ any folders",
 	}}
 	for _, k := range matchKeys {
-		schema := nonEmpty()
-		schema["description"] = k.about
-		properties[k.name] = schema
+		properties[k.name] = described(nonEmpty(), k.about)
 	}
 	return object{"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1}
 }

@@ -1,6 +1,7 @@
 package hookfile
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -17,7 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// facts are the variables of an expression.
 type facts struct {
 	Event       string         `expr:"event"`
 	Point       string         `expr:"point"`
@@ -45,25 +45,21 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// late lists the variables that are unknown to a matcher. Only the hook itself
-// gets the whole document.
+// late lists the variables that are unknown to a matcher.
 var late = map[string]bool{"result": true, "error": true, "payload": true}
 
-// condition is a compiled expression.
 type condition struct {
 	program *vm.Program
-	event   string // name of the point in the file
+	event   string
 	point   events.Kind
-	late    bool // needs variables that are unknown to a matcher
+	late    bool
 }
 
-// Words for the end of an operation.
 const (
 	onSuccess = "success"
 	onFailure = "failure"
 )
 
-// readWhen reads an expression or one of the two words.
 func (r *hookReader) readWhen(n *yaml.Node, what string) {
 	s, ok := r.text(n, what)
 	if !ok {
@@ -88,16 +84,13 @@ func (r *hookReader) readWhen(n *yaml.Node, what string) {
 	}
 }
 
-// tellsEnd reports whether hooks of a point can be restricted to success or
-// failure.
 func tellsEnd(point events.Kind) bool {
 	r := hooks.NewRegistry(hooks.Options{})
+	silent := func(context.Context, hooks.Document) (*hooks.Reply, error) { return nil, nil }
 	_, err := r.OnDocument(point, silent, hooks.WhenSuccess())
 	return err == nil
 }
 
-// compileCondition compiles an expression for hooks at point. event is the name
-// of the point in the file.
 func compileCondition(text, event string, point events.Kind) (*condition, error) {
 	program, err := expr.Compile(text, expr.Env(facts{}), expr.AsBool(), expr.MaxNodes(1000))
 	if err != nil {
@@ -112,7 +105,6 @@ func compileCondition(text, event string, point events.Kind) (*condition, error)
 	return c, nil
 }
 
-// expressionError describes a mistake in an expression.
 type expressionError struct {
 	line, column int
 	message      string
@@ -126,18 +118,15 @@ func (e *expressionError) Error() string {
 	return "not an expression that is true or false: " + clip(e.message) + " (at its " + at + ")"
 }
 
-// Visit implements [ast.Visitor]. It looks for late variables.
+// Visit looks for late variables.
 func (c *condition) Visit(node *ast.Node) {
 	if name, ok := (*node).(*ast.IdentifierNode); ok && (late[name.Value] || name.Value == "$env") {
 		c.late = true
 	}
 }
 
-// errWhen is the fault of an expression that cannot be evaluated. For example, it
-// reads a member of a missing argument.
 const errWhen = hooks.Fault("when: cannot be evaluated")
 
-// holds evaluates the expression for d.
 func (c *condition) holds(d hooks.Document) (bool, error) {
 	m := &d.Meta
 	f := facts{
@@ -164,8 +153,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match implements [hooks.Matcher]. It returns false only if the expression is
-// false. If the expression cannot be evaluated yet, the hook itself evaluates it.
+// Match evaluates the expression. If that is not yet possible, it matches, and
+// the hook evaluates.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

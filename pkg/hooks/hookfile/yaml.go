@@ -19,7 +19,6 @@ const (
 	maxDepth = 64
 )
 
-// reader walks the nodes of a file and collects problems.
 type reader struct {
 	file     string
 	problems []Problem
@@ -30,12 +29,10 @@ func (r *reader) at(n *yaml.Node, format string, args ...any) Problem {
 	return Problem{File: r.file, Line: max(n.Line, 1), Column: max(n.Column, 1), Message: fmt.Sprintf(format, args...)}
 }
 
-// wrong adds a problem at n.
 func (r *reader) wrong(n *yaml.Node, format string, args ...any) {
 	r.problems = append(r.problems, r.at(n, format, args...))
 }
 
-// odd adds a warning at n.
 func (r *reader) odd(n *yaml.Node, format string, args ...any) {
 	r.warnings = append(r.warnings, r.at(n, format, args...))
 }
@@ -80,7 +77,6 @@ func (r *reader) root(data []byte) *yaml.Node {
 	return r.resolve(&first, maxDepth, &budget)
 }
 
-// syntax adds an error of the YAML library.
 func (r *reader) syntax(err error) {
 	p := Problem{File: r.file, Line: 1, Column: 1, Message: "cannot be read as YAML"}
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
@@ -95,8 +91,8 @@ func (r *reader) syntax(err error) {
 	r.problems = append(r.problems, p)
 }
 
-// resolve returns a copy of n in which the targets of aliases replace them, with
-// the position of the alias. It returns nil if a limit is exceeded.
+// resolve replaces aliases by copies of their targets, at the position of the
+// alias. It returns nil if a limit is exceeded.
 func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	if *budget--; *budget == 0 {
 		r.wrong(n, "more than %d values, counting what aliases stand for; write fewer", maxNodes)
@@ -134,7 +130,6 @@ func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	return &out
 }
 
-// badByte returns the position of the first byte that is not text, or -1.
 func badByte(data []byte) int {
 	for i := 0; i < len(data); {
 		c, size := utf8.DecodeRune(data[i:])
@@ -147,22 +142,20 @@ func badByte(data []byte) int {
 	return -1
 }
 
-// position returns line and column of an offset.
 func position(data []byte, offset int) (line, column int) {
 	before := data[:min(offset, len(data))]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[start:])
 }
 
-// entry is a key of a mapping and its value.
 type entry struct {
 	name  string
 	key   *yaml.Node
 	value *yaml.Node
 }
 
-// entries returns the entries of a mapping. It reports and skips keys that are
-// repeated or not text.
+// entries returns the keys and values of a mapping. It reports and skips keys
+// that are repeated or not text.
 func (r *reader) entries(n *yaml.Node, what string) []entry {
 	if n.Kind != yaml.MappingNode {
 		r.wrong(n, "%s: want keys and values, got %s", what, kindOf(n))
@@ -187,7 +180,6 @@ func (r *reader) entries(n *yaml.Node, what string) []entry {
 	return list
 }
 
-// items returns the items of a list.
 func (r *reader) items(n *yaml.Node, what string) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		r.wrong(n, "%s: want a list, each item after a \"-\", got %s", what, kindOf(n))
@@ -196,8 +188,7 @@ func (r *reader) items(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// text returns a scalar as text. It returns numbers and booleans as they are
-// written. It reports empty text.
+// text returns a scalar as it is written. It reports empty text.
 func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" || n.ShortTag() == "!!binary":
@@ -210,7 +201,6 @@ func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 	return "", false
 }
 
-// word returns a scalar that must be one of words.
 func (r *reader) word(n *yaml.Node, what string, words []string) (string, bool) {
 	s, ok := r.text(n, what)
 	if !ok {
@@ -223,7 +213,6 @@ func (r *reader) word(n *yaml.Node, what string, words []string) (string, bool) 
 	return "", false
 }
 
-// truth returns a boolean.
 func (r *reader) truth(n *yaml.Node, what string) (value, ok bool) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" && n.Decode(&value) == nil {
 		return value, true
@@ -232,7 +221,6 @@ func (r *reader) truth(n *yaml.Node, what string) (value, ok bool) {
 	return false, false
 }
 
-// number returns an integer from least to most.
 func (r *reader) number(n *yaml.Node, what string, least, most int) (value int, ok bool) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" && n.Decode(&value) == nil && value >= least && value <= most {
 		return value, true

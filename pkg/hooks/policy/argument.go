@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -16,16 +17,12 @@ var pathKeys = words("path file filepath filename paths files notebookpath targe
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
 
-// commandKeys are arguments with shell commands.
 var commandKeys = words("command cmd commandline script chars")
 
-// argumentKeys are arguments with the arguments of a command.
 var argumentKeys = words("args arguments argv")
 
-// dirKeys are arguments with the working directory of a command.
 var dirKeys = words("workdir cwd workingdir workingdirectory directory dirpath")
 
-// patchKeys are arguments with patches.
 var patchKeys = words("input patch patchtext diff command")
 
 func words(list string) map[string]bool {
@@ -36,9 +33,8 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the shell commands in the arguments of a call. A list of
-// words is one command. Arguments in a key of argumentKeys are appended to each
-// command. ok is false if there is no command, or a command with another type.
+// commandsOf returns the commands in args. A list of words is one command. ok
+// is false if there is no command, or a command with another type.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {
@@ -46,7 +42,7 @@ func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	}
 	ok = true
 	var behind strings.Builder
-	for _, key := range sortedKeys(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		isCommand := commandKeys[squash(key)]
 		if !isCommand && (!argumentKeys[squash(key)] || m[key] == nil) {
 			continue
@@ -67,13 +63,12 @@ func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	return texts, ok && len(texts) > 0
 }
 
-// dirOf returns the working directory of a command, or "".
 func dirOf(args hooks.JSON) string {
 	m, err := args.Map()
 	if err != nil {
 		return ""
 	}
-	for _, key := range sortedKeys(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if dir, ok := m[key].(string); ok && dir != "" && dirKeys[squash(key)] {
 			return homed(slashed(slashes(dir)))
 		}
@@ -81,8 +76,7 @@ func dirOf(args hooks.JSON) string {
 	return ""
 }
 
-// homed converts a path below the home directory to the form of the package
-// shell.
+// homed replaces a leading "~" with the home directory of package shell.
 func homed(dir string) string {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok {
 		return shell.HomeDir + rest
@@ -90,8 +84,8 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn returns the working directory of a command in a text that starts in
-// start. Without a root, start may be the project.
+// startedIn returns dir, a command's directory, below start, where its text
+// starts. Without a root it leaves start out, which may be the project.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir
@@ -99,7 +93,6 @@ func startedIn(start, dir, root string) string {
 	return path.Join(start, dir)
 }
 
-// commandText returns a command that is text or a list of words.
 func commandText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -122,7 +115,6 @@ func commandText(v any) (string, bool) {
 // editors are tools whose argument "command" decides whether they write.
 var editors = words("strreplaceeditor strreplacebasededittool texteditor")
 
-// writes reports whether a call can write files.
 func writes(call hooks.ToolCall) bool {
 	switch CanonicalTool(call.Tool) {
 	case ToolWrite:
@@ -134,15 +126,13 @@ func writes(call hooks.ToolCall) bool {
 	return false
 }
 
-// pathsOf returns the files that a writing call names in its arguments or in a
-// patch.
 func pathsOf(args hooks.JSON) []string {
 	m, err := args.Map()
 	if err != nil {
 		return nil
 	}
 	var paths []string
-	for _, key := range sortedKeys(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if patchKeys[squash(key)] {
 			text, _ := commandText(m[key])
 			paths = append(paths, patchedFiles(text)...)
@@ -151,7 +141,6 @@ func pathsOf(args hooks.JSON) []string {
 	return append(paths, namedFiles(m, 0)...)
 }
 
-// maxNesting limits the search for files in nested arguments.
 const maxNesting = 6
 
 func namedFiles(v any, depth int) []string {
@@ -165,7 +154,7 @@ func namedFiles(v any, depth int) []string {
 			paths = append(paths, namedFiles(e, depth+1)...)
 		}
 	case map[string]any:
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if pathKeys[squash(key)] {
 				paths = append(paths, textsOf(v[key])...)
 			}
@@ -175,7 +164,6 @@ func namedFiles(v any, depth int) []string {
 	return paths
 }
 
-// textsOf returns v, or the text elements of v.
 func textsOf(v any) []string {
 	var texts []string
 	switch v := v.(type) {
@@ -197,7 +185,6 @@ var (
 	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from ", "copy to "}
 )
 
-// patchedFiles returns the files that a patch changes.
 func patchedFiles(patch string) []string {
 	var paths []string
 	marks := diffMarks
@@ -224,17 +211,8 @@ func patchedFiles(patch string) []string {
 	return paths
 }
 
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// firstTruthy returns the value of the first key whose value is truthy in
-// JavaScript, if it is text.
+// firstTruthy returns the first value that is truthy in JavaScript, if it is
+// text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

@@ -18,11 +18,10 @@ type AskLimit struct {
 	limit int
 	opts  Options
 
-	mu    sync.Mutex // guards asked; no other lock is taken while it is held
+	mu    sync.Mutex // guards asked
 	asked map[session]int
 }
 
-// session identifies a counter of questions.
 type session struct{ tenant, id string }
 
 // NewAskLimit returns the policy. A limit of 0 allows no questions in strict mode
@@ -41,23 +40,22 @@ func NewAskLimit(limit int, opts Options) (*AskLimit, error) {
 func (*AskLimit) Name() string { return "policy.maxAskUserPerSession" }
 
 // PreToolUse denies questions above the limit.
-func (p *AskLimit) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
+func (p *AskLimit) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	if p.opts.compat() && (call.Tool != "ask_user" || p.limit == 0) || CanonicalTool(call.Tool) != ToolAsk {
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := p.key(meta)
 	if used := p.asked[key]; used >= p.limit {
-		return deny(fmt.Sprintf("ask_user rate limit exceeded: %d/%d calls used for this session. "+
+		return hooks.DenyTool(fmt.Sprintf("ask_user rate limit exceeded: %d/%d calls used for this session. "+
 			"The agent should proceed without user input.", used, p.limit)), nil
 	}
 	p.asked[key]++
-	return nil, nil //nolint:nilnil // no opinion
+	return nil, nil
 }
 
-// SessionEnd removes the counter of the session, because its id does not occur
-// again.
+// SessionEnd removes the counter of the session.
 func (p *AskLimit) SessionEnd(_ context.Context, meta hooks.Meta, _ events.SessionEndedData) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

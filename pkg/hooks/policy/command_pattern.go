@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// commandPattern is a program with its first operands and its options.
 type commandPattern struct {
 	name    matchText
 	words   []matchText
@@ -16,7 +15,6 @@ type commandPattern struct {
 	pushes  bool     // "git push", for which "+main" means --force
 }
 
-// errNotPlain is the error for more than one program with arguments.
 var errNotPlain = errors.New("not one plain command")
 
 func newCommandPattern(text string) (commandPattern, error) {
@@ -48,7 +46,6 @@ func newCommandPattern(text string) (commandPattern, error) {
 	return p, nil
 }
 
-// matches reports whether the pattern matches a command.
 func (p commandPattern) matches(cmd shell.Command) bool {
 	rest, ok := p.leads(cmd)
 	if !ok {
@@ -65,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether a command begins with the pattern's program and operands.
-// It returns the remaining arguments.
+// leads reports whether cmd begins with the pattern's program and operands, and
+// returns the arguments after them.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -92,17 +89,15 @@ func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	return rest, len(words) == 0
 }
 
-// twins are the common options with a short and a long form.
 var twins = map[byte]string{'f': "force", 'r': "recursive", 'R': "recursive"}
 
 const (
-	maxCluster = 5 // maximum length of clustered options such as "-rfvx" in a pattern
-	maxLetters = 9 // maximum length of clustered options in a command
+	maxCluster = 5 // clustered options in a pattern, such as "-rfvx"
+	maxLetters = 9 // clustered options in a command
 )
 
-// optionsOf returns the arguments before the "--" in rest, which is the end of
-// args. A "--" before rest can be the value of an option. Words such as "-delete"
-// are also options after "--".
+// optionsOf returns the arguments before the "--" in rest, the end of args. A
+// "--" before rest can be the value of an option.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args
@@ -116,15 +111,12 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 // isWord reports whether an option is a word with one dash, such as "-delete".
 func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
 
-// forces reports whether an option of git push means --force.
 func forces(option string) bool { return option == "-f" || meansLong(option, "force") }
 
-// hasForcedRef reports whether git push overwrites a ref with "+".
 func hasForcedRef(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool { return len(a.Text) > 1 && a.Text[0] == '+' })
 }
 
-// hasOption reports whether the arguments contain an option of a pattern.
 func hasOption(args []shell.Word, option string) bool {
 	has := func(is func(text string) bool) bool {
 		return slices.ContainsFunc(args, func(a shell.Word) bool { return is(a.Text) })
@@ -157,8 +149,6 @@ func meansLong(text, name string) bool {
 	return false
 }
 
-// meansShort reports whether a word contains the short option letter or is its
-// long form.
 func meansShort(text string, letter byte) bool {
 	twin := twins[letter]
 	return hasLetter(text, letter) || twin != "" && meansLong(text, twin)

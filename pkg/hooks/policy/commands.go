@@ -17,15 +17,15 @@ func DefaultBlockedCommands() []string {
 
 // Commands is the policy blockedCommands. It denies shell commands.
 //
-// Strict applies to every agent's shell tool, and to each program that a command
-// would start, including wrapped programs. A pattern such as "git push --force"
-// consists of a program, its first operands and its options. The options match in
-// any position, in short form and in clusters ("-f", "-fu"). Quoted text is not a
-// command, and --force-with-lease is not --force. Unknown commands get the
-// verdict of Options.Undetermined.
+// Strict applies to every agent's shell tool, and to each program that a
+// command would start. A pattern such as "git push --force" consists of a
+// program, its first operands and its options. The options match in any
+// position, in short form and in clusters ("-f", "-fu"). Quoted text is not a
+// command, and --force-with-lease is not --force. Commands that are unknown
+// before they run get the verdict of Options.Undetermined.
 //
-// Compat applies to the tools powershell, bash, shell and exec. It denies a text
-// "command" or "cmd" that contains a pattern.
+// Compat applies to the tools powershell, bash, shell and exec. It denies a
+// text "command" or "cmd" that contains a pattern.
 type Commands struct {
 	patterns []string
 	compiled []commandPattern
@@ -63,15 +63,15 @@ func NewCommands(patterns []string, opts Options) (*Commands, error) {
 func (*Commands) Name() string { return "policy.blockedCommands" }
 
 // PreToolUse denies blocked commands.
-func (p *Commands) PreToolUse(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*decision, error) {
+func (p *Commands) PreToolUse(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	if len(p.patterns) == 0 {
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	}
 	if p.opts.compat() {
 		return p.compat(call), nil
 	}
 	if CanonicalTool(call.Tool) != ToolShell {
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	}
 	texts, known := commandsOf(call.Args)
 	var doubt shell.Doubt
@@ -90,14 +90,13 @@ func (p *Commands) PreToolUse(_ context.Context, _ hooks.Meta, call hooks.ToolCa
 	case !known:
 		return p.opts.doubtful("Shell command needs approval: the call holds no command that can be read."), nil
 	}
-	return nil, nil //nolint:nilnil // no opinion
+	return nil, nil
 }
 
 func undeterminedReason(doubt shell.Doubt) string {
 	return fmt.Sprintf("Shell command needs approval: %s. A plain command without it can be judged.", doubt)
 }
 
-// blocks returns the first pattern that matches a command.
 func (p *Commands) blocks(a *shell.Analysis) (string, bool) {
 	for i, pattern := range p.compiled {
 		if slices.ContainsFunc(a.Commands, pattern.matches) {
@@ -107,12 +106,12 @@ func (p *Commands) blocks(a *shell.Analysis) (string, bool) {
 	return "", false
 }
 
-func (p *Commands) denied(blocked string) *decision {
-	return deny(fmt.Sprintf("Shell command blocked: Command contains prohibited pattern \"%s\". Blocked commands: %s",
+func (p *Commands) denied(blocked string) *hooks.ToolDecision {
+	return hooks.DenyTool(fmt.Sprintf("Shell command blocked: Command contains prohibited pattern \"%s\". Blocked commands: %s",
 		blocked, strings.Join(p.patterns, ", ")))
 }
 
-func (p *Commands) compat(call hooks.ToolCall) *decision {
+func (p *Commands) compat(call hooks.ToolCall) *hooks.ToolDecision {
 	switch call.Tool {
 	case "powershell", "bash", "shell", "exec":
 	default:

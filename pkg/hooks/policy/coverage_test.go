@@ -88,22 +88,22 @@ type uncovered struct {
 var notCovered = []uncovered{
 	{
 		"trees below the working directory", "rm -rf build", events.VerdictNone,
-		"Removing build output is an agent's daily work; the path is relative and stays below the directory that the command starts in.",
+		"Removing build output is an agent's daily work. The path stays below the directory in which the command starts.",
 		[]string{"4e7f635c82bf"},
 	},
 	{
 		"xargs that puts nothing in", "ls | xargs -i{} rm -rf", events.VerdictNone,
-		"With a token to replace, xargs adds nothing at the end: rm gets no path.",
+		"With a placeholder to replace, xargs adds nothing at the end, so rm gets no path.",
 		[]string{"bcbb1e4cf4fc"},
 	},
 	{
 		"text that no shell parses", "echo 'half a quote", events.VerdictAsk,
-		"A shell refuses it, a terminal that is still open may not. What can be recognized in it is judged; the rest is never called safe.",
+		"A shell refuses it, but an open terminal may not. The recognisable part is judged, and the rest is never called safe.",
 		[]string{"732e4c210ffe", "49fc4e6227b7"},
 	},
 	{
-		"a lease beside -f", "git push -f --force-with-lease", events.VerdictNone,
-		"Whoever writes the lease means it, though git documents that -f is the stronger one. `blockedCommands` denies it.", nil,
+		"a lease next to -f", "git push -f --force-with-lease", events.VerdictNone,
+		"The lease is intended, although git documents that -f is stronger. `blockedCommands` denies it.", nil,
 	},
 	{
 		"rm without -f", "rm -r /opt/x", events.VerdictNone,
@@ -111,27 +111,27 @@ var notCovered = []uncovered{
 	},
 	{
 		"single files", "rm -f /opt/x/file", events.VerdictNone,
-		"So are cp, mv, truncate, sed -i and redirections over a file: too much ordinary work to deny. `allowedWritePaths` guards writing tools.", nil,
+		"This is ordinary work, like cp, mv, truncate, sed -i and redirections over a file. `allowedWritePaths` guards writing tools.", nil,
 	},
 	{
 		"a branch or a file", "git checkout name", events.VerdictNone,
-		"Which of the two it is only the repository knows; names that can only be paths (`.`, `./x`, `*.go`) are denied.", nil,
+		"Only the repository knows which of the two it is. Names that can only be paths (`.`, `./x`, `*.go`) are denied.", nil,
 	},
 	{
 		"options from variables", "git push $OPTIONS origin", events.VerdictNone,
-		"An argument that is not known is taken for an operand; programs, subcommands, code and what rm -rf removes are not guessed.", nil,
+		"An unknown argument counts as an operand. Unknown programs, subcommands, code and targets of rm -rf are not guessed.", nil,
 	},
 	{
 		"shell syntax inside of values", "bash -c \"make $TARGET\"", events.VerdictNone,
-		"A value that is put into code counts as one word, except where it is the program itself, or in eval.", nil,
+		"A value inserted into code counts as one word, unless it is the program itself or in eval.", nil,
 	},
 	{
 		"programs of the project", "make clean && ./reset.sh", events.VerdictNone,
-		"What a script, a make target or a package script does stands in files, which a policy does not read.", nil,
+		"The text of scripts, make targets and package scripts is in files, which a policy does not read.", nil,
 	},
 	{
-		"what code of other languages does by itself", "python3 -c \"open('x', 'w')\"", events.VerdictNone,
-		"Code in the command is searched for shell commands that it starts; code that removes trees by itself gets a question.", nil,
+		"code of other languages", "python3 -c \"open('x', 'w')\"", events.VerdictNone,
+		"Only shell commands that the code starts are judged. Code that removes trees by itself gets a question.", nil,
 	},
 	{
 		"commands for later or elsewhere", "tmux send-keys 'git reset --hard' Enter", events.VerdictNone,
@@ -139,19 +139,19 @@ var notCovered = []uncovered{
 	},
 	{
 		"options that run commands", "tar -xf a.tar --to-command='git reset --hard'", events.VerdictNone,
-		"So do rsync -e, ssh -o ProxyCommand, sed with e, and many others; of git -c and variables such as GIT_PAGER the values are judged.", nil,
+		"So do rsync -e, ssh -o ProxyCommand, sed with e, and many others. The values of git -c and of variables such as GIT_PAGER are judged.", nil,
 	},
 	{
 		"other programs that remove", "rsync -a --delete empty/ src/", events.VerdictNone,
-		"Also npx rimraf, trash, truncate: what is not in the table above is not known.", nil,
+		"Only the programs of the table above are known, so npx rimraf, trash and truncate pass too.", nil,
 	},
 	{
 		"inside of containers", "docker exec web rm -rf /srv", events.VerdictNone,
-		"A container is there to be thrown away; volumes are guarded by name only.", nil,
+		"A container is disposable. Volumes are guarded by name only.", nil,
 	},
 	{
 		"single resources of clouds and clusters", "kubectl delete pod web-1", events.VerdictNone,
-		"The table covers what takes a whole group of data with it. Limits for the rest belong to the account.", nil,
+		"The table covers commands that remove a whole group of data. Limits for the rest belong to the account.", nil,
 	},
 	{
 		"cmd.exe", "rd /s /q C:\\data", events.VerdictNone,
@@ -159,6 +159,6 @@ var notCovered = []uncovered{
 	},
 	{
 		"links", "rm -rf link/", events.VerdictNone,
-		"A policy reads no files: a link below the working directory leads where it wants.", nil,
+		"A policy reads no files, so it does not follow a link below the working directory.", nil,
 	},
 }

@@ -6,17 +6,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// finding is the result of a rule. It describes an irreversible action. The zero
-// finding is no objection.
+// finding is an irreversible action. The zero finding does not object.
 type finding struct {
-	what    string // effect of the command
-	unknown bool   // the effect is possible but not certain
+	what    string
+	unknown bool // the effect is possible but not certain
 }
 
 // rule judges a command. root is the directory of the project, or "".
 type rule func(cmd shell.Command, root string) finding
 
-// rules are the rules for destructive programs by name.
 var rules = map[string]rule{
 	"rm": removes, "find": findDeletes, "git": gitDestroys,
 	"remove-item": removesItem, "ri": removesItem,
@@ -34,8 +32,8 @@ func always(what string) rule {
 	return func(shell.Command, string) finding { return finding{what: what} }
 }
 
-// destruction returns the worst finding of a text. Certain findings precede
-// possible ones.
+// destruction returns the first certain finding, or else the first possible
+// one.
 func destruction(a *shell.Analysis, root string) finding {
 	if a.Has(shell.DoubtInput) {
 		return finding{what: "input is run as code"}
@@ -75,9 +73,8 @@ func judge(cmd shell.Command, root string) finding {
 	return destroysRemotely(cmd)
 }
 
-// asksForHelp reports whether a program only prints its help. In this case --help
-// is the first argument, or follows subcommands where it cannot be the value of
-// an option.
+// asksForHelp reports whether cmd has --help where it cannot be the value of an
+// option.
 func asksForHelp(cmd shell.Command) bool {
 	for i, a := range cmd.Args {
 		switch {

@@ -2,14 +2,14 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// removes judges rm. It objects to forced removal of trees outside of the working
-// directory and of temporary directories, and to removal of important
-// directories.
+// removes objects to rm -rf outside the working directory and temporary
+// directories, and to rm -r of important directories.
 func removes(cmd shell.Command, root string) finding {
 	args := optionTable{}.sort(cmd.Args)
 	recursive := args.has("rR") || args.hasLong("recursive")
@@ -22,7 +22,6 @@ func removes(cmd shell.Command, root string) finding {
 	return removesTrees(args.operands, args.has("f") || args.hasLong("force"), cmd.Dir, root)
 }
 
-// removesTrees judges the removal of trees.
 func removesTrees(targets []shell.Word, force bool, dir, root string) finding {
 	var worst finding
 	for _, target := range targets {
@@ -70,21 +69,13 @@ func removesItem(cmd shell.Command, root string) finding {
 // findDeletes judges find -delete. It allows temporary directories only.
 func findDeletes(cmd shell.Command, root string) finding {
 	paths, deletes := shell.FindDeletes(cmd.Args)
-	if !deletes {
-		return finding{}
-	}
-	for _, p := range paths {
-		if locate(p, cmd.Dir, root) != locationTemp {
-			return finding{what: "find -delete removes what its tests happen to match"}
-		}
-	}
-	if len(paths) == 0 {
+	outside := func(p shell.Word) bool { return locate(p, cmd.Dir, root) != locationTemp }
+	if deletes && (len(paths) == 0 || slices.ContainsFunc(paths, outside)) {
 		return finding{what: "find -delete removes what its tests happen to match"}
 	}
 	return finding{}
 }
 
-// overwritesDevice judges programs that write to a given file.
 func overwritesDevice(cmd shell.Command, _ string) finding {
 	for _, a := range cmd.Args {
 		if isDevice(strings.TrimPrefix(a.Text, "of=")) && (cmd.Name != "dd" || strings.HasPrefix(a.Text, "of=")) {
@@ -94,23 +85,13 @@ func overwritesDevice(cmd shell.Command, _ string) finding {
 	return finding{}
 }
 
-// devices are the prefixes of disk names.
 var devices = []string{"sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "dm-", "md", "loop"}
 
 func isDevice(name string) bool {
 	rest, ok := strings.CutPrefix(path.Clean(name), "/dev/")
-	if !ok {
-		return false
-	}
-	for _, d := range devices {
-		if strings.HasPrefix(rest, d) {
-			return true
-		}
-	}
-	return false
+	return ok && slices.ContainsFunc(devices, func(disk string) bool { return strings.HasPrefix(rest, disk) })
 }
 
-// changesTree judges changes of owner or mode in a whole system or home.
 func changesTree(cmd shell.Command, root string) finding {
 	args := optionTable{}.sort(cmd.Args)
 	if !args.has("R") && !args.hasLong("recursive") {
@@ -124,7 +105,6 @@ func changesTree(cmd shell.Command, root string) finding {
 	return finding{}
 }
 
-// movesAway judges mv to /dev/null.
 func movesAway(cmd shell.Command, _ string) finding {
 	if n := len(cmd.Args); n > 1 && path.Clean(cmd.Args[n-1].Text) == "/dev/null" {
 		return finding{what: "mv to /dev/null destroys files"}

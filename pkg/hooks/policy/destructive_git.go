@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// gitRule judges a subcommand of git.
 type gitRule func(args []shell.Word) string
 
 var gitRules = map[string]gitRule{
@@ -37,7 +36,6 @@ func when(is bool, what string) string {
 	return ""
 }
 
-// gitDestroys judges git.
 func gitDestroys(cmd shell.Command, root string) finding {
 	sub, rest := shell.Git(cmd.Args)
 	r, ok := gitRules[sub]
@@ -51,9 +49,7 @@ func gitDestroys(cmd shell.Command, root string) finding {
 }
 
 // onFiles lists the subcommands whose rules concern files of the working tree.
-var onFiles = map[string]bool{
-	"reset": true, "checkout": true, "switch": true, "restore": true, "clean": true, "rm": true,
-}
+var onFiles = words("reset checkout switch restore clean rm")
 
 // inScratch reports whether git works in a repository below a temporary
 // directory.
@@ -84,8 +80,8 @@ func gitReset(args []shell.Word) string {
 	return ""
 }
 
-// checkoutTable lists the options of git checkout with a value. Two of them
-// require "=", but agents also use them with the next word.
+// checkoutTable lists options with a value. Two of them require "=", but agents
+// also use them with the next word.
 var checkoutTable = optionTable{
 	short: "bBU",
 	long:  []string{"orphan", "conflict", "unified", "inter-hunk-context", "pathspec-from-file"},

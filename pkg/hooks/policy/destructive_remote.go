@@ -7,10 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// remoteRule matches commands that destroy data outside of the working tree, such
-// as data of containers, clusters, clouds and databases.
+// remoteRule matches commands that destroy data of containers, clusters, clouds
+// and databases.
 type remoteRule struct {
-	words   string // first operands in this order
+	words   string // first operands
 	options string // one of these options is required
 }
 
@@ -36,7 +36,6 @@ var remoteRules = map[string][]remoteRule{
 	"mysqladmin": {{words: "drop"}},
 }
 
-// destroysRemotely judges programs with remote effects.
 func destroysRemotely(cmd shell.Command) finding {
 	for _, r := range remoteRules[cmd.Name] {
 		if !leads(cmd.Args, strings.Fields(r.words)) {
@@ -51,9 +50,8 @@ func destroysRemotely(cmd shell.Command) finding {
 	return finding{}
 }
 
-// leads reports whether words are the first operands in args. It ignores case. It
-// skips a word after an option if the word does not match, because it can be the
-// value of the option.
+// leads reports whether args begin with words in any case. It skips a word
+// after an option, because that word can be the value of the option.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

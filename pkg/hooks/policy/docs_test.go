@@ -22,7 +22,7 @@ func TestDocs_Begins(t *testing.T) {
 	_, body, _ := strings.Cut(string(example), "func Example() {\n\t")
 	body, printed, _ := strings.Cut(body, "\t// Output:\n")
 	printed, _, _ = strings.Cut(printed, "}\n")
-	want := "# Policies\n\n```go\n" + strings.ReplaceAll(body, "\n\t", "\n") +
+	want := "# Hook policies\n\n```go\n" + strings.ReplaceAll(body, "\n\t", "\n") +
 		"```\n\nIt prints\n\n```\n" + strings.ReplaceAll(printed, "\t// ", "") + "```\n"
 	have := string(doc[:min(len(want), len(doc))])
 	if diff := cmp.Diff(want, have); diff != "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// location classifies a path.
 type location int
 
 const (
@@ -20,14 +19,12 @@ const (
 	locationUnknown                  // unknown before the command runs
 )
 
-// temps are temporary directories.
 var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders", "/dev/shm"}
 
-// homes are directories that contain homes.
 var homes = []string{"/home", "/Users"}
 
-// locate classifies word for a command that runs in dir, in a text that starts in
-// root. root can be "". Links are not followed.
+// locate classifies word for a command that runs in dir, in a text that starts
+// in root, which can be "". Links are not followed.
 func locate(word shell.Word, dir, root string) location {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
@@ -57,7 +54,6 @@ func slashed(text string) string {
 	return text
 }
 
-// unknownDir classifies a relative path in an unknown directory.
 func unknownDir(text string, glob bool) location {
 	clean := path.Clean(text)
 	if clean == "." || strings.HasPrefix(clean, "..") || glob && matchesAll(path.Base(clean)) || historyOf(clean, glob) {
@@ -66,7 +62,6 @@ func unknownDir(text string, glob bool) location {
 	return locationUnknown
 }
 
-// locatePath classifies a clean path.
 func locatePath(full string, glob bool, dir, root string) location {
 	relative := full
 	if path.IsAbs(full) {
@@ -93,8 +88,8 @@ func locatePath(full string, glob bool, dir, root string) location {
 	return locationInside
 }
 
-// project returns the working directory after "cd", unless it cannot be a
-// project.
+// project returns dir, the working directory after "cd", or "" if dir cannot be
+// a project.
 func project(dir string) string {
 	if !path.IsAbs(dir) || outside(dir, false) == locationCritical {
 		return ""
@@ -102,7 +97,6 @@ func project(dir string) string {
 	return dir
 }
 
-// below returns full relative to base.
 func below(full, base string) (string, bool) {
 	switch {
 	case base == "":
@@ -113,8 +107,8 @@ func below(full, base string) (string, bool) {
 	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 }
 
-// outside classifies a path outside of the project. A system directory, a home
-// and all entries of one are critical.
+// outside classifies a path outside the project. Critical are a system
+// directory, a home, and a pattern for all entries of one.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)
@@ -127,23 +121,18 @@ func outside(full string, glob bool) location {
 	return locationOutside
 }
 
-// isTemp reports whether full is a temporary directory or inside of one.
 func isTemp(full string) bool {
-	for _, t := range temps {
-		if full == t || strings.HasPrefix(full, t+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(temps, func(temp string) bool {
+		_, ok := below(full, temp)
+		return ok
+	})
 }
 
-// matchesAll reports whether a pattern matches all names.
 func matchesAll(pattern string) bool {
 	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?.") == ""
 }
 
-// historyOf reports whether a path in a project is its history, or a pattern that
-// matches the history.
+// historyOf reports whether a path in a project is or matches the Git history.
 func historyOf(relative string, glob bool) bool {
 	parent, last := path.Split(relative)
 	if glob && parent == "" && strings.HasPrefix(last, ".") {

@@ -14,18 +14,18 @@ import (
 )
 
 // ReviewerLockout is the policy reviewerLockout. An agent that is locked out of
-// an artifact cannot write it. Another agent must do it.
+// an artifact cannot write it.
 //
-// Strict applies to every agent's writing tools. An artifact is a path, a folder or a
-// pattern with "**/". It matches a path that is equal to it or inside of it. Leading
-// folders can be missing in either of them. Compat applies to the tools of
-// [WritePaths]. There the path contains the artifact, or the artifact contains the
-// path.
+// Strict applies to every agent's writing tools. An artifact is a path, a
+// folder or a pattern with "**/". It matches a path that is equal to it or
+// inside of it. Leading folders can be missing in either of them. Compat
+// applies to the tools of [WritePaths]. There the text of the path contains the
+// artifact or the reverse.
 type ReviewerLockout struct {
 	opts Options
 
-	mu    sync.RWMutex // guards locks; no other lock is taken while it is held
-	locks []lock       // in the order of creation
+	mu    sync.RWMutex // guards locks
+	locks []lock
 }
 
 // lock lists the agents that are locked out of an artifact, in order.
@@ -59,7 +59,7 @@ func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	}
 }
 
-// find returns the index of an artifact, or -1. The caller holds mu.
+// find returns the index of the artifact's lock, or -1. The caller holds mu.
 func (p *ReviewerLockout) find(artifact string) int {
 	return slices.IndexFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
@@ -76,8 +76,7 @@ func (p *ReviewerLockout) ClearLockout(artifact string) {
 	p.locks = slices.DeleteFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// LockedAgents returns the agents that are locked out of artifact, in the order
-// of their lockouts.
+// LockedAgents returns the agents that are locked out of artifact, in order.
 func (p *ReviewerLockout) LockedAgents(artifact string) []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -98,16 +97,15 @@ func (p *ReviewerLockout) ClearAll() {
 func (*ReviewerLockout) Name() string { return "policy.reviewerLockout" }
 
 // PreToolUse denies a write if the agent is locked out of the artifact.
-func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
+func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	artifact, locked := p.lockedBy(meta, call)
 	if !locked {
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	}
-	return deny(fmt.Sprintf("Reviewer lockout: Agent \"%s\" is locked out of artifact \"%s\". "+
+	return hooks.DenyTool(fmt.Sprintf("Reviewer lockout: Agent \"%s\" is locked out of artifact \"%s\". "+
 		"Another reviewer must handle this artifact.", meta.Agent, artifact)), nil
 }
 
-// lockedBy returns the first artifact whose lockout denies the call.
 func (p *ReviewerLockout) lockedBy(meta hooks.Meta, call hooks.ToolCall) (string, bool) {
 	root := p.opts.root(meta)
 	paths := p.paths(call, root)
@@ -126,7 +124,6 @@ func (p *ReviewerLockout) lockedBy(meta hooks.Meta, call hooks.ToolCall) (string
 	return "", false
 }
 
-// paths returns the files that a call writes.
 func (p *ReviewerLockout) paths(call hooks.ToolCall, root string) []string {
 	if p.opts.compat() {
 		if name, ok := compatPath(call); ok {
@@ -143,7 +140,6 @@ func (p *ReviewerLockout) paths(call hooks.ToolCall, root string) []string {
 	return nil
 }
 
-// belongs reports whether a path is the artifact or inside of it.
 func (p *ReviewerLockout) belongs(name, artifact, root string) bool {
 	if p.opts.compat() {
 		return strings.Contains(name, artifact) || strings.Contains(artifact, name)
@@ -153,8 +149,8 @@ func (p *ReviewerLockout) belongs(name, artifact, root string) bool {
 		strings.Contains("/"+name, "/"+artifact+"/") || doublestar.MatchUnvalidated(artifact, name)
 }
 
-// from returns a clean path relative to root, in lower case, because many disks
-// ignore case.
+// from returns name relative to root, in lower case because many disks ignore
+// case.
 func from(root, name string) string {
 	clean := strings.ToLower(path.Clean(slashed(slashes(name))))
 	if rest, ok := below(clean, strings.ToLower(root)); ok {
@@ -163,7 +159,6 @@ func from(root, name string) string {
 	return clean
 }
 
-// endsIn reports whether the last names of a path are equal to tail.
 func endsIn(name, tail string) bool {
 	return strings.HasSuffix(name, "/"+strings.TrimPrefix(tail, "/"))
 }

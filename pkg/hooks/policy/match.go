@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -30,12 +31,7 @@ func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	if tool != "" {
 		add(ForTool(tool))
 	}
-	keys := make([]string, 0, len(args))
-	for key := range args {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(args)) {
 		add(ForArg(key, args[key]))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -73,9 +69,9 @@ func (m toolMatcher) Match(_ hooks.Meta, s hooks.Subject) bool {
 //
 // For an argument with a file name, and for a pattern with "**", the value is a
 // path. There "*" does not match "/", and "**/" matches any number of folders.
-// The path is cleaned, and relative to Meta.TeamRoot if it is below it. For other
-// values, "*" matches any characters. For example, "rm *" matches "rm -rf x" but
-// not "echo rm x".
+// The path is cleaned, and relative to Meta.TeamRoot if below that folder. For
+// other values, "*" matches any characters. For example, "rm *" matches "rm -rf
+// x" but not "echo rm x".
 //
 // Agents use different names for arguments. "path" also matches "file_path" and
 // similar names, and "command" also matches "cmd". One matching argument is
@@ -101,7 +97,6 @@ func ForArg(key, glob string) (hooks.Matcher, error) {
 	return m, nil
 }
 
-// group returns the names of arguments with the same meaning.
 func group(name string) map[string]bool {
 	switch name {
 	case "path", "filepath", "file", "filename":
@@ -115,21 +110,15 @@ func group(name string) map[string]bool {
 type argMatcher struct {
 	key   string
 	group map[string]bool
-	glob  string    // pattern of paths
-	text  matchText // pattern of other text
+	glob  string
+	text  matchText
 }
 
 // Match implements [hooks.Matcher].
 func (m argMatcher) Match(meta hooks.Meta, s hooks.Subject) bool {
-	for _, value := range m.values(s.Args) {
-		if m.matches(value, meta.TeamRoot) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.values(s.Args), func(value string) bool { return m.matches(value, meta.TeamRoot) })
 }
 
-// values returns the values of the argument under all its names.
 func (m argMatcher) values(args hooks.JSON) []string {
 	return args.Texts(func(name string) bool { return name == m.key || m.group != nil && m.group[squash(name)] })
 }
@@ -143,7 +132,6 @@ func (m argMatcher) matches(value, root string) bool {
 	return doublestar.MatchUnvalidated(m.glob, full) || ok && doublestar.MatchUnvalidated(m.glob, rest)
 }
 
-// matchText reports whether a text matches a pattern.
 type matchText func(string) bool
 
 // newText compiles a pattern in which "*" matches any characters.

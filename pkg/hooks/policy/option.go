@@ -47,7 +47,6 @@ func (o Options) validate() error {
 
 func (o Options) compat() bool { return o.Mode == Compat }
 
-// root returns the directory of relative paths, or "" if it is unknown.
 func (o Options) root(meta hooks.Meta) string {
 	root := o.Root
 	if root == "" {
@@ -66,17 +65,9 @@ func (o Options) undetermined() events.Verdict {
 	return o.Undetermined
 }
 
-// decision is the decision of a policy on a tool call.
-type decision = hooks.Decision[hooks.ToolPatch]
-
-func deny(reason string) *decision {
-	return &decision{Verdict: hooks.Deny, Reason: reason}
-}
-
-// doubtful returns the decision on an unknown command.
-func (o Options) doubtful(reason string) *decision {
+func (o Options) doubtful(reason string) *hooks.ToolDecision {
 	if o.undetermined() == events.VerdictNone {
 		return nil
 	}
-	return &decision{Verdict: o.undetermined(), Reason: reason}
+	return &hooks.ToolDecision{Verdict: o.undetermined(), Reason: reason}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
@@ -20,7 +21,6 @@ type optionTable struct {
 	long  []string
 }
 
-// sort divides the arguments of a program.
 func (t optionTable) sort(args []shell.Word) arguments {
 	out := arguments{dashes: -1}
 	for i := 0; i < len(args); i++ {
@@ -46,16 +46,11 @@ func (t optionTable) sort(args []shell.Word) arguments {
 }
 
 func (t optionTable) takes(long string) bool {
-	for _, name := range t.long {
-		if "--"+name == long {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.long, strings.TrimPrefix(long, "--"))
 }
 
-// cluster returns the letters of a word such as "-xf" up to the first letter with
-// a value, and reports whether the value is the next word.
+// cluster returns the letters up to the first with a value, and reports whether
+// the value is the next word.
 func (t optionTable) cluster(letters string) (string, bool) {
 	if i := strings.IndexAny(letters, t.short); i >= 0 {
 		return letters[:i+1], i == len(letters)-1
@@ -63,11 +58,10 @@ func (t optionTable) cluster(letters string) (string, bool) {
 	return letters, false
 }
 
-// has reports whether one of the short options is present.
 func (a arguments) has(letters string) bool { return strings.ContainsAny(a.short, letters) }
 
-// hasLong reports whether a long option is present, possibly abbreviated or with
-// a value.
+// hasLong reports whether a has one of the options, also abbreviated or with a
+// value.
 func (a arguments) hasLong(names ...string) bool {
 	for _, opt := range a.long {
 		key, _, _ := strings.Cut(opt, "=")
@@ -80,18 +74,15 @@ func (a arguments) hasLong(names ...string) bool {
 	return false
 }
 
-// exact reports whether a long option is present without abbreviation.
 func (a arguments) exact(name string) bool {
-	for _, opt := range a.long {
-		if key, _, _ := strings.Cut(opt, "="); key == "--"+name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.long, func(opt string) bool {
+		key, _, _ := strings.Cut(opt, "=")
+		return key == "--"+name
+	})
 }
 
-// longMatches reports whether given is name or an accepted abbreviation. It does
-// not check that the abbreviation is unique.
+// longMatches reports whether given is name or an abbreviation, even if the
+// abbreviation is not unique.
 func longMatches(name, given string) bool {
 	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
 }

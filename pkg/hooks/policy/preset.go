@@ -40,12 +40,12 @@ func NewDestructive(opts Options) (*Destructive, error) {
 func (*Destructive) Name() string { return "policy." + DestructiveCommands }
 
 // PreToolUse denies destructive commands.
-func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
+func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	if CanonicalTool(call.Tool) != ToolShell {
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	}
 	texts, known := commandsOf(call.Args)
-	var doubt *decision
+	var doubt *hooks.ToolDecision
 	root, dir := p.opts.root(meta), dirOf(call.Args)
 	for _, text := range texts {
 		d := p.judge(text, dir, root)
@@ -62,15 +62,14 @@ func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.
 	return doubt, nil
 }
 
-// judge judges a text that starts in dir.
-func (p *Destructive) judge(text, dir, root string) *decision {
+func (p *Destructive) judge(text, dir, root string) *hooks.ToolDecision {
 	a := shell.Analyze(text)
 	for i := range a.Commands {
 		a.Commands[i].Dir = startedIn(dir, a.Commands[i].Dir, root)
 	}
 	switch f := destruction(a, root); {
 	case f.what != "" && !f.unknown:
-		return deny("Destructive command blocked: " + f.what + ".")
+		return hooks.DenyTool("Destructive command blocked: " + f.what + ".")
 	case f.what != "":
 		return p.opts.doubtful("Shell command needs approval: " + f.what + ".")
 	case a.Dynamic():

@@ -26,32 +26,28 @@ type Scrubber struct {
 
 // NewPIIScrubber returns the policy scrubPii.
 func NewPIIScrubber(opts Options) (*Scrubber, error) {
-	if err := opts.validate(); err != nil {
-		return nil, fmt.Errorf("scrubPii: %w", err)
+	s, err := newScrubber("scrubPii", opts, redact.Options{Only: redact.Personal()})
+	if err == nil && opts.compat() {
+		s.redactor = nil
 	}
-	s := &Scrubber{name: "policy.scrubPii"}
-	if opts.compat() {
-		return s, nil
-	}
-	r, err := redact.New(redact.Options{Only: redact.Personal()})
-	if err != nil {
-		return nil, fmt.Errorf("scrubPii: %w", err)
-	}
-	s.redactor = r
-	return s, nil
+	return s, err
 }
 
 // NewSecretScrubber returns the policy scrubSecrets, which is the same in both
 // modes.
 func NewSecretScrubber(opts Options) (*Scrubber, error) {
+	return newScrubber("scrubSecrets", opts, redact.Options{Without: redact.Personal()})
+}
+
+func newScrubber(name string, opts Options, kinds redact.Options) (*Scrubber, error) {
 	if err := opts.validate(); err != nil {
-		return nil, fmt.Errorf("scrubSecrets: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r, err := redact.New(redact.Options{Without: redact.Personal()})
+	r, err := redact.New(kinds)
 	if err != nil {
-		return nil, fmt.Errorf("scrubSecrets: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &Scrubber{name: "policy.scrubSecrets", redactor: r}, nil
+	return &Scrubber{name: "policy." + name, redactor: r}, nil
 }
 
 // Name returns the name of the policy.
@@ -72,13 +68,13 @@ func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone
 		clean.Context, _ = s.redactor.Text(out.Context)
 	}
 	if clean == out {
-		return nil, nil //nolint:nilnil // keep the outcome
+		return nil, nil
 	}
 	return &clean, nil
 }
 
-// document redacts the strings of a JSON document. It wraps the document in a
-// list, because the redactor adds its findings to an object.
+// document redacts j. It wraps j in a list, because the redactor adds its
+// findings to an object.
 func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	if j == "" {
 		return "", nil
@@ -90,60 +86,28 @@ func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	return hooks.JSON(strings.TrimSuffix(strings.TrimPrefix(string(e.Data), "["), "]")), nil
 }
 
-// email matches the e-mail addresses of compat.
 var email = regexp.MustCompile(`[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`)
 
-// scrubEmails replaces e-mail addresses in the string values of a document. It
-// returns other text unchanged.
+// stringToken matches a string of valid JSON, with the colon after the name of a
+// member.
+var stringToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*:)?`)
+
 func scrubEmails(j hooks.JSON) hooks.JSON {
 	if !strings.Contains(string(j), "@") && !strings.Contains(string(j), `\u`) || !j.Valid() {
 		return j
 	}
-	var b strings.Builder
-	changed := false
-	for rest := string(j); rest != ""; {
-		start := strings.IndexByte(rest, '"')
-		if start < 0 {
-			b.WriteString(rest)
-			break
-		}
-		b.WriteString(rest[:start])
-		size := stringSize(rest[start:])
-		token := rest[start : start+size]
-		rest = rest[start+size:]
-		if name := strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), ":"); !name {
-			if clean, ok := scrubToken(token); ok {
-				token, changed = clean, true
-			}
-		}
-		b.WriteString(token)
-	}
-	if !changed {
-		return j
-	}
-	return hooks.JSON(b.String())
+	return hooks.JSON(stringToken.ReplaceAllStringFunc(string(j), scrubToken))
 }
 
-// stringSize returns the length of the string at the start of valid JSON.
-func stringSize(s string) int {
-	for i := 1; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(s)
-}
-
-// scrubToken replaces e-mail addresses in a JSON string and reports whether it
-// found any.
-func scrubToken(token string) (string, bool) {
+// scrubToken replaces e-mail addresses in a string, unless it is a name.
+func scrubToken(token string) string {
 	var text string
 	if json.Unmarshal([]byte(token), &text) != nil || !email.MatchString(text) {
-		return "", false
+		return token // a name with its colon is not valid JSON
 	}
 	clean, err := hooks.Marshal(email.ReplaceAllString(text, "[EMAIL_REDACTED]"))
-	return string(clean), err == nil
+	if err != nil {
+		return token
+	}
+	return string(clean)
 }

@@ -26,8 +26,7 @@ type Config struct {
 	Presets              []string `json:"presets,omitempty" yaml:"presets,omitempty"`
 }
 
-// Set contains the policies of a [Config]. It is a provider, whose methods call
-// the policies in order.
+// Set contains the policies of a [Config]. Its methods call them in order.
 type Set struct {
 	policies []any
 	lockout  *ReviewerLockout
@@ -72,9 +71,8 @@ func New(c Config) (*Set, error) {
 	return s, nil
 }
 
-// NewSet returns a set of policies. Each is a provider with methods of
-// [hooks.PreToolUser], [hooks.PostToolUser] or [hooks.SessionEnder]. The set has
-// no lockouts.
+// NewSet returns a set of providers with methods of [hooks.PreToolUser],
+// [hooks.PostToolUser] or [hooks.SessionEnder]. The set has no lockouts.
 func NewSet(policies ...any) *Set {
 	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
 }
@@ -86,9 +84,8 @@ func (s *Set) Policies() []any { return slices.Clone(s.policies) }
 // enables them.
 func (s *Set) Lockout() *ReviewerLockout { return s.lockout }
 
-// Register registers a hook for each method of a policy. The hooks fail closed,
-// so that a failed policy denies the call. opts can change this. On an error,
-// Register adds none.
+// Register registers a hook for each method of a policy, with the failure mode
+// Block. opts can change the mode. On an error, Register adds no hook.
 func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	var ids []hooks.ID
 	for _, p := range s.policies {
@@ -106,8 +103,8 @@ func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, err
 
 // PreToolUse returns the first denial of a policy, or otherwise the first
 // question.
-func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
-	var question *decision
+func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
+	var question *hooks.ToolDecision
 	for _, p := range s.policies {
 		judge, ok := p.(hooks.PreToolUser)
 		if !ok {

@@ -15,7 +15,8 @@ const (
 	ToolTodo  = "TodoWrite"
 )
 
-// wireNames maps the tool names of agents, in lower case without "_" and "-".
+// wireNames lists the agents' names of each tool, in lower case without "_" and
+// "-".
 var wireNames = map[string]string{
 	ToolShell: "bash shell sh zsh exec cmd terminal powershell pwsh runshellcommand shellcommand localshell execcommand executebash " +
 		"executecommand executeshell runcommand runterminalcmd runinterminal runinbash containerexec unifiedexec writestdin",

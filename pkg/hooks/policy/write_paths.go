@@ -54,8 +54,8 @@ func NewWritePaths(patterns []string, opts Options) (*WritePaths, error) {
 // Name returns the name of the policy.
 func (*WritePaths) Name() string { return "policy.allowedWritePaths" }
 
-// PreToolUse denies writes to other paths.
-func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
+// PreToolUse denies writes to paths that match no pattern.
+func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	if p.opts.compat() {
 		return p.compat(call), nil
 	}
@@ -74,15 +74,14 @@ func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.T
 			return p.denied(name), nil
 		}
 	}
-	return nil, nil //nolint:nilnil // no opinion
+	return nil, nil
 }
 
-func (p *WritePaths) denied(name string) *decision {
-	return deny(fmt.Sprintf("File write blocked: \"%s\" does not match allowed paths. Allowed patterns: %s",
+func (p *WritePaths) denied(name string) *hooks.ToolDecision {
+	return hooks.DenyTool(fmt.Sprintf("File write blocked: \"%s\" does not match allowed paths. Allowed patterns: %s",
 		strings.ReplaceAll(name, shell.Hole, "…"), strings.Join(p.patterns, ", ")))
 }
 
-// allows reports whether a path relative to root matches.
 func (p *WritePaths) allows(name, root string) bool {
 	if strings.HasPrefix(name, "~") || strings.ContainsRune(name, 0) {
 		return false
@@ -106,7 +105,6 @@ func (p *WritePaths) allows(name, root string) bool {
 	return false
 }
 
-// leaves reports whether a clean path leaves its root.
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
 // patchedByCommand returns the files of patches that a shell command applies with
@@ -136,7 +134,6 @@ func patchedByCommand(args hooks.JSON, root string) []string {
 	return paths
 }
 
-// seenFrom returns the path of a file that is named in dir.
 func seenFrom(dir, name string) string {
 	if name = slashed(slashes(name)); dir == "" || path.IsAbs(name) {
 		return name
@@ -144,7 +141,7 @@ func seenFrom(dir, name string) string {
 	return path.Join(dir, name)
 }
 
-func (p *WritePaths) compat(call hooks.ToolCall) *decision {
+func (p *WritePaths) compat(call hooks.ToolCall) *hooks.ToolDecision {
 	name, ok := compatPath(call)
 	if !ok || len(p.patterns) == 0 {
 		return nil
@@ -157,7 +154,6 @@ func (p *WritePaths) compat(call hooks.ToolCall) *decision {
 	return p.denied(name)
 }
 
-// compatPath returns the path of a writing call in compat mode.
 func compatPath(call hooks.ToolCall) (string, bool) {
 	switch call.Tool {
 	case "edit", "create", "write_file", "create_file":

@@ -10,7 +10,7 @@ import (
 
 // Alert describes a failure for the person on call.
 type Alert struct {
-	Title  string // such as "circuit breaker open" or "critical tool failed"
+	Title  string // such as "circuit breaker open"
 	Tenant string
 	Run    string
 	Step   string
@@ -37,9 +37,8 @@ type Alerts struct {
 	send  AlertFunc
 }
 
-// NewAlerts returns an Alerts that calls send after each failed call of a
-// critical tool. criticalTools are patterns in which '*' is any run of
-// characters.
+// NewAlerts returns an Alerts for critical tools. In a pattern, '*' is any run
+// of characters.
 func NewAlerts(send AlertFunc, criticalTools ...string) (*Alerts, error) {
 	a := &Alerts{send: send}
 	for _, pattern := range criticalTools {
@@ -55,8 +54,7 @@ func NewAlerts(send AlertFunc, criticalTools ...string) (*Alerts, error) {
 // Name returns "alerts".
 func (*Alerts) Name() string { return "alerts" }
 
-// PostToolUse sends an alert if a critical tool has failed. It does not change
-// the outcome.
+// PostToolUse sends an alert if a critical tool has failed.
 func (a *Alerts) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	subject := hooks.Subject{Tool: done.Call.Tool, Args: done.Call.Args}
 	critical := slices.ContainsFunc(a.tools, func(m hooks.Matcher) bool { return m.Match(meta, subject) })

@@ -15,33 +15,31 @@ type BudgetOptions struct {
 	Limit   float64          // in the currency of Prices
 	Prices  map[string]Price // by model name; '*' is any run of characters
 	File    string           // stores the spending; empty keeps it in memory only
-	DenyAt  float64          // share of the limit from which sub-agents are denied; 0.9 by default
-	CheapAt float64          // share of the limit from which sub-agents get Cheap; 0.7 by default
+	DenyAt  float64          // share of the limit; 0.9 by default
+	CheapAt float64          // share of the limit; 0.7 by default
 	Cheap   string           // cheaper model; empty changes no model
 	Report  BudgetReporter   // called at the end of each session; nil reports nothing
 }
 
-// Budget limits the spending of agents. From 70 % of the limit sub-agents get a
-// cheaper model, and from 90 % they are denied.
+// Budget limits the spending of agents. From CheapAt of the limit sub-agents get
+// a cheaper model, and from DenyAt they are denied.
 //
-// It counts the tokens of each sub-agent when it stops, and the tokens passed
-// to [Budget.Spend]. Running sub-agents are not counted, so they can exceed the
+// It counts the tokens of each sub-agent at its end, and the tokens passed to
+// [Budget.Spend]. Running sub-agents are not counted, so they can exceed the
 // limit.
 //
 // With a file the spending survives restarts, and processes with the same file
-// share one budget. A failed write fails the hook. The amount stays in memory
-// and is written with the next one.
+// share one budget. A failed write fails the hook.
 type Budget struct {
 	opts   BudgetOptions
 	prices prices
 
 	mu      sync.Mutex // guards unsaved; held while the file is read and written
-	unsaved spending   // spending that is not in the file
+	unsaved spending   // not in the file
 }
 
 // NewBudget returns a Budget. It fails if the options are invalid or if an
-// existing file cannot be read, so that spending is never forgotten by
-// accident.
+// existing file cannot be read.
 func NewBudget(opts BudgetOptions) (*Budget, error) {
 	if opts.DenyAt == 0 {
 		opts.DenyAt = 0.9
@@ -81,7 +79,8 @@ func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 	return r.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// SubagentStart denies a sub-agent or selects the cheaper model.
+// SubagentStart denies a sub-agent from DenyAt on, and selects the cheaper
+// model from CheapAt on.
 func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	spent, err := b.Spent()
 	if err != nil {
@@ -143,7 +142,6 @@ func (b *Budget) Spent() (float64, error) {
 	return all.Spent, err
 }
 
-// total returns the spending in the file and in memory.
 func (b *Budget) total() (spending, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -158,5 +156,4 @@ func (b *Budget) total() (spending, error) {
 	return all, nil
 }
 
-// errSpending reports a file that is not a spending record.
 var errSpending = errors.New("not a record of spending")

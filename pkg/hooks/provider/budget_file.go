@@ -21,7 +21,6 @@ type spending struct {
 	Models map[string]usage `json:"models"`
 }
 
-// usage is the use of one model.
 type usage struct {
 	Tokens events.Tokens `json:"tokens"`
 	Spent  float64       `json:"spent"`
@@ -106,11 +105,10 @@ func replaceFile(path string, data []byte) (err error) {
 	return nil
 }
 
-// lockEvery is the interval between attempts to take a lock.
 const lockEvery = 5 * time.Millisecond
 
-// lock locks path and returns the function that unlocks it. The lock also ends
-// with the process.
+// lock locks path, waiting until ctx ends, and returns the function that
+// unlocks path. The lock also ends with the process.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -19,7 +20,7 @@ type BudgetReport struct {
 	Spent   float64                 `json:"spent"`
 	Share   float64                 `json:"share"`  // of the limit; 1 is the whole limit
 	Models  []ModelSpending         `json:"models"` // most expensive first
-	Ended   events.SessionEndedData `json:"ended"`  // details of the session's end
+	Ended   events.SessionEndedData `json:"ended"`
 }
 
 // ModelSpending is the spending on one model.
@@ -43,15 +44,7 @@ func (b *Budget) Report() (BudgetReport, error) {
 		u := all.Models[model]
 		r.Models = append(r.Models, ModelSpending{Model: model, Tokens: u.Tokens, Spent: u.Spent})
 	}
-	slices.SortStableFunc(r.Models, func(a, b ModelSpending) int {
-		switch {
-		case a.Spent > b.Spent:
-			return -1
-		case a.Spent < b.Spent:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(r.Models, func(a, b ModelSpending) int { return cmp.Compare(b.Spent, a.Spent) })
 	return r, nil
 }
 

@@ -7,20 +7,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Mode says how the providers of a [Composite] combine.
+// Mode combines the providers of a [Composite].
 type Mode uint8
 
 const (
 	// DenyWins registers every provider separately. Deny beats ask, ask beats
 	// allow, and patches are chained.
 	DenyWins Mode = iota
-	// FirstNonNil uses the first answer and skips the remaining providers. Some
-	// hook systems have this rule, but it is unsafe. An allow of the first
-	// provider hides a deny of the second, and a provider that only adds
-	// context disables all later rules. Use it only for rules that were written
-	// for it. Notifications still reach every provider. A provider that fails
-	// before the first answer fails the whole composite. Register it with
-	// hooks.OnFailure(hooks.Block) to deny in this case.
+	// FirstNonNil uses the first answer and skips the remaining providers. It
+	// is unsafe, because an allow of the first provider hides a deny of the
+	// second, and a provider that only adds context disables all later rules.
+	// Notifications still reach every provider. A provider that fails before
+	// the first answer fails the whole composite. To deny in this case,
+	// register the composite with hooks.OnFailure(hooks.Block).
 	FirstNonNil
 )
 
@@ -32,7 +31,6 @@ func Composite(mode Mode, providers ...any) hooks.Registrar {
 	return all(providers)
 }
 
-// all registers every provider.
 type all []any
 
 // Register registers the hooks of every provider.
@@ -51,7 +49,6 @@ func (a all) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, erro
 	return ids, nil
 }
 
-// firstNonNil uses the first provider with an answer.
 type firstNonNil []any
 
 // Register registers the providers behind one router.

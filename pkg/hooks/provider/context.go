@@ -27,12 +27,12 @@ type ContextOptions struct {
 // that its charter mentions (skills/<skill>/SKILL.md). A standing instruction
 // in a prompt, such as "always use tabs", becomes a decision.
 //
-// Missing files are skipped. Without Meta.TeamRoot it does nothing. It never
-// reads or writes outside the team's directory, even if a link or an agent's
-// name points there.
+// Missing files are skipped. Without Meta.TeamRoot a Context does nothing. It
+// never reads or writes outside the team's directory, even if a link or an
+// agent's name points there.
 type Context struct {
 	opts ContextOptions
-	mu   sync.Mutex // held while decisions are added, so that none is added twice
+	mu   sync.Mutex // guards additions to the decisions
 }
 
 // NewContext returns a Context.
@@ -58,7 +58,7 @@ func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Ses
 	if dir == nil {
 		return nil, err
 	}
-	defer func() { _ = dir.Close() }() // nothing was written
+	defer func() { _ = dir.Close() }()
 	var parts []string
 	decisions, err := c.read(dir, decisionsFile)
 	if err != nil {
@@ -83,14 +83,14 @@ func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Ses
 	return &hooks.SessionDecision{Context: text}, nil
 }
 
-// open returns the team's directory, or nil if it does not exist.
+// open returns the team's directory, or nil if there is none.
 func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	if meta.TeamRoot == "" {
-		return nil, nil //nolint:nilnil // no directory
+		return nil, nil
 	}
 	dir, err := os.OpenRoot(filepath.Join(meta.TeamRoot, c.opts.Dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // no directory
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the team's directory: %w", err)
@@ -108,7 +108,7 @@ func (c *Context) read(dir *os.Root, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // opened for reading only
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return "", err
@@ -129,7 +129,6 @@ func (c *Context) read(dir *os.Root, name string) (string, error) {
 	return string(text), nil
 }
 
-// joined joins the parts that are not empty with blank lines.
 func joined(parts []string) string {
 	var some []string
 	for _, p := range parts {

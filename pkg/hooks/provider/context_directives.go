@@ -23,17 +23,15 @@ const (
 	maxDirectiveRunes = 300 // per directive
 )
 
-// standing matches the beginning of a standing instruction.
 var standing = regexp.MustCompile(`(?i)^(?:(?:please|and|also|ok|okay|note|remember)[,:]?\s+)*` +
 	`(?:(?:always|never|from now on|going forward|in (?:the )?future|remember to|remember that|` +
 	`do not ever|don't ever|make sure (?:you |to )?always|we always|we never|we (?:have )?decided (?:to|that|on))\b|` +
 	`prefer\s+\S.*\s+over\s)`)
 
-// sentenceEnd matches the end of a sentence within a line.
 var sentenceEnd = regexp.MustCompile(`[.!?;]["')]?\s+`)
 
-// Directives returns the standing instructions in a prompt. These apply from
-// now on, unlike a single task. It skips code and quotations.
+// Directives returns the standing instructions in a prompt. It skips code and
+// quotations.
 func Directives(prompt string) []string {
 	var found []string
 	code := false
@@ -60,9 +58,8 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain removes invisible characters and repeated spaces from a line. It runs
-// before the line is split, because invisible characters could hide the end of
-// a sentence.
+// plain removes invisible characters, which could hide the end of a sentence,
+// and repeated spaces.
 func plain(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
@@ -73,7 +70,6 @@ func plain(line string) string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// unmarked removes list markers, headings and final punctuation.
 func unmarked(sentence string) string {
 	return strings.TrimRight(strings.TrimLeft(sentence, "-*#0123456789.) "), ".!?; ")
 }
@@ -90,7 +86,6 @@ func (c *Context) PromptSubmitted(_ context.Context, meta hooks.Meta, prompt hoo
 	return &hooks.PromptDecision{Patch: &hooks.PromptPatch{Directives: found}}, nil
 }
 
-// addDecisions appends the directives that are not decisions yet.
 func (c *Context) addDecisions(meta hooks.Meta, directives []string) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,10 +123,8 @@ func (c *Context) addDecisions(meta hooks.Meta, directives []string) (err error)
 	return err
 }
 
-// errNotRegular reports a decisions file that is not a regular file.
 var errNotRegular = errors.New(decisionsFile + " is not a regular file")
 
-// authorOf returns the author of a directive.
 func authorOf(meta hooks.Meta) string {
 	if user := plain(meta.User); user != "" {
 		return user

@@ -1,12 +1,12 @@
 package provider
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// entryDate matches the date in the heading of an entry.
 var entryDate = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
 
 // entry is a section of a history under a level-three heading.
@@ -16,22 +16,16 @@ type entry struct {
 	at   int    // index in the file
 }
 
-// newest returns the n newest entries of a history in file order. The last date
-// in its heading dates an entry, otherwise the entry before it does. Later
-// entries of the same date are newer. A history without entries is returned
-// unchanged.
+// newest returns the n newest entries of a history in file order. An entry has
+// the last date in its heading, or the date of the entry before. Later entries
+// of the same date are newer. A history without entries is returned unchanged.
 func newest(history string, n int) string {
 	entries := entriesOf(history)
 	if len(entries) == 0 {
 		return history
 	}
 	if len(entries) > n {
-		slices.SortStableFunc(entries, func(a, b entry) int {
-			if c := strings.Compare(b.date, a.date); c != 0 {
-				return c
-			}
-			return b.at - a.at
-		})
+		slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(b.date, a.date), b.at-a.at) })
 		entries = entries[:n]
 		slices.SortFunc(entries, func(a, b entry) int { return a.at - b.at })
 	}
@@ -42,7 +36,6 @@ func newest(history string, n int) string {
 	return joined(texts)
 }
 
-// entriesOf splits a history into entries.
 func entriesOf(history string) []entry {
 	const heading = "### "
 	var entries []entry

@@ -10,9 +10,8 @@ import (
 	"unicode"
 )
 
-// skills returns the texts of the skills that a charter mentions. It looks for
-// a skill's name and for the domain, keywords and triggers of its front matter,
-// as whole words.
+// skills returns the texts of the skills that a charter mentions, by name or by
+// the domain, keywords and triggers of the front matter.
 func (c *Context) skills(ctx context.Context, dir *os.Root, charter string) ([]string, error) {
 	words := wordsOf(charter)
 	if len(words) == 0 {
@@ -42,7 +41,6 @@ func (c *Context) skills(ctx context.Context, dir *os.Root, charter string) ([]s
 	return texts, nil
 }
 
-// mentions reports whether one of topics occurs in the charter.
 func mentions(charterWords string, topics []string) bool {
 	for _, topic := range topics {
 		if words := wordsOf(topic); len(words) > 0 && strings.Contains(charterWords, " "+strings.Join(words, " ")+" ") {
@@ -52,7 +50,6 @@ func mentions(charterWords string, topics []string) bool {
 	return false
 }
 
-// topicsOf returns the topics in the front matter of a skill.
 func topicsOf(skill string) []string {
 	front, ok := strings.CutPrefix(skill, "---\n")
 	if !ok {
@@ -73,7 +70,6 @@ func topicsOf(skill string) []string {
 	return topics
 }
 
-// wordsOf returns the lower-case words of a text.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -1,13 +1,11 @@
-// Package provider has ready-made providers for [hooks.Registry.Use]. Each also
-// works alone.
+// Package provider has ready-made providers for [hooks.Registry.Use].
 //
 //	registry.Use(provider.Composite(provider.DenyWins, rules, budget, resilience))
 //
-// [Composite] and [Tenants] combine providers. [Budget], [Resilience],
-// [Context], [Alerts] and [Observability] each serve one purpose. [Recorder] is
-// an Appender that sends each event to several places.
+// [Composite] and [Tenants] combine providers, and [Recorder] combines
+// Appenders.
 //
-// All of them are safe for concurrent use. They trust their hook inputs. A
-// failure, such as a failed write, fails their hook. It is recorded and does
-// not fail the run.
+// All of them are safe for concurrent use and do not check their inputs. A
+// failure, such as a failed write, is recorded and fails the hook, but not the
+// run.
 package provider

@@ -63,14 +63,12 @@ func NewObservability(opts ObservabilityOptions) *Observability {
 // Name returns "observability".
 func (*Observability) Name() string { return "observability" }
 
-// count increments a counter.
 func (o *Observability) count(ctx context.Context, name string, attributes ...slog.Attr) {
 	if o.opts.Meter != nil {
 		o.opts.Meter.Add(ctx, o.opts.Prefix+"."+name, 1, o.with(attributes)...)
 	}
 }
 
-// ended counts and times a finished operation and sends its span.
 func (o *Observability) ended(ctx context.Context, meta hooks.Meta, name string, took time.Duration, failed bool, attributes ...slog.Attr) {
 	o.count(ctx, name, attributes...)
 	if o.opts.Meter != nil {
@@ -89,7 +87,6 @@ func (o *Observability) ended(ctx context.Context, meta hooks.Meta, name string,
 	})
 }
 
-// tokens counts the used tokens by kind.
 func (o *Observability) tokens(ctx context.Context, used *events.Tokens, total int64, attributes ...slog.Attr) {
 	if o.opts.Meter == nil {
 		return

@@ -29,7 +29,6 @@ func (p Price) Of(t events.Tokens) float64 {
 		float64(t.CacheRead)*read + float64(t.CacheCreation)*creation) / 1e6
 }
 
-// prices is a compiled price table.
 type prices struct {
 	exact    map[string]Price
 	patterns []priced
@@ -64,7 +63,7 @@ func newPrices(table map[string]Price) (prices, error) {
 	return p, nil
 }
 
-// of returns the price of a model by its name, or by the longest matching
+// of returns the price for a model's name, or else for the longest matching
 // pattern. An unknown model costs the highest price, so that new models are not
 // free.
 func (p prices) of(model string) Price {

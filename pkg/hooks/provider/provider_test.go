@@ -86,7 +86,7 @@ func TestTenants_Concurrent(t *testing.T) {
 		defer mu.Unlock()
 		made[tenant]++
 		if tenant == "free" {
-			return nil, nil //nolint:nilnil // a tenant without rules
+			return nil, nil
 		}
 		return struct{ hooks.PreToolUser }{denier(tenant)}, nil
 	}, hooks.Options{})); err != nil {

@@ -20,9 +20,9 @@ type ResilienceOptions struct {
 // Resilience recovers runs from model and network errors. After a model error
 // it falls back to the next model. After a network error it waits, and the wait
 // doubles each time. More than Limit consecutive errors open the breaker of the
-// run. It then sends one alert and refuses every retry. A completed step or the
-// end of the run resets the count. Tool errors and denials do not count,
-// because the agent handles them.
+// run. An open breaker sends one alert and refuses every retry. A completed
+// step or the end of the run resets the count. Tool and permission errors do
+// not count, because the agent handles them.
 type Resilience struct {
 	opts ResilienceOptions
 
@@ -30,9 +30,8 @@ type Resilience struct {
 	runs map[string]*runErrors
 }
 
-// runErrors counts the errors of a run.
 type runErrors struct {
-	errors  int // consecutive errors
+	errors  int
 	model   int // index of the next fallback
 	alerted bool
 }
@@ -72,8 +71,8 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 	return recovery, r.opts.Alert(ctx, alertOf("circuit breaker open", meta, f))
 }
 
-// judge counts f and returns the recovery. alarm reports whether to send an
-// alert.
+// judge counts f and returns its recovery, or nil. alarm reports whether to
+// send an alert.
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +99,6 @@ func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recover
 	return nil, false
 }
 
-// backoff returns the wait after the given number of errors.
 func (r *Resilience) backoff(errors int) time.Duration {
 	wait := r.opts.Base
 	for range errors {

@@ -16,14 +16,13 @@ type router struct {
 	route func(context.Context, hooks.Meta) ([]*hooks.Registry, error)
 }
 
-// routedPoints are the points at which a router dispatches.
 var routedPoints = []events.Kind{
 	events.ToolBefore, events.PromptSubmit, events.SessionStart, events.SubagentStart, events.CompactBefore, events.Error,
 	events.ToolResult, events.RunStarted, events.StepFinished, events.RunFinished, events.SessionEnded, events.SubagentStopped,
 }
 
-// newInner returns a registry with the hooks of provider for a router. It fails
-// if a hook is at a point that the router does not serve.
+// newInner returns a registry with provider's hooks. It fails for a point that
+// the router does not serve.
 func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 	r := hooks.NewRegistry(opts)
 	if _, err := r.Use(provider); err != nil {
@@ -65,7 +64,6 @@ func decide[In, P any](ctx context.Context, n *router, point *hooks.DecisionPoin
 	return hooks.NoOpinion[hooks.Decision[P]](), nil
 }
 
-// notify dispatches to all registries at a notification point.
 func notify[E any](ctx context.Context, n *router, point *hooks.NotificationPoint[E], meta hooks.Meta, data E) error {
 	inner, err := n.route(ctx, meta)
 	if err != nil {
@@ -80,7 +78,6 @@ func notify[E any](ctx context.Context, n *router, point *hooks.NotificationPoin
 	return errors.Join(failed...)
 }
 
-// failureIn returns the first failed execution as an error.
 func failureIn(executions []hooks.Execution) error {
 	for _, x := range executions {
 		if !x.Success {

@@ -70,7 +70,7 @@ func budget(t *testing.T, spent float64, opts provider.BudgetOptions) *provider.
 }
 
 func TestSeed000_Needs(t *testing.T) {
-	t.Run("Need 1, compliance: every outcome goes to a separate audit, including denials", func(t *testing.T) {
+	t.Run("Compliance (need 1) records every outcome, including denials, in a separate audit", func(t *testing.T) {
 		own, audit := &journal{}, &journal{}
 		r := hooks.NewRegistry(hooks.Options{Appender: provider.NewRecorder(own, audit)})
 		if _, err := r.Use(defaults(t, policy.Config{})); err != nil {
@@ -92,7 +92,7 @@ func TestSeed000_Needs(t *testing.T) {
 			t.Errorf("got %d kinds of events: %v", n, audit.kinds())
 		}
 	})
-	t.Run("Need 2, cost: no sub-agent starts from 90 % on, a cheaper model from 70 % on", func(t *testing.T) {
+	t.Run("Cost (need 2) starts no sub-agent from 90 % on, and a cheaper model from 70 % on", func(t *testing.T) {
 		for spent, want := range map[float64]string{0: "claude-opus-4.6", 69.9: "claude-opus-4.6", 70: "claude-haiku-4.5", 89.9: "claude-haiku-4.5", 90: "", 250: ""} {
 			e := use(t, hooks.Meta{}, budget(t, spent, provider.BudgetOptions{}))
 			var got string
@@ -109,7 +109,7 @@ func TestSeed000_Needs(t *testing.T) {
 			}
 		}
 	})
-	t.Run("Need 2, cost: sub-agents are charged when they stop, and a report is written at the end", func(t *testing.T) {
+	t.Run("Cost (need 2) charges sub-agents when they stop, and reports at the end", func(t *testing.T) {
 		var out bytes.Buffer
 		b := budget(t, 0, provider.BudgetOptions{Report: provider.ReportTo(&out)})
 		e := use(t, hooks.Meta{Tenant: "acme"}, b)
@@ -127,7 +127,7 @@ func TestSeed000_Needs(t *testing.T) {
 			t.Errorf("got %+v", report)
 		}
 	})
-	t.Run("Need 3, tenants: each customer has separate rules and limits", func(t *testing.T) {
+	t.Run("Tenants (need 3) have separate rules and limits", func(t *testing.T) {
 		made := 0
 		rules := provider.Tenants(func(tenant string) (any, error) {
 			made++
@@ -157,7 +157,7 @@ func TestSeed000_Needs(t *testing.T) {
 			t.Errorf("rules were made %d times, want once per tenant", made)
 		}
 	})
-	t.Run("Need 4, context: decisions, history and matching skills at the start of a session", func(t *testing.T) {
+	t.Run("Context (need 4) adds decisions, history and matching skills at the start of a session", func(t *testing.T) {
 		root := team(t)
 		e := use(t, hooks.Meta{TeamRoot: root, Agent: "EECOM"}, provider.NewContext(provider.ContextOptions{MaxEntries: 2}))
 		out := hooks.SessionStart.Dispatch(t.Context(), e.Registry(), e.Meta(t.Context()), hooks.Session{Charter: "You do code review for Go."})
@@ -166,7 +166,7 @@ func TestSeed000_Needs(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-	t.Run("Need 4, context: directives in prompts are captured and stick", func(t *testing.T) {
+	t.Run("Context (need 4) captures directives in prompts, and they stick", func(t *testing.T) {
 		root := team(t)
 		e := use(t, hooks.Meta{TeamRoot: root, User: "ana"}, provider.NewContext(provider.ContextOptions{}))
 		for range 2 { // the second time adds nothing
@@ -180,7 +180,7 @@ func TestSeed000_Needs(t *testing.T) {
 			t.Errorf("got %s", start.Context)
 		}
 	})
-	t.Run("Need 5, resilience: model fallback chain, exponential backoff, breaker with an alert", func(t *testing.T) {
+	t.Run("Resilience (need 5) has a model fallback chain, exponential backoff, and a breaker with an alert", func(t *testing.T) {
 		var alerts []provider.Alert
 		r := provider.NewResilience(provider.ResilienceOptions{Fallbacks: []string{"sonnet", "haiku"}, Alert: func(_ context.Context, a provider.Alert) error {
 			alerts = append(alerts, a)
@@ -210,7 +210,7 @@ func TestSeed000_Needs(t *testing.T) {
 			t.Errorf("got alerts %+v", alerts)
 		}
 	})
-	t.Run("Need 6, observability: spawns, completions and tool calls with agent, model, duration, tokens, status", func(t *testing.T) {
+	t.Run("Observability (need 6) reports spawns, completions and tool calls with agent, model, duration, tokens, status", func(t *testing.T) {
 		m := &meter{}
 		everything(t, use(t, hooks.Meta{Agent: "eecom"}, provider.NewObservability(provider.ObservabilityOptions{
 			Prefix: "squad", Meter: m, Tracer: m, Attributes: []slog.Attr{slog.String("repo", "x")},

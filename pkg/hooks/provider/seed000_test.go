@@ -141,7 +141,7 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("fired (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("onPreToolUse denies, and the tool does not run; null allows", func(t *testing.T) {
+	t.Run("onPreToolUse denies, so the tool does not run, and null allows", func(t *testing.T) {
 		p := defaults(t, policy.Config{Mode: policy.Compat})
 		e := use(t, meta, p)
 		if _, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "bash", Args: `{"command":"git push --force"}`}, echo); !errors.Is(err, hooks.ErrDenied) {
@@ -234,12 +234,12 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
-	t.Run("HookContext: session, agent, team root and time reach every hook", func(t *testing.T) {
+	t.Run("HookContext reaches every hook with session, agent, team root and time", func(t *testing.T) {
 		var got hooks.Meta
 		e := use(t, meta)
 		hooks.ToolBefore.On(e.Registry(), func(_ context.Context, m hooks.Meta, _ hooks.ToolCall) (*hooks.ToolDecision, error) {
 			got = m
-			return nil, nil //nolint:nilnil // no opinion
+			return nil, nil
 		})
 		_, _ = e.Tool(t.Context(), hooks.ToolCall{Tool: "T"}, echo)
 		if got.Session != "s" || got.Agent != "eecom" || got.TeamRoot != "/team" || time.Since(got.Time) > time.Minute {
@@ -251,7 +251,7 @@ func TestSeed000(t *testing.T) {
 type onlySessions struct{}
 
 func (onlySessions) SessionStart(context.Context, hooks.Meta, hooks.Session) (*hooks.SessionDecision, error) {
-	return nil, nil //nolint:nilnil // no opinion
+	return nil, nil
 }
 
 // verdicts is a provider that always gives the same answer and counts its
@@ -327,20 +327,20 @@ func TestSeed000_Composition(t *testing.T) {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
-	t.Run("Configuration: without hooks everything is as before", func(t *testing.T) {
+	t.Run("Without hooks everything is as before", func(t *testing.T) {
 		out, err := use(t, hooks.Meta{}).Tool(t.Context(), call, echo)
 		if err != nil || out.Result != call.Args {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
-	t.Run("Migration: own hooks and the default provider work together", func(t *testing.T) {
+	t.Run("Migration lets own hooks and the default provider work together", func(t *testing.T) {
 		own := &verdicts{verdict: hooks.Deny, reason: "mine"}
 		e := use(t, hooks.Meta{}, defaults(t, policy.Config{}), own)
 		if out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "view"}, echo); err == nil || out.Error != "mine" {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
-	t.Run("Success metric: less than 1 ms overhead per hook", func(t *testing.T) {
+	t.Run("The overhead per hook is less than 1 ms", func(t *testing.T) {
 		e := use(t, hooks.Meta{}, defaults(t, policy.Config{AllowedWritePaths: []string{"**"}, ScrubPII: true}))
 		var took []time.Duration
 		for range 201 {
@@ -355,7 +355,7 @@ func TestSeed000_Composition(t *testing.T) {
 			t.Logf("a dispatch of all policies takes %v", median)
 		}
 	})
-	t.Run("Success metric: all hooks fire, seen by the telemetry provider", func(t *testing.T) {
+	t.Run("The telemetry provider sees that all hooks fire", func(t *testing.T) {
 		m := &meter{}
 		everything(t, use(t, hooks.Meta{Agent: "eecom"}, provider.NewObservability(provider.ObservabilityOptions{Prefix: "squad", Meter: m})))
 		for _, name := range []string{

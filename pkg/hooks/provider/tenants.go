@@ -12,9 +12,10 @@ import (
 // rules when it first sees a tenant. If rules fails or Meta has no tenant, the
 // action is denied, and rules is called again the next time.
 //
-// Tenants share no state, such as budgets or lockouts. The hooks of a tenant
-// run in a registry with opts, which logs their failures to opts.Logger. Each
-// has opts.Timeout, and all share the timeout of one outer hook.
+// No state, such as budgets or lockouts, is shared between tenants. The hooks
+// of a tenant run in a registry with opts, which logs their failures to
+// opts.Logger. Each hook has opts.Timeout, and all share the timeout of one
+// outer hook.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
@@ -51,8 +52,8 @@ const ErrNoTenant = hooks.Fault("no tenant")
 // errNoRules keeps the error text of rules out of the record.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns the registry of a tenant. Concurrent callers wait until its rules
-// are made or ctx ends.
+// of returns a tenant's registry, and makes it for a new tenant. Concurrent
+// callers wait.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant
@@ -75,7 +76,8 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make makes the registry of a tenant. It forgets the tenant on failure.
+// make sets the registry or the error of own, and forgets the tenant on
+// failure.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {

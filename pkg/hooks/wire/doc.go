@@ -14,8 +14,7 @@
 // The answer is the outcome of all hooks. An outcome is also a valid reply, so that a
 // hook can ask a decision service.
 //
-// [MaxBytes] limits documents and replies. Errors contain no text of the input.
-// Unknown fields are accepted.
+// Errors contain no text of the input. Unknown fields are accepted.
 package wire
 
 // MaxBytes limits the size of a document and of a reply.

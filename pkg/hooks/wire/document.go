@@ -52,7 +52,7 @@ type document struct {
 func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	m := &d.Meta
 	out := document{
-		Event: event, Point: d.Point, Args: raw(d.Args), Result: raw(d.Result), Error: d.Error, Payload: raw(d.Payload),
+		Event: event, Point: d.Point, Args: d.Args.Raw(), Result: d.Result.Raw(), Error: d.Error, Payload: d.Payload.Raw(),
 		Session: m.Session, Timestamp: m.Time.UTC(),
 		Tenant: m.Tenant, Run: m.Run, RunType: m.RunType, Step: m.Step, Agent: m.Agent, AgentRole: m.AgentRole,
 		ParentAgent: m.ParentAgent, ParentRun: m.ParentRun, TeamRoot: m.TeamRoot, Thread: m.Thread, User: m.User,
@@ -71,16 +71,6 @@ func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// raw returns j for encoding. Without a document it returns nil, which becomes
-// null.
-func raw(j hooks.JSON) json.RawMessage {
-	if j == "" {
-		return nil
-	}
-	return json.RawMessage(j)
-}
-
-// meta returns the metadata of d.
 func (d *document) meta() hooks.Meta {
 	return hooks.Meta{
 		Tenant: d.Tenant, Run: d.Run, RunType: d.RunType, Step: d.Step, Session: d.Session, Agent: d.Agent,

@@ -67,8 +67,7 @@ func Parse(data []byte) (hooks.Document, error) {
 	return out, err
 }
 
-// takeFailure removes the error from fields and returns its text, or the message
-// if it is an object.
+// takeFailure removes the error from fields and returns its text.
 func takeFailure(fields map[string]json.RawMessage) (string, error) {
 	data, ok := fields["error"]
 	if !ok {
@@ -86,7 +85,6 @@ func takeFailure(fields map[string]json.RawMessage) (string, error) {
 	return "", invalid("error", "want a string")
 }
 
-// decode decodes fields into d.
 func decode(fields map[string]json.RawMessage, d *document) error {
 	all, err := json.Marshal(fields)
 	if err != nil {
@@ -112,7 +110,6 @@ func wanted(t reflect.Type) string {
 	return "a string"
 }
 
-// pointOf returns the point with both names. One name can be empty.
 func pointOf(event, point string) (hooks.Point, error) {
 	if event == "" && point == "" {
 		return hooks.Point{}, invalid("event", "missing; want the name of a hook point, such as PreToolUse")
@@ -133,7 +130,6 @@ func pointOf(event, point string) (hooks.Point, error) {
 	return found, nil
 }
 
-// known lists the fields of a document that are not input of a point.
 var known = func() []string {
 	var names []string
 	for f := range reflect.TypeFor[document]().Fields() {
@@ -143,7 +139,6 @@ var known = func() []string {
 	return names
 }()
 
-// rest returns the unknown fields as an object, if there are any.
 func rest(fields map[string]json.RawMessage) (hooks.JSON, error) {
 	others := map[string]json.RawMessage{}
 	for name, value := range fields {
@@ -157,7 +152,7 @@ func rest(fields map[string]json.RawMessage) (hooks.JSON, error) {
 	return hooks.Marshal(others)
 }
 
-// present returns data as a document, or "" for null.
+// present returns data, or "" for null.
 func present(data json.RawMessage) hooks.JSON {
 	if string(data) == "null" {
 		return ""
@@ -165,7 +160,6 @@ func present(data json.RawMessage) hooks.JSON {
 	return hooks.FromRaw(data)
 }
 
-// fromEvent returns the document of a CloudEvent.
 func fromEvent(data []byte) (hooks.Document, error) {
 	e, err := events.Decode(data)
 	if err != nil {

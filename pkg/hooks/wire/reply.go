@@ -25,8 +25,7 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply is a decoded reply in one of two forms, with an action or with the
-// verdict of an outcome.
+// reply has an action or the verdict of an outcome.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`
@@ -59,7 +58,7 @@ func ParseReply(data []byte, d hooks.Document) (*hooks.Reply, error) {
 	}
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
-		return nil, nil //nolint:nilnil // no opinion
+		return nil, nil
 	}
 	var r reply
 	if data[0] != '{' || json.Unmarshal(data, &r) != nil {

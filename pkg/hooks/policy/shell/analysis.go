@@ -43,7 +43,7 @@ type Word struct {
 	Text string // may contain [Hole], [HomeDir] and [TempDir]
 	Glob bool   // contains an unquoted *, ? or [
 	Fed  bool   // comes from the input of xargs, parallel or find -exec
-	Open bool   // contains a Hole for the output of a command or a default value, which may contain slashes
+	Open bool   // contains a Hole that may contain slashes
 	proc bool   // a process substitution
 }
 
@@ -85,11 +85,9 @@ func Analyze(text string) *Analysis {
 	return w.out
 }
 
-// maxRetry limits the text that is parsed in other languages after Bash has
-// refused it.
+// maxRetry limits the text that is parsed in other languages than Bash.
 const maxRetry = 8 << 10
 
-// parsers pools the parsers of Bash.
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
 // parse returns the syntax tree in the first language that accepts text.
@@ -111,7 +109,6 @@ func parse(text string) (*syntax.File, bool) {
 	return nil, false
 }
 
-// script follows a text that a shell runs.
 func (w *walker) script(text string, st *state) {
 	if !w.work.enter() {
 		return
@@ -140,8 +137,8 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the depth of nested parentheses and ignores quotes. The parser
-// is slow on deep nesting.
+// nesting returns the depth of parentheses, also in quotes. The parser is slow
+// on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {
@@ -156,8 +153,7 @@ func nesting(text string) int {
 	return most
 }
 
-// fill replaces each hole with a variable without a value, so that the parser
-// accepts the text.
+// fill replaces holes with a variable, so that the parser accepts the text.
 func fill(text string) string {
 	return strings.ReplaceAll(text, Hole, "${"+holeName+"}")
 }

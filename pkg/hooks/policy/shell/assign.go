@@ -6,7 +6,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// assign follows one assignment.
 func (w *walker) assign(a *syntax.Assign, st *state, exported bool) {
 	w.substitutions(a.Value, st)
 	w.substitutions(a.Array, st)
@@ -36,7 +35,6 @@ func (w *walker) assign(a *syntax.Assign, st *state, exported bool) {
 	}
 }
 
-// declare follows export, local, declare, readonly and similar builtins.
 func (w *walker) declare(d *syntax.DeclClause, st *state) {
 	exported := d.Variant.Value == "export"
 	for _, a := range d.Args {
@@ -52,17 +50,14 @@ func (w *walker) declare(d *syntax.DeclClause, st *state) {
 }
 
 // forgets lists builtins that set variables to unknown values.
-var forgets = map[string]bool{
-	"read": true, "unset": true, "mapfile": true, "readarray": true, "getopts": true,
-	"printf": true, "export": true, "local": true, "declare": true, "typeset": true, "readonly": true,
-}
+var forgets = set("read unset mapfile readarray getopts printf export local declare typeset readonly")
 
 // startsPrograms lists variables that contain a command for other programs.
 var startsPrograms = set("GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS " +
 	"PAGER MANPAGER EDITOR VISUAL BROWSER PROMPT_COMMAND LESSOPEN")
 
-// forgetArgs forgets each variable in the arguments of a builtin, also after an
-// option as in "printf -vx".
+// forgetArgs forgets the variables in args, also after an option as in "printf
+// -vx".
 func forgetArgs(args []Word, st *state) {
 	for _, a := range args {
 		name, _, _ := strings.Cut(a.Text, "=")
@@ -75,7 +70,6 @@ func forgetArgs(args []Word, st *state) {
 	}
 }
 
-// isAssignment reports whether word has the form of an assignment.
 func isAssignment(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	return ok && syntax.ValidName(name)

@@ -1,16 +1,15 @@
 package shell
 
-// budget limits the work of one analysis. It owns the counters, and adds
-// [DoubtTooLarge] to the analysis when a limit is reached.
+// budget limits the work of one analysis. Above a limit it adds
+// [DoubtTooLarge].
 type budget struct {
 	out   *Analysis
 	depth int // current nesting of scripts, statements and programs
 	steps int
-	bytes int // expanded and parsed
+	bytes int
 }
 
-// enter begins a nested step and reports whether the budget allows it. If it
-// does, the caller must call leave.
+// enter begins a nested step. If it returns true, the caller must call leave.
 func (b *budget) enter() bool {
 	b.steps++
 	if b.exhausted() || b.depth >= maxDepth {
@@ -23,10 +22,8 @@ func (b *budget) enter() bool {
 
 func (b *budget) leave() { b.depth-- }
 
-// exhausted reports whether all steps are used.
 func (b *budget) exhausted() bool { return b.steps > maxSteps }
 
-// spend counts n bytes and reports whether the budget allows them.
 func (b *budget) spend(n int) bool {
 	if b.bytes += n; b.bytes > maxBytes {
 		b.out.doubt(DoubtTooLarge)

@@ -9,7 +9,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// inputKind is the kind of a standard input.
 type inputKind uint8
 
 const (
@@ -19,13 +18,11 @@ const (
 	inputText // known text
 )
 
-// input is the standard input of a program.
 type input struct {
 	kind inputKind
 	text string
 }
 
-// redirects follows redirections and returns the resulting input.
 func (w *walker) redirects(list []*syntax.Redirect, st *state, in input) input {
 	for _, r := range list {
 		w.substitutions(r.Word, st)
@@ -42,7 +39,6 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, in input) input {
 	return in
 }
 
-// source returns the standard input after one redirection.
 func (w *walker) source(r *syntax.Redirect, st *state, in input) input {
 	switch r.Op { //nolint:exhaustive // the others are output
 	case syntax.WordHdoc:
@@ -67,7 +63,6 @@ func (w *walker) source(r *syntax.Redirect, st *state, in input) input {
 	return input{kind: inputFile}
 }
 
-// raw returns the text of a here-document without expansion.
 func raw(word *syntax.Word) string {
 	var b strings.Builder
 	if word != nil {
@@ -104,7 +99,7 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns the input of the right side of a pipe, given its left side.
+// output returns the input of the right side of a pipe.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -137,8 +132,8 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 // octal matches the octal escapes of echo. Elsewhere the 0 is one of three digits.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// echoes returns the output of echo. Without -e, some shells decode escapes and
-// others do not. The result then contains both outputs.
+// echoes returns the output of echo. Without -e it returns both possible
+// outputs, because only some shells decode escapes.
 func echoes(args []string) input {
 	escapes := false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -159,8 +154,8 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats returns the output of printf for formats with no verbs except %s. Other
-// verbs can turn a short text into a long one.
+// formats returns the output of printf if its only verb is %s. Other verbs can
+// turn a short text into a long one.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])
@@ -172,7 +167,6 @@ func formats(args []string) input {
 	return input{kind: inputPipe}
 }
 
-// call follows a simple command.
 func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 	if len(c.Args) == 0 {
 		for _, a := range c.Assigns {
@@ -203,7 +197,6 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 	}
 }
 
-// run follows a program and the programs that it starts.
 func (w *walker) run(argv []Word, st *state, in input) {
 	if len(argv) == 0 || !w.work.enter() {
 		return
@@ -234,7 +227,7 @@ func (w *walker) run(argv []Word, st *state, in input) {
 	}
 }
 
-// program returns the name of a program, which is the last element of its path.
+// program returns the last element of a program's path, or false if unknown.
 func program(word Word) (string, bool) {
 	text := word.Text
 	if i := strings.LastIndexByte(text, '/'); i >= 0 && i+1 < len(text) {

@@ -8,12 +8,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxBraces limits the words that brace expansion makes of one word.
 const maxBraces = 64
 
-// expander expands braces, variables and quotes of one word. It owns the words
-// that it builds. It reads variables from st and counts bytes in work. An expander
-// is used once.
+// expander expands braces, variables and quotes of one word. It is used once.
 type expander struct {
 	work  *budget
 	st    *state
@@ -24,7 +21,6 @@ type expander struct {
 	begun bool // a word has begun, which can be empty
 }
 
-// fields returns the words of word after expansion.
 func (e *expander) fields(word *syntax.Word) []Word {
 	if word == nil {
 		return nil
@@ -36,11 +32,9 @@ func (e *expander) fields(word *syntax.Word) []Word {
 	return e.out
 }
 
-// literal returns the text of word where the shell does not split it, such as in
-// an assignment or a file name.
+// literal expands a word that the shell does not split, as in an assignment.
 func (e *expander) literal(word *syntax.Word) string { return e.unsplit(word, false) }
 
-// document returns the text of a here-document.
 func (e *expander) document(word *syntax.Word) string { return e.unsplit(word, true) }
 
 func (e *expander) unsplit(word *syntax.Word, quoted bool) string {
@@ -52,7 +46,6 @@ func (e *expander) unsplit(word *syntax.Word, quoted bool) string {
 	return e.text.String()
 }
 
-// braces returns the alternatives of word as parts.
 func braces(word *syntax.Word) [][]syntax.WordPart {
 	open := 0
 	for _, part := range word.Parts {
@@ -71,8 +64,7 @@ func braces(word *syntax.Word) [][]syntax.WordPart {
 	return [][]syntax.WordPart{{hole}}
 }
 
-// alternatives returns the alternatives of parts with braces, or false if there
-// are too many.
+// alternatives expands braces, or returns false for too many words.
 func alternatives(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
 	all := [][]syntax.WordPart{nil}
 	for _, part := range parts {
@@ -110,7 +102,6 @@ func choicesOf(part syntax.WordPart) ([][]syntax.WordPart, bool) {
 	return choices, true
 }
 
-// end completes the current word.
 func (e *expander) end() {
 	if e.begun {
 		e.word.Text = e.text.String()
@@ -155,7 +146,6 @@ func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
 	}
 }
 
-// lit adds literal text without its backslashes.
 func (e *expander) lit(s string, quoted, first bool) {
 	if first && strings.HasPrefix(s, "~") {
 		s = e.tilde(s[1:])
@@ -177,8 +167,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds a home directory and returns the rest of s. The home directory of
-// another user counts as a sibling of the user's own.
+// tilde adds a home directory and returns the rest of s. Another user's home
+// counts as a sibling of the user's own.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -187,7 +177,6 @@ func (e *expander) tilde(s string) string {
 	return s[len(user):]
 }
 
-// param returns the value of a parameter expansion.
 func (e *expander) param(p *syntax.ParamExp) string {
 	switch {
 	case p.Param == nil || transforms(p):
@@ -215,21 +204,19 @@ func (e *expander) opens(x *syntax.Expansion) bool {
 	return strings.Contains(instead, "..") || strings.Contains(instead, Hole)
 }
 
-// keepsValue lists the operators that do not change a value.
 var keepsValue = map[syntax.ParExpOperator]bool{
 	syntax.ErrorUnset: true, syntax.ErrorUnsetOrNull: true,
 	syntax.DefaultUnset: true, syntax.DefaultUnsetOrNull: true,
 	syntax.AssignUnset: true, syntax.AssignUnsetOrNull: true,
 }
 
-// transforms reports whether an expansion changes the value.
 func transforms(p *syntax.ParamExp) bool {
 	return p.Excl || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 ||
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a command substitution. Only mktemp has a known
-// output, which is a new temporary file or directory.
+// output adds the output of a substitution. Only that of mktemp, a temporary
+// file or directory, is known.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {
@@ -246,7 +233,7 @@ func unquote(q *syntax.SglQuoted) string {
 	if !q.Dollar {
 		return q.Value
 	}
-	text, _, err := expand.Format(nil, q.Value, nil) // without arguments, Format leaves "%" alone
+	text, _, err := expand.Format(nil, q.Value, nil)
 	if err != nil {
 		return Hole
 	}

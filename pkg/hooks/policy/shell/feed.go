@@ -11,8 +11,8 @@ const (
 	maxFedText = 256 // bytes of one line
 )
 
-// feed replaces token with text in words and reports whether token occurred. It
-// marks words that consist of the token as fed.
+// feed replaces token with text and reports whether token occurred. It marks
+// words that consist of the token as fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole
@@ -28,7 +28,7 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines returns the lines of in, or one hole for unknown input.
+// lines returns the lines of known input, or one hole.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {
@@ -42,7 +42,7 @@ func (in input) lines() []string {
 	return lines
 }
 
-// words returns the words of in, or one hole for unknown input.
+// words returns the words of known input, or one hole.
 func (in input) words() []Word {
 	fields := strings.Fields(strings.NewReplacer(`"`, "", "'", "", Hole, " "+Hole).Replace(in.text))
 	if in.kind != inputText || len(fields) == 0 || len(fields) > maxFed {
@@ -55,7 +55,6 @@ func (in input) words() []Word {
 	return words
 }
 
-// xargs follows the program that xargs starts with words of its input.
 func (p *process) xargs() {
 	inner, token := xargsProgram(p.args)
 	switch {
@@ -75,7 +74,6 @@ var xargsOptions = options{
 	long: " --arg-file --delimiter --max-args --max-chars --max-procs --process-slot-var ",
 }
 
-// xargsProgram returns the command of xargs and the token that input replaces.
 func xargsProgram(args []Word) (inner []Word, token string) {
 	for {
 		opt, rest, ok := xargsOptions.next(args)
@@ -105,8 +103,8 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel follows GNU parallel, which joins its words with each line of input and
-// passes them to a shell. Without words it runs the lines.
+// parallel joins its words with each line of input and passes them to a shell.
+// Without words it runs the lines.
 func (p *process) parallel() {
 	args := p.args
 	for more := true; more; {
@@ -143,7 +141,6 @@ func (p *process) parallelLine(args []Word, line string) {
 	}
 }
 
-// given returns the inputs after ":::".
 func given(args []Word) []string {
 	if args[0].Text != ":::" && args[0].Text != ":::+" {
 		return []string{Hole} // "::::" names files

@@ -23,7 +23,6 @@ func (p *process) find() {
 	}
 }
 
-// findOperand lists the tests and actions of find that take a word.
 var findOperand = set("-amin -anewer -atime -cmin -cnewer -ctime -fls -fprint -fprint0 -fprintf -fstype -gid -group " +
 	"-ilname -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -newer " +
 	"-newermt -path -perm -printf -regex -regextype -samefile -size -type -uid -used -user -wholename -xtype")
@@ -36,8 +35,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// FindDeletes reports whether the arguments of find contain -delete, and returns
-// the starting points of find.
+// FindDeletes reports whether find has -delete, and returns its starting
+// points.
 func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	tests := false
 	for i := 0; i < len(args); i++ {

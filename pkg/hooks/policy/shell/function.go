@@ -15,15 +15,13 @@ type function struct {
 	active bool // a call is being followed
 }
 
-// functions owns the functions that are defined at one point of the script, in
-// the order of definition.
+// functions are the functions of the script so far, in the order of definition.
 type functions struct{ list []*function }
 
 func (fs *functions) define(name string, body *syntax.Stmt, st *state) {
 	fs.list = append(fs.list, &function{name: name, body: body, st: st.clone()})
 }
 
-// named returns the latest function with a name, or nil.
 func (fs *functions) named(name string) *function {
 	for _, f := range slices.Backward(fs.list) {
 		if f.name == name {
@@ -33,8 +31,6 @@ func (fs *functions) named(name string) *function {
 	return nil
 }
 
-// mark returns a mark for drop.
 func (fs *functions) mark() int { return len(fs.list) }
 
-// drop removes the functions since mark.
 func (fs *functions) drop(mark int) { fs.list = fs.list[:mark] }

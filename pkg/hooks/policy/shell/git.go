@@ -7,8 +7,8 @@ var gitOptions = options{
 	long:  " --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source ",
 }
 
-// Git returns the subcommand of git and its arguments, without the options of git
-// itself. Without a subcommand it returns "".
+// Git returns the subcommand of git, or "", and its arguments, without the
+// options of git itself.
 func Git(args []Word) (sub string, rest []Word) {
 	rest = args
 	for more := true; more; {
@@ -20,8 +20,8 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git follows the programs that git starts: aliases on the command line, and the
-// commands of "submodule foreach", "bisect run" and "rebase --exec".
+// git follows aliases on the command line, and the commands of "submodule
+// foreach", "bisect run" and "rebase --exec".
 func (p *process) git() {
 	p.st = p.st.child()
 	sub, rest := Git(p.args)
@@ -50,8 +50,8 @@ func (p *process) git() {
 	}
 }
 
-// gitConfig follows a configuration entry of -c. It follows an alias if the
-// command uses it, and other values that can name a program.
+// gitConfig follows an alias if the command uses it, and other values of -c
+// that can name a program.
 func (p *process) gitConfig(entry string, args []Word) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")
@@ -70,7 +70,6 @@ func (p *process) gitConfig(entry string, args []Word) {
 	p.w.script("git "+text+" "+join(rest), p.st)
 }
 
-// rebase follows the commands that git runs between commits.
 func (p *process) rebase(args []Word) {
 	rebaseOptions := options{short: "xXsC", long: " --exec --onto --strategy --strategy-option "}
 	for {

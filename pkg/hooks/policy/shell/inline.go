@@ -22,7 +22,6 @@ var interpreters = map[string]interpreter{
 	"awk": {first: true}, "gawk": {first: true}, "mawk": {first: true}, "nawk": {first: true},
 }
 
-// interpreter follows code in the arguments or in a here-document.
 func (p *process) interpreter() {
 	c, ok := interpreters[strings.TrimRight(p.name, "0123456789.")]
 	if !ok {
@@ -35,7 +34,6 @@ func (p *process) interpreter() {
 	}
 }
 
-// code returns the code in the arguments.
 func (c interpreter) code(args []Word) (string, bool) {
 	for i, a := range args {
 		code, attached, found := c.option(a.Text)
@@ -51,13 +49,11 @@ func (c interpreter) code(args []Word) (string, bool) {
 	return "", false
 }
 
-// reads reports whether the program reads code from standard input, because no
-// argument names a script.
+// reads reports whether no argument names a script.
 func (c interpreter) reads(args []Word) bool {
 	return !slices.ContainsFunc(args, func(a Word) bool { return c.operand(a.Text) })
 }
 
-// operand reports whether a word is neither an option nor "-".
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
 // option reports whether code follows an option or is attached to it.
@@ -83,17 +79,14 @@ func (c interpreter) option(text string) (code string, attached, found bool) {
 // callsOut matches code that can start programs.
 var callsOut = regexp.MustCompile("(?i)system|popen|subprocess|spawn|exec|child_process|\\bqx\\b|%x|open3|shell|`|\\brun\\b|\\|")
 
-// removesTrees matches code that removes directory trees itself.
 var removesTrees = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_tree|remove_dir_all|rimraf|removeSync)\b|\b(rm|rmdir)(Sync)?\([^)]*recursive`)
 
-// literal is a string in foreign code.
 type literal struct {
 	text    string
 	follows bool // only a comma separates it from the previous literal
 }
 
-// literals returns the strings in single quotes, double quotes or backticks, which
-// covers most languages.
+// literals returns quoted strings, as most languages have them.
 func literals(code string) []literal {
 	var out []literal
 	end := 0

@@ -2,10 +2,9 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// maxRounds limits the iterations of a loop that are followed one by one.
 const maxRounds = 8
 
-// loop follows "for". It follows a short list word by word, so that the loop
+// loop follows a for loop, with a short list word by word, so that the loop
 // variable is known.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
@@ -34,8 +33,8 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	}
 }
 
-// forgetChanged forgets the variables that a loop changes. Their values are known
-// in the first iteration only.
+// forgetChanged forgets the variables that a loop changes. Their values are
+// known in the first iteration only.
 func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -50,7 +49,6 @@ func forgetChanged(loop syntax.Node, st *state) {
 	})
 }
 
-// forgetCall forgets the variables that a builtin in a loop changes.
 func forgetCall(c *syntax.CallExpr, st *state) {
 	if len(c.Args) == 0 {
 		return

@@ -11,11 +11,10 @@ type options struct {
 	plus     bool   // +x is also an option
 }
 
-// option is one word of options with its value.
 type option struct {
-	letters string // short options, such as "xvf"
-	long    string // "--force"
-	value   Word   // of the long option, or of the last letter
+	letters string // such as "xvf"
+	long    string
+	value   Word // of the long option, or of the last letter
 	valued  bool
 	unsure  bool // contains an unknown letter, whose value may be the next word
 }
@@ -28,8 +27,8 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args. If there is none, ok is false and
-// rest begins with the first operand.
+// next reads the option at the start of args. Without one, ok is false and rest
+// begins with the first operand.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

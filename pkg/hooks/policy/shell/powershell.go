@@ -12,7 +12,6 @@ const (
 	psFile    = "file"
 )
 
-// psSwitches are the options without a value.
 var psSwitches = []string{"noprofile", "noninteractive", "nologo", "noexit", "sta", "mta", "login", "interactive"}
 
 // powershell follows PowerShell. -Command takes the rest of the arguments as code.

@@ -7,15 +7,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// shells run code that they receive as text.
-var shells = map[string]bool{
-	"bash": true, "sh": true, "dash": true, "zsh": true, "ksh": true, "mksh": true, "ash": true,
-	"rbash": true, "yash": true, "csh": true, "tcsh": true, "fish": true,
-}
+var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
-// process is one program or builtin that the text runs. It owns its arguments and
-// its input. st is the state of the shell that starts it. Builtins change this
-// state, and programs replace it with a child state.
+// process is one program or builtin that the text runs. Builtins change st, the
+// state of the shell, and programs replace it with a child.
 type process struct {
 	w    *walker
 	name string
@@ -24,8 +19,8 @@ type process struct {
 	in   input
 }
 
-// follow returns the function that follows the programs which a program starts, or
-// the effect of a builtin on the state.
+// follow returns the function that follows a program, or the effect of a
+// builtin on the state.
 func follow(name string) func(*process) {
 	switch name {
 	case "cd", "chdir", "pushd":
@@ -77,8 +72,7 @@ func followProgram(name string) func(*process) {
 	return (*process).interpreter
 }
 
-// inShell follows wrappers whose command runs in the same shell, such as
-// "command cd x".
+// inShell follows a command in the same shell, such as "command cd x".
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {
@@ -91,7 +85,6 @@ func (p *process) inShell() {
 	p.unwrap()
 }
 
-// changeDir follows cd and pushd.
 func changeDir(args []Word, st *state) {
 	for len(args) > 0 && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
 		args = args[1:]
@@ -106,7 +99,6 @@ func changeDir(args []Word, st *state) {
 	}
 }
 
-// eval follows code that runs in the same shell.
 func (p *process) eval() {
 	text := join(p.args)
 	if strings.Contains(text, Hole) {
@@ -115,15 +107,14 @@ func (p *process) eval() {
 	p.w.script(text, p.st)
 }
 
-// source follows a file whose code runs in the same shell.
 func (p *process) source() {
 	if len(p.args) > 0 {
 		p.file(p.args[0])
 	}
 }
 
-// file follows the code in a file that is an open descriptor or a process
-// substitution. It does not read files on disk.
+// file follows open descriptors and process substitutions, but no files on
+// disk.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:
@@ -135,7 +126,6 @@ func (p *process) file(name Word) {
 	}
 }
 
-// trap follows the code of a signal handler.
 func (p *process) trap() {
 	args := p.args
 	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
@@ -146,7 +136,6 @@ func (p *process) trap() {
 	}
 }
 
-// alias defines aliases as functions.
 func (p *process) alias() {
 	for _, a := range p.args {
 		name, text, _ := strings.Cut(a.Text, "=")
@@ -161,7 +150,7 @@ func (p *process) alias() {
 
 var shellOptions = options{short: "oOC", plus: true, long: " --rcfile --init-file --command --init-command "}
 
-// shell follows a shell: the code of -c, a file or its input.
+// shell follows the code of -c, a file or the input.
 func (p *process) shell() {
 	p.st = p.st.child()
 	args := p.args
@@ -205,7 +194,6 @@ func (p *process) shellCode(args []Word) {
 	p.w.script(args[0].Text, p.st)
 }
 
-// reads follows a shell that runs its standard input.
 func (p *process) reads() {
 	switch p.in.kind {
 	case inputText:
@@ -216,7 +204,6 @@ func (p *process) reads() {
 	}
 }
 
-// callWords returns the words of a simple command, assignments included.
 func callWords(s *syntax.Stmt) []*syntax.Word {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {

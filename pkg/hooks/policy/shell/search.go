@@ -2,23 +2,20 @@ package shell
 
 import "strings"
 
-// search looks for commands in text that may not be a shell script: text that no
-// shell parses, code of other languages, values of settings. The commands run in
-// the state st.
+// search looks for commands in text that may not be a shell script, such as
+// code of other languages.
 type search struct {
 	w  *walker
 	st *state
 }
 
-// separators end a command everywhere, because quotes are unreliable in text that
-// does not parse.
+// separators ignore quotes, which are unreliable in text that does not parse.
 const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines looks for commands between separators, for text that no shell parses. A
-// shell can refuse the text, or run the lines before the error. Another shell can
-// accept it.
+// lines looks for commands between separators. A shell can run the lines before
+// an error, and another shell can accept the text.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // aliases
@@ -43,8 +40,8 @@ func (s search) lines(text string) {
 
 var keywords = set("! if then elif else do while until time coproc")
 
-// foreign looks for commands in code of another language. It tries the code itself
-// and, if the code can start programs, its strings.
+// foreign looks for commands in code of another language, and in its strings if
+// the code can start programs.
 func (s search) foreign(code string) {
 	if len(code) > MaxText {
 		s.w.out.doubt(DoubtTooLarge)
@@ -69,7 +66,6 @@ func (s search) foreign(code string) {
 	s.program(group)
 }
 
-// command follows text that may be a command.
 func (s search) command(text string) {
 	if !strings.Contains(text, " ") {
 		return
@@ -84,8 +80,8 @@ func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively calls f and discards its doubts, because the text may not be a
-// command at all.
+// tentatively discards the doubts of f, because the text may not be a command
+// at all.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

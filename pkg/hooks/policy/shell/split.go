@@ -6,7 +6,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// expansion adds the value of a parameter expansion.
 func (e *expander) expansion(p *syntax.ParamExp, quoted bool) {
 	if listed(p) && e.st.params != nil {
 		e.parameters(p.Param.Value, quoted)
@@ -15,8 +14,7 @@ func (e *expander) expansion(p *syntax.ParamExp, quoted bool) {
 	e.value(e.param(p), quoted)
 }
 
-// value adds the value of a variable. The shell splits an unquoted value at the
-// characters in IFS.
+// value splits an unquoted value at the characters in IFS.
 func (e *expander) value(text string, quoted bool) {
 	if quoted || e.whole || text == Hole {
 		e.add(text)

@@ -11,15 +11,13 @@ import (
 // holeName is the variable that replaces a hole in the text of a script.
 const holeName = "__hole__"
 
-// value is the value of a variable.
 type value struct {
 	text     string
 	known    bool
 	exported bool
 }
 
-// state is the known state of a shell at one point of a script. It owns variables,
-// working directory and parameters.
+// state is the known state of a shell at one point of a script.
 type state struct {
 	vars   map[string]value // a missing variable comes from the environment
 	dir    string           // "" for the initial directory; may contain a Hole
@@ -28,7 +26,6 @@ type state struct {
 
 func newState() *state { return &state{vars: map[string]value{}} }
 
-// clone returns a copy for a subshell or a branch.
 func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir, params: s.params} }
 
 // child returns the state of a started program, which has exported variables only.
@@ -91,7 +88,6 @@ func (s *state) positional(args []Word) {
 	}
 }
 
-// shift drops parameters.
 func (s *state) shift(args []Word) {
 	n := 1
 	if len(args) > 0 {
@@ -118,7 +114,6 @@ func setParams(args []Word, st *state) {
 	}
 }
 
-// restore resets a variable to its value in before.
 func (s *state) restore(name string, before *state) {
 	if v, ok := before.vars[name]; ok {
 		s.vars[name] = v
@@ -127,10 +122,8 @@ func (s *state) restore(name string, before *state) {
 	delete(s.vars, name)
 }
 
-// forget makes the value of a variable unknown.
 func (s *state) forget(name string) { s.vars[name] = value{} }
 
-// export exports a variable to started programs.
 func (s *state) export(name string) {
 	if v, ok := s.vars[name]; ok {
 		v.exported = true
@@ -138,10 +131,9 @@ func (s *state) export(name string) {
 	}
 }
 
-// numeric lists variables with a number as value.
 const numeric = " $ ? # ! UID EUID PPID RANDOM SRANDOM SECONDS LINENO BASHPID EPOCHSECONDS "
 
-// lookup returns the value of a variable, or a Hole if it is unknown.
+// lookup returns the value of a variable, or a Hole if unknown.
 func (s *state) lookup(name string) string {
 	if v, ok := s.vars[name]; ok {
 		if !v.known {
@@ -165,7 +157,6 @@ func (s *state) lookup(name string) string {
 	return Hole
 }
 
-// here returns the value of $PWD.
 func (s *state) here() string {
 	switch {
 	case s.dir == "":
@@ -176,10 +167,8 @@ func (s *state) here() string {
 	return "./" + s.dir
 }
 
-// enter changes the directory.
 func (s *state) enter(dir string) { s.dir = within(s.dir, dir) }
 
-// within returns the directory dir relative to base.
 func within(base, dir string) string {
 	switch {
 	case strings.HasPrefix(dir, Hole):

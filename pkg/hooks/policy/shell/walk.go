@@ -2,10 +2,8 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// walker follows syntax trees in the order of execution and adds commands, writes
-// and doubts to out. It owns the result, the budget and the defined functions. The
-// state of the shell is an argument of each method, because branches and subshells
-// have copies of it.
+// walker follows syntax trees in the order of execution. The state of the shell
+// is an argument, because branches and subshells have copies of it.
 type walker struct {
 	out       *Analysis
 	work      budget
@@ -17,10 +15,9 @@ func newWalker() *walker {
 	return &walker{out: out, work: budget{out: out}}
 }
 
-// expander returns an expander of one word.
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts follows statements. Each gets the input in, because any of them can read it.
+// stmts follows statements. Each gets the input, because any can read it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)
@@ -41,8 +38,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled follows the functions since mark that the script does not call, because
-// other code may call them. Then it removes all functions since mark.
+// uncalled follows the functions since mark that the script does not call,
+// because other code may. Then it removes all since mark.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {
@@ -53,8 +50,8 @@ func (w *walker) uncalled(mark int, st *state) {
 	w.functions.drop(mark)
 }
 
-// callFunction follows a call of a function. It follows recursive calls once. It
-// returns false if there is no such function.
+// callFunction follows a call, except a recursive one. It returns false if
+// there is no such function.
 func (w *walker) callFunction(name string, args []Word, st *state, in input) bool {
 	f := w.functions.named(name)
 	if f == nil {
@@ -70,8 +67,6 @@ func (w *walker) callFunction(name string, args []Word, st *state, in input) boo
 	return true
 }
 
-// stmt follows one statement with the standard input in, which redirections can
-// replace.
 func (w *walker) stmt(s *syntax.Stmt, st *state, in input) {
 	if s == nil || !w.work.enter() {
 		return
@@ -113,7 +108,6 @@ func (w *walker) command(cmd syntax.Command, st *state, in input) {
 	}
 }
 
-// compound follows branches and loops.
 func (w *walker) compound(cmd syntax.Command, st *state, in input) {
 	switch cmd := cmd.(type) {
 	case *syntax.IfClause:
@@ -172,8 +166,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
 	st.merge(after)
 }
 
-// substitutions follows the command and process substitutions in node. Each runs in
-// a subshell.
+// substitutions follows the substitutions in node, each in a subshell.
 func (w *walker) substitutions(node syntax.Node, st *state) {
 	if isNil(node) {
 		return
@@ -195,8 +188,8 @@ func (w *walker) substitutions(node syntax.Node, st *state) {
 	})
 }
 
-// isNil reports whether node contains a nil pointer. [syntax.Walk] does not accept
-// one.
+// isNil reports whether node contains a nil pointer, which [syntax.Walk] does
+// not accept.
 func isNil(node syntax.Node) bool {
 	switch n := node.(type) {
 	case nil:

@@ -59,7 +59,6 @@ var wrappers = map[string]wrapper{
 
 var timeoutOptions = options{flags: "fpv", short: "ks", long: " --kill-after --signal "}
 
-// unwrap follows the program in the arguments of a wrapper.
 func (p *process) unwrap() {
 	c, args := wrappers[p.name], p.args
 	if c.first != "" {
@@ -91,7 +90,7 @@ func (p *process) unwrap() {
 	}
 }
 
-// assign sets the variables of the NAME=VALUE words at the start of args, and
+// assign sets the variables of NAME=VALUE words at the start of args, and
 // returns the rest.
 func (c wrapper) assign(args []Word, st *state) []Word {
 	for c.assigns && len(args) > 0 && isAssignment(args[0].Text) {
@@ -102,8 +101,9 @@ func (c wrapper) assign(args []Word, st *state) []Word {
 	return args
 }
 
-// skip skips the options of a wrapper and follows the code in them. unsure is true
-// if an unknown option may have taken the next word.
+// skip returns the arguments after the options of a wrapper, and follows code
+// in the options. unsure is true if an unknown option may have taken the next
+// word.
 func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	for {
 		opt, rest, ok := c.next(c.assign(args, p.st))
@@ -126,7 +126,6 @@ func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	}
 }
 
-// optionKind is the meaning of an option's value.
 type optionKind uint8
 
 const (
@@ -157,7 +156,6 @@ func (c wrapper) kind(opt option) optionKind {
 	return optionOther
 }
 
-// split returns the words of a text that "env -S" splits.
 func (p *process) split(text string) []Word {
 	file, ok := parse(fill(text))
 	if !ok {
@@ -172,7 +170,6 @@ func (p *process) split(text string) []Word {
 	return words
 }
 
-// join returns words as a text that a shell reads.
 func join(words []Word) string {
 	texts := make([]string, len(words))
 	for i, word := range words {

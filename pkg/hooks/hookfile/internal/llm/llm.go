@@ -1,8 +1,7 @@
-// Package llm sends prompts to language models over HTTP. It supports the API of
-// Anthropic, the API of OpenAI, and servers with the same API as OpenAI.
+// Package llm sends prompts to language models over HTTP. It supports the APIs
+// of Anthropic and OpenAI, and servers with OpenAI's API.
 //
-// A Client sends one request per prompt and never retries. Its methods may be
-// called concurrently.
+// A Client never retries. Its methods may be called concurrently.
 package llm
 
 import (
@@ -16,6 +15,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
 // API is the protocol of a server.
@@ -41,8 +42,8 @@ type Client struct {
 	HTTP    *http.Client
 }
 
-// Complete returns the model's answer of at most maxTokens tokens to prompt. It
-// returns when ctx ends.
+// Complete returns the model's answer of at most maxTokens tokens. It returns
+// when ctx ends.
 func (c *Client) Complete(ctx context.Context, model, prompt string, maxTokens int) (string, error) {
 	call, text := c.openAI, openAIText
 	if c.API == Anthropic {
@@ -75,7 +76,6 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// request is the body of a request. Both APIs use these names.
 type request struct {
 	Model               string    `json:"model"`
 	Messages            []message `json:"messages"`
@@ -88,7 +88,6 @@ type request struct {
 // servers know max_tokens only.
 var newerModels = []string{"o1", "o3", "o4", "gpt-5", "gpt-6-astra", "gpt-6-luna", "gpt-6-sol", "gpt-6.1-sol"}
 
-// openAI returns a request in OpenAI's API.
 func (c *Client) openAI(ctx context.Context, key string, r request, maxTokens int) (*http.Request, error) {
 	if slices.ContainsFunc(newerModels, func(prefix string) bool { return strings.HasPrefix(r.Model, prefix) }) {
 		r.MaxCompletionTokens = maxTokens
@@ -103,7 +102,6 @@ func (c *Client) openAI(ctx context.Context, key string, r request, maxTokens in
 	return req, err
 }
 
-// anthropic returns a request in Anthropic's API.
 func (c *Client) anthropic(ctx context.Context, key string, r request, maxTokens int) (*http.Request, error) {
 	r.MaxTokens = maxTokens
 	req, err := post(ctx, c.baseURL("https://api.anthropic.com"), "v1/messages", r)
@@ -140,7 +138,7 @@ func post(ctx context.Context, base, path string, r request) (*http.Request, err
 	return req, nil
 }
 
-// send returns the body of the response.
+// send returns the body of the response, which has at most [wire.MaxBytes].
 func (c *Client) send(req *http.Request) ([]byte, error) {
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
@@ -150,7 +148,11 @@ func (c *Client) send(req *http.Request) ([]byte, error) {
 	if resp.StatusCode/100 != 2 {
 		return nil, fmt.Errorf("server answered with status %d", resp.StatusCode)
 	}
-	return io.ReadAll(resp.Body)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, wire.MaxBytes+1))
+	if err == nil && len(body) > wire.MaxBytes {
+		return nil, wire.ErrTooLong
+	}
+	return body, err
 }
 
 func openAIText(body []byte) (string, error) {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
 // server is a fake server that records the last request.
@@ -89,6 +92,17 @@ func TestComplete_NoAnswer(t *testing.T) {
 	for api, answer := range map[API]string{OpenAI: `{"choices":[]}`, Anthropic: `{"content":[{"type":"thinking"}]}`} {
 		if _, err := serve(t, http.StatusOK, answer).client(api, "", "k").Complete(t.Context(), "m", "well?", 7); !errors.Is(err, ErrNoAnswer) {
 			t.Errorf("%s: got %v", api, err)
+		}
+	}
+}
+
+// An endless answer cannot use up the memory.
+func TestComplete_TooLong(t *testing.T) {
+	const answer = `{"choices":[{"message":{"content":"fine"}}]}`
+	for length, want := range map[int]error{wire.MaxBytes: nil, wire.MaxBytes + 1: wire.ErrTooLong} {
+		s := serve(t, http.StatusOK, strings.Repeat(" ", length-len(answer))+answer)
+		if _, err := s.client(OpenAI, "", "k").Complete(t.Context(), "m", "well?", 7); !errors.Is(err, want) {
+			t.Errorf("%d bytes: got %v, want %v", length, err, want)
 		}
 	}
 }

@@ -1,0 +1,36 @@
+package hookfile
+
+import (
+	"os"
+	"os/exec"
+)
+
+// process is a running program. On Unix it leads a process group. Elsewhere its
+// children outlive it.
+type process struct {
+	cmd  *exec.Cmd
+	gone chan struct{} // closed when the program has ended
+}
+
+// start starts cmd. The caller must call end.
+func start(cmd *exec.Cmd) (*process, error) {
+	lead(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, gone: make(chan struct{})}
+	go func() {
+		defer close(p.gone)
+		p.await()
+	}()
+	return p, nil
+}
+
+func (p *process) exited() <-chan struct{} { return p.gone }
+
+func (p *process) end() *os.ProcessState {
+	p.kill()
+	<-p.gone
+	p.cmd.Wait() //nolint:errcheck // ProcessState has the result
+	return p.cmd.ProcessState
+}

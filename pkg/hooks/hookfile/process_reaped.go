@@ -1,0 +1,9 @@
+//go:build !linux
+
+package hookfile
+
+// await waits for the program and reaps it, because only Linux can wait without
+// reaping. In theory kill can then hit another group with the same id.
+func (p *process) await() {
+	p.cmd.Wait() //nolint:errcheck // ProcessState has the result
+}

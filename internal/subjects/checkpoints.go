@@ -5,21 +5,18 @@ import (
 	"strings"
 )
 
-// CheckpointBucket names the key-value bucket of checkpoints. It has a key for each
-// tenant ([Space.CheckpointKey]) and for each lease ([Space.LeaseKey]).
+// CheckpointBucket names the key-value bucket of checkpoints and leases.
 func (s Space) CheckpointBucket() string { return s.stream("CHECKPOINTS") }
 
-// CheckpointStream names the stream of the bucket of checkpoints.
+// CheckpointStream names the stream of the bucket.
 func (s Space) CheckpointStream() string { return "KV_" + s.CheckpointBucket() }
 
 // AllCheckpoints returns the filter for all keys of the bucket.
 func (s Space) AllCheckpoints() string { return s.checkpoint(">") }
 
-// checkpoint returns the subject of a key of the bucket.
 func (s Space) checkpoint(key string) string { return "$KV." + s.CheckpointBucket() + "." + key }
 
-// CheckpointKey returns the key and the subject of a tenant's newest checkpoint. The
-// key is the token of the tenant, which contains no dot.
+// CheckpointKey returns the key and the subject of a tenant's newest checkpoint.
 func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	if key, err = Token(tenant); err != nil {
 		return "", "", fmt.Errorf("tenant id: %w", err)
@@ -27,8 +24,8 @@ func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	return key, s.checkpoint(key), nil
 }
 
-// LeaseKey returns the key and the subject of the lease that the active auditor of some
-// tenants takes. durable is the durable of the active auditor.
+// LeaseKey returns the key and the subject of the lease of the active auditor
+// with this durable.
 func (s Space) LeaseKey(durable string) (key, subject string) {
 	key = "lease." + durable
 	return key, s.checkpoint(key)
@@ -43,7 +40,6 @@ func Standby(durable string) string {
 	return name + "-standby==" + tenant
 }
 
-// consume adds the rights to read with a durable.
 func (r *Rights) consume(s Space, durable string) {
 	ev := s.EventStream()
 	r.Publish = append(r.Publish,
@@ -55,7 +51,6 @@ func (r *Rights) consume(s Space, durable string) {
 	)
 }
 
-// storeCheckpoints adds the rights of an auditor to use the bucket and to be a standby.
 func (r *Rights) storeCheckpoints(s Space, durable string) {
 	r.Publish = append(r.Publish, "$JS.API.STREAM.MSG.GET."+s.CheckpointStream(), s.AllCheckpoints())
 	r.consume(s, Standby(durable))

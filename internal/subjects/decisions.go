@@ -8,27 +8,21 @@ import (
 	"time"
 )
 
-// DecisionQueue is the queue group of the decision services. One of them answers each
-// request.
+// DecisionQueue is the queue group of the decision services.
 const DecisionQueue = "hooktrail"
 
-// DecisionTimeout is the header with the timeout of a request for a decision, in
-// milliseconds.
+// DecisionTimeout is the header with the timeout of a request in milliseconds.
 const DecisionTimeout = "Hooktrail-Timeout-Ms"
 
-// The headers of an error response: the reason, and a status code as in HTTP.
+// The headers of an error response, with a reason and a status code as in HTTP.
 const (
 	ServiceError     = "Nats-Service-Error"
 	ServiceErrorCode = "Nats-Service-Error-Code"
 )
 
-// Decisions returns the subject of requests for decisions of a tenant.
+// Decisions returns the subject of a tenant's requests for decisions.
 func (s Space) Decisions(tenant string) (string, error) {
-	t, err := Token(tenant)
-	if err != nil {
-		return "", fmt.Errorf("tenant id: %w", err)
-	}
-	return s.prefix() + "decide." + t, nil
+	return subject(s, "decide", part{"tenant id", tenant})
 }
 
 // AllDecisions returns the filter for all requests for decisions.
@@ -47,8 +41,8 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply rejects reply subjects of the server and of this space. A client could
-// otherwise use the rights of the answering service to write there.
+// CheckReply rejects reply subjects of the server and of this space, because the
+// answering service may write there and the client may not.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
 		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))
@@ -61,8 +55,8 @@ func SetTimeout(header map[string][]string, d time.Duration) {
 	header[DecisionTimeout] = []string{strconv.FormatInt(max(d.Milliseconds(), 1), 10)}
 }
 
-// Timeout returns the timeout of a request, at most most. An invalid or missing header
-// counts as most.
+// Timeout returns the timeout of a request, or most if it is missing, invalid or
+// longer.
 func Timeout(header map[string][]string, most time.Duration) time.Duration {
 	values := header[DecisionTimeout]
 	if len(values) != 1 {
@@ -75,11 +69,10 @@ func Timeout(header map[string][]string, most time.Duration) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// ErrSubject is wrapped when a subject cannot be used for a request or a reply.
+// ErrSubject is wrapped if a subject cannot be used for a request or a reply.
 var ErrSubject = errors.New("invalid subject")
 
-// CheckRequest rejects subjects with wildcards, empty tokens or white space, and
-// subjects of the server.
+// CheckRequest rejects invalid subjects and subjects of the server.
 func CheckRequest(subject string) error {
 	if len(subject) > 1024 || strings.ContainsAny(subject, " \t\r\n*>\x00") {
 		return fmt.Errorf("%w: want tokens separated by dots, without wildcards and spaces", ErrSubject)

@@ -7,12 +7,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Role is the task of a client of the broker. It determines the rights of the client.
+// Role is the task of a client of the broker.
 type Role string
 
 // The roles. The zero Role is Owner.
 const (
-	Owner         Role = ""          // has all rights; creates the streams
+	Owner         Role = ""          // all rights
 	PublisherRole Role = "publisher" // writes events of all tenants, answers and requests decisions
 	AuditorRole   Role = "auditor"   // reads, and writes access records
 	TrackerRole   Role = "tracker"   // reads, and writes decisions about issues
@@ -38,15 +38,12 @@ type Rights struct {
 	Responses bool // may answer requests
 }
 
-// trackerKinds are the kinds that the tracker and its outbox publish.
 var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events.ClockTicked, events.GapRecorded, events.BlobChunk}
 
-// auditorKinds are the kinds that the auditor and its outbox publish.
 var auditorKinds = []events.Kind{events.AuditAccessed, events.GapRecorded, events.BlobChunk}
 
-// RoleRights returns the minimum rights of a role. A consumer may use one durable,
-// named by [Space.Durable]. inbox is the inbox prefix of the client, and no other
-// client may subscribe to it.
+// RoleRights returns the minimum rights of a role with a durable and an inbox
+// prefix, which the client alone may use.
 func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
@@ -65,6 +62,7 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 		return Rights{Publish: []string{">"}, Subscribe: []string{">"}}
 	case PublisherRole:
 		r.Publish = append(r.Publish, publisherSubjects(s)...)
+		r.Publish = append(r.Publish, "$JS.API.CONSUMER.INFO."+ev+".*") // how far the auditors are
 		r.decide(s)
 	case TrackerRole:
 		r.produce(s, trackerKinds)
@@ -79,8 +77,6 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	return r
 }
 
-// publisherSubjects returns the subjects that a publisher needs to write events,
-// look up its chain and request decisions.
 func publisherSubjects(s Space) []string {
 	return []string{
 		s.AllEvents(), s.AllChains(), s.AllDecisions(),
@@ -88,7 +84,6 @@ func publisherSubjects(s Space) []string {
 	}
 }
 
-// produce adds the rights to publish events of these kinds through an outbox.
 func (r *Rights) produce(s Space, kinds []events.Kind) {
 	for _, kind := range kinds {
 		r.Publish = append(r.Publish, s.prefix()+"ev.*.*.*."+escape(string(kind)))
@@ -96,28 +91,24 @@ func (r *Rights) produce(s Space, kinds []events.Kind) {
 	r.Publish = append(r.Publish, s.AllChains(), chainLookup(s, s.AllChains()))
 }
 
-// decide adds the rights of a decision service: requests for decisions, and requests of
-// NATS tools that discover services.
+// $SRV is for tools that discover services.
 func (r *Rights) decide(s Space) {
 	r.Subscribe = append(r.Subscribe, s.AllDecisions(), "$SRV.>")
 	r.Responses = true
 }
 
-// chainLookup returns the API subject that gets the last message on subject.
 func chainLookup(s Space, subject string) string {
 	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
 }
 
-// Route forwards messages from the account of restricted clients to the account of the
-// owner. A message on From is published to To with the same tokens for the wildcards.
-// Answers return over the route and are delivered with the rights of the restricted
-// account, whatever the reply subject is.
+// Route forwards messages from the account of restricted clients to the account
+// of the owner. From and To have the same wildcards. Answers are delivered with
+// the rights of the restricted account, whatever the reply subject is.
 type Route struct{ From, To string }
 
-// TenantRoutes returns the routes of a tenant's account: its events and manifests, the
-// lookup of its last manifest, and its requests for decisions. Each route exists with
-// the tenant's token, as in [Space.Event], and without it. In the second form the
-// route adds the token.
+// TenantRoutes returns the routes of a tenant's account. Each route exists with
+// the tenant's token, and without it. In the second form the route adds the
+// token.
 func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
@@ -137,8 +128,7 @@ func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	}, nil
 }
 
-// LocalRoutes returns the routes of local clients without credentials. They may publish
-// like a publisher, for any tenant.
+// LocalRoutes returns the routes of local clients without credentials.
 func LocalRoutes(s Space) []Route {
 	var routes []Route
 	for _, subject := range publisherSubjects(s) {
@@ -147,7 +137,7 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// RouteRights returns the rights of a client that may only use these routes.
+// RouteRights returns the rights of a client with these routes only.
 func RouteRights(routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, route := range routes {

@@ -2,9 +2,9 @@ package subjects
 
 import "fmt"
 
-// LoopbackInbox is the inbox prefix of clients without credentials and of tenants'
-// engines. Each service of the embedded server has an inbox below [ServiceInbox], so
-// that no other client can read its replies.
+// LoopbackInbox is the inbox prefix of clients without credentials and of
+// tenants' engines. Services of the embedded server have inboxes below
+// [ServiceInbox], so that no other client can read their replies.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"
@@ -13,8 +13,8 @@ const (
 // EventSubjects returns the subjects of the event stream.
 func EventSubjects(s Space) []string { return []string{s.AllEvents(), s.AllChains()} }
 
-// DeadLetterSubjects returns the subjects of the dead-letter stream: dead letters, and
-// server advisories about messages that a consumer gave up.
+// DeadLetterSubjects returns the subjects of the dead-letter stream, with
+// advisories about messages that a consumer gave up.
 func DeadLetterSubjects(s Space) []string {
 	return []string{
 		s.AllDeadLetters(),
@@ -23,8 +23,7 @@ func DeadLetterSubjects(s Space) []string {
 	}
 }
 
-// AdvisorySubjects returns the subjects of the advisory stream: server advisories about
-// updates and deletions of the event stream.
+// AdvisorySubjects returns the subjects of the advisory stream.
 func AdvisorySubjects(s Space) []string {
 	return []string{
 		"$JS.EVENT.ADVISORY.STREAM.UPDATED." + s.EventStream(),
@@ -32,8 +31,7 @@ func AdvisorySubjects(s Space) []string {
 	}
 }
 
-// Durable names the durable consumer of a service. A service that reads one tenant has
-// another durable than a service that reads all tenants.
+// Durable names the durable consumer of a service for one tenant, or for all.
 func (s Space) Durable(consumer, tenant string) (string, error) {
 	c, err := FileName(consumer)
 	if err != nil || consumer == "" {

@@ -11,6 +11,7 @@
 package subjects
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -23,11 +24,11 @@ const DefaultPrefix = "hooktrail."
 // DefaultStreamPrefix is the default prefix of stream names.
 const DefaultStreamPrefix = "HOOKTRAIL_"
 
-// Space contains the subject and stream prefixes of one deployment. Deployments with
-// different prefixes can share an account. The zero Space has the default prefixes.
+// Space has the prefixes of one deployment. Deployments with different prefixes
+// can share an account.
 type Space struct {
-	Prefix       string // of subjects, ends with a dot; empty means DefaultPrefix
-	StreamPrefix string // of stream names; empty means DefaultStreamPrefix
+	Prefix       string // of subjects, with a dot at the end, default DefaultPrefix
+	StreamPrefix string // of stream names, default DefaultStreamPrefix
 }
 
 // Validate returns an error that names an invalid prefix.
@@ -48,7 +49,6 @@ func (s Space) Validate() error {
 // maxPrefix ensures that the longest subject fits into the server's control line.
 const maxPrefix = 64
 
-// isName reports whether s is a token without escapes.
 func isName(s string) bool {
 	for i := range len(s) {
 		if !isPlain(s[i]) {
@@ -59,17 +59,11 @@ func isName(s string) bool {
 }
 
 func (s Space) prefix() string {
-	if s.Prefix == "" {
-		return DefaultPrefix
-	}
-	return s.Prefix
+	return cmp.Or(s.Prefix, DefaultPrefix)
 }
 
 func (s Space) stream(name string) string {
-	if s.StreamPrefix == "" {
-		return DefaultStreamPrefix + name
-	}
-	return s.StreamPrefix + name
+	return cmp.Or(s.StreamPrefix, DefaultStreamPrefix) + name
 }
 
 // EventStream names the stream of events and manifests.
@@ -78,21 +72,29 @@ func (s Space) EventStream() string { return s.stream("EV") }
 // DeadLetterStream names the stream of dead letters.
 func (s Space) DeadLetterStream() string { return s.stream("DLQ") }
 
-// AdvisoryStream names the stream of server advisories about the event stream.
+// AdvisoryStream names the stream of advisories about the event stream.
 func (s Space) AdvisoryStream() string { return s.stream("ADV") }
 
 // Event returns the subject of an event.
 func (s Space) Event(tenant, producer, run string, kind events.Kind) (string, error) {
+	return subject(s, "ev", part{"tenant id", tenant}, part{"producer id", producer}, part{"run id", run}, part{"kind id", string(kind)})
+}
+
+type part struct{ name, id string }
+
+func subject(s Space, branch string, parts ...part) (string, error) {
+	size := len(s.prefix()) + len(branch)
+	for _, p := range parts {
+		size += 4 + len(p.id) // a dot and some escapes
+	}
 	var b strings.Builder
-	b.Grow(len(s.prefix()) + len(tenant) + len(producer) + len(run) + len(kind) + 16)
+	b.Grow(size)
 	b.WriteString(s.prefix())
-	b.WriteString("ev")
-	for _, part := range [...]struct{ name, id string }{
-		{"tenant", tenant}, {"producer", producer}, {"run", run}, {"kind", string(kind)},
-	} {
-		token, err := Token(part.id)
+	b.WriteString(branch)
+	for _, p := range parts {
+		token, err := Token(p.id)
 		if err != nil {
-			return "", fmt.Errorf("%s id: %w", part.name, err)
+			return "", fmt.Errorf("%s: %w", p.name, err)
 		}
 		b.WriteByte('.')
 		b.WriteString(token)
@@ -102,24 +104,12 @@ func (s Space) Event(tenant, producer, run string, kind events.Kind) (string, er
 
 // Chain returns the subject of a producer's manifests.
 func (s Space) Chain(tenant, producer string) (string, error) {
-	t, err := Token(tenant)
-	if err != nil {
-		return "", fmt.Errorf("tenant id: %w", err)
-	}
-	p, err := Token(producer)
-	if err != nil {
-		return "", fmt.Errorf("producer id: %w", err)
-	}
-	return s.prefix() + "chain." + t + "." + p, nil
+	return subject(s, "chain", part{"tenant id", tenant}, part{"producer id", producer})
 }
 
 // DeadLetter returns the subject of a consumer's dead letters.
 func (s Space) DeadLetter(consumer string) (string, error) {
-	c, err := Token(consumer)
-	if err != nil {
-		return "", fmt.Errorf("consumer name: %w", err)
-	}
-	return s.prefix() + "dlq." + c, nil
+	return subject(s, "dlq", part{"consumer name", consumer})
 }
 
 // AllEvents returns the filter for all events.
@@ -140,7 +130,7 @@ func (s Space) Tenant(tenant string) ([]string, error) {
 	return []string{s.prefix() + "ev." + t + ".>", s.prefix() + "chain." + t + ".>"}, nil
 }
 
-// Address contains the ids of a subject. A manifest has no Run and no Kind.
+// Address has the ids of a subject. A manifest has no Run and no Kind.
 type Address struct {
 	Tenant   string
 	Producer string

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID is the maximum length of an id in bytes. Four ids with every byte escaped fit
-// into the server's control line of 4 KiB.
+// MaxID is the maximum length of an id in bytes. Four escaped ids fit into the
+// server's control line of 4 KiB.
 const MaxID = 256
 
 // ErrID is wrapped when an id is invalid.
@@ -21,9 +21,9 @@ const (
 	hexDigits  = "0123456789ABCDEF"
 )
 
-// Token encodes id as one subject token. Letters, digits, "_" and "-" stay. Every other
-// byte becomes "=" and two hex digits. The empty id becomes "=". Token rejects ids that
-// are longer than [MaxID] or not UTF-8.
+// Token encodes id as one subject token. Letters, digits, "_" and "-" stay. Every
+// other byte becomes "=" and two hex digits. The empty id becomes "=". Token
+// rejects ids that are longer than [MaxID] or not UTF-8.
 func Token(id string) (string, error) {
 	if len(id) > MaxID {
 		return "", fmt.Errorf("%w: %d bytes long, at most %d are allowed", ErrID, len(id), MaxID)
@@ -37,7 +37,6 @@ func Token(id string) (string, error) {
 	return escape(id), nil
 }
 
-// escape replaces bytes that are not plain by "=" and two hex digits.
 func escape(id string) string {
 	first := 0
 	for first < len(id) && isPlain(id[first]) {
@@ -59,7 +58,8 @@ func escape(id string) string {
 	return string(b)
 }
 
-// ParseToken returns the id of a token. It rejects tokens that [Token] never returns.
+// ParseToken returns the id of a token. It rejects tokens that [Token] never
+// returns.
 func ParseToken(token string) (string, error) {
 	if token == emptyToken {
 		return "", nil
@@ -74,8 +74,7 @@ func ParseToken(token string) (string, error) {
 	return id, nil
 }
 
-// unescape reverses escape. It returns the position of the first byte that escape does
-// not write there, or -1.
+// unescape returns the position of the first wrong byte, or -1.
 func unescape(token string) (id string, bad int) {
 	first := 0
 	for first < len(token) && isPlain(token[first]) {
@@ -105,9 +104,9 @@ func unescape(token string) (id string, bad int) {
 	return string(b), -1
 }
 
-// FileName encodes id as the name of one file or folder. The name is the [Token] of id.
-// If the token is longer than 200 bytes, the name is its start and the hash of id.
-// Different ids have different names on a case-sensitive file system.
+// FileName encodes id as a file name, the [Token] of id or, above 200 bytes, its
+// start and the hash of id. Different ids have different names on a
+// case-sensitive file system.
 func FileName(id string) (string, error) {
 	const most = 200
 	token, err := Token(id)
@@ -123,7 +122,6 @@ func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
-// clip shortens text for an error.
 func clip(s string) string {
 	const most = 80
 	if len(s) <= most {

@@ -32,8 +32,8 @@ func (m AuthMode) validate() error {
 	return fmt.Errorf("--auth %q: want %s or %s", string(m), AuthOpen, AuthRequired)
 }
 
-// newAuthenticator returns the authenticator of dir. The caller holds the lock of
-// dir. The mode is stored, so that every command uses it from then on.
+// newAuthenticator returns the authenticator of dir and stores the mode. The caller
+// holds the lock of dir.
 func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) {
 	mode, err := readAuthMode(dir)
 	if err != nil {
@@ -59,8 +59,8 @@ func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) 
 	}, nil
 }
 
-// readAuthMode reads the mode of dir. An unknown mode is an error, because the
-// default would accept clients that the operator wants to reject.
+// readAuthMode reads the mode of dir. An unknown mode must not mean the default, which
+// could accept too many clients.
 func readAuthMode(dir string) (AuthMode, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "auth"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,11 +76,9 @@ func readAuthMode(dir string) (AuthMode, error) {
 	return mode, nil
 }
 
-// errAuthMode is wrapped when the running server has another mode than the requested
-// one.
+// errAuthMode is wrapped when the server runs with another mode than the requested one.
 var errAuthMode = errors.New("the broker runs with another --auth")
 
-// checkRunning returns errAuthMode unless the server of dir runs with mode m.
 func (m AuthMode) checkRunning(dir string) error {
 	mode, err := readAuthMode(dir)
 	if err != nil {

@@ -26,10 +26,10 @@ type authenticator struct {
 	dir      string
 	secret   string
 	space    subjects.Space
-	required bool // reject clients without credentials
+	required bool
 	log      *slog.Logger
 
-	server *server.Server // set before the server starts
+	server *server.Server
 
 	mu       sync.Mutex // guards accounts and clients; the server takes its own locks under it
 	accounts map[string]*server.Account
@@ -55,7 +55,6 @@ var (
 	errUnknown     = errors.New("unknown credentials")
 )
 
-// user identifies c.
 func (a *authenticator) user(c server.ClientAuthentication) (*server.User, error) {
 	o := c.GetOpts()
 	switch {
@@ -87,7 +86,6 @@ func verified(o *server.ClientOpts, nonce []byte) bool {
 	return err == nil && key.Verify(nonce, signature) == nil
 }
 
-// keyUser returns the user of a key.
 func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*server.User, error) {
 	if name, ok := keyOwner(a.dir, key); ok {
 		role, durable, ok := roleOf(name)
@@ -107,7 +105,6 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 	return a.admit(c, key, restrictedClient{account: tenantAccount(k.Tenant), key: key}, routes)
 }
 
-// inboxOf returns the inbox prefix of a role at the embedded server.
 func inboxOf(role subjects.Role) string { return subjects.ServiceInbox + "." + string(role) }
 
 func permissions(r subjects.Rights) *server.Permissions {
@@ -124,5 +121,4 @@ func permissions(r subjects.Rights) *server.Permissions {
 	return p
 }
 
-// responseTime limits the time to answer a request.
 const responseTime = 5 * time.Minute

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker is a connection to JetStream. In one process of a data directory it also
-// runs the embedded server. Its methods may be called concurrently.
+// Broker is a connection to JetStream. One process of a data directory also runs the
+// embedded server. The methods may be called concurrently.
 type Broker struct {
 	opts   Options
 	conn   *connection
@@ -29,9 +29,9 @@ type Broker struct {
 	ended      error // result of Close; set by ending
 }
 
-// Open connects to the broker that opts names and creates missing streams. It
-// starts the embedded server unless another process runs it. Existing streams that
-// differ stay as they are; [Broker.Drift] lists the differences.
+// Open connects to the broker of opts and creates missing streams. It starts the
+// embedded server unless another process runs it. It never changes an existing stream,
+// see [Broker.Drift].
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -103,7 +103,6 @@ func (b *Broker) ensureStreamsOf(ctx context.Context, js jetstream.JetStream, e 
 	return nil
 }
 
-// abandon releases what a failed Open has opened.
 func (b *Broker) abandon() error {
 	if b.conn.nc != nil {
 		b.conn.nc.Close()
@@ -120,8 +119,7 @@ func (b *Broker) Conn() *nats.Conn { return b.conn.nc }
 // JetStream returns the JetStream context of the connection.
 func (b *Broker) JetStream() jetstream.JetStream { return b.conn.js }
 
-// Embedded reports whether this process runs the server. The answer changes to
-// true when a standby process takes over the server.
+// Embedded reports whether this process runs the server, which can change.
 func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.
@@ -132,20 +130,18 @@ func (b *Broker) URL() string {
 	return b.conn.nc.ConnectedUrlRedacted()
 }
 
-// Space returns the space of subjects and streams given to Open.
+// Space returns the space of subjects and streams.
 func (b *Broker) Space() subjects.Space { return b.opts.Space }
 
-// Drift lists each setting of an existing stream that differs from the setting of
-// a new stream, as "STREAM field: want X, got Y".
+// Drift lists each setting of an existing stream that differs from a new stream, as
+// "STREAM field: want X, got Y".
 func (b *Broker) Drift() []string { return b.health.driftNow() }
 
-// Warnings lists the current conditions that need an operator: drifted streams,
-// missing rights, a disk that is nearly full, too many live subjects.
+// Warnings lists the current conditions that need an operator.
 func (b *Broker) Warnings() []string { return b.health.warningsNow() }
 
-// Close flushes buffered messages, closes the connection and stops the server if
-// this process runs it. When ctx ends first, Close drops the connection. Later
-// calls return the result of the first one.
+// Close flushes buffered messages, closes the connection and stops the server of this
+// process. It drops the connection when ctx ends. Later calls return the first result.
 func (b *Broker) Close(ctx context.Context) error {
 	b.ending.Do(func() { b.ended = b.end(ctx) })
 	return b.ended

@@ -13,8 +13,7 @@ import (
 // OwnerAccount is the account of an external server that contains the streams.
 const OwnerAccount = "HOOKTRAIL"
 
-// ConfUser is a user in the configuration of a nats-server: the owner, a service, or
-// an engine of the tenant EngineOf. It has a key, or a name and a password.
+// ConfUser is a user of a nats-server, with a key, or a name and a password.
 type ConfUser struct {
 	Role     subjects.Role
 	Durable  string // of a service that consumes
@@ -24,8 +23,8 @@ type ConfUser struct {
 	Password string // name of an environment variable of the server
 }
 
-// ConfUsers returns the users with keys in a data directory and creates missing keys
-// of services. With a tenant the consumers read only that tenant.
+// ConfUsers returns the users with keys in a data directory and creates missing keys of
+// services. With a tenant the consumers read only that tenant.
 func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
 	dir := filepath.Join(dataDir, "nats")
 	names := map[subjects.Role]string{subjects.Owner: ownerKey}
@@ -55,11 +54,10 @@ func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser,
 	return users, err
 }
 
-// ownerKey names the key of the owner, who creates the streams of an external server.
 const ownerKey = "owner"
 
-// WriteConf writes nats-server configuration that gives users the same rights as at
-// the embedded server.
+// WriteConf writes nats-server configuration that gives users the same rights as the
+// embedded server.
 func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	c := conf{w: bufio.NewWriter(out), space: space}
 	var tenants []string
@@ -96,7 +94,6 @@ func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	return nil
 }
 
-// conf writes a configuration. The writer stores the first error.
 type conf struct {
 	w     *bufio.Writer
 	space subjects.Space
@@ -106,7 +103,6 @@ func (c *conf) line(depth int, format string, args ...any) {
 	fmt.Fprintf(c.w, "%*s"+format+"\n", append([]any{2 * depth, ""}, args...)...)
 }
 
-// user writes a user. The owner has all rights, so it needs no permissions.
 func (c *conf) user(u ConfUser, r subjects.Rights) {
 	what := string(u.Role)
 	switch {
@@ -191,7 +187,6 @@ func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	return nil
 }
 
-// tenantAccount names the account of a tenant's engines.
 func tenantAccount(tenant string) string {
 	token, err := subjects.Token(tenant)
 	if err != nil {

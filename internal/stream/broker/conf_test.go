@@ -20,11 +20,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what deploy has")
 
-const confHeader = `# deploy/nats.conf with accounts and users: each service has the rights that it
-# needs, and no others. Passwords come from the environment of the server; keys
-# do as well, see "hooktrail nats conf". acme stands for a tenant whose engines
-# connect to NATS themselves.
-include "nats.conf"
+const confHeader = `# Accounts and users with passwords instead of keys, as auth/accounts.conf of
+# nats.conf: each service has the rights that it needs, and no others. Passwords come
+# from the environment of the server. "hooktrail nats creds" writes such a file with keys.
+# acme stands for a tenant whose engines connect to NATS themselves.
 
 `
 

@@ -25,24 +25,23 @@ const (
 	ensureTimeout  = 10 * time.Second
 )
 
-// connection is the client connection of a Broker. Open sets its fields; after that
-// they do not change.
+// connection is the client connection of a Broker. Its fields do not change after Open.
 type connection struct {
 	opts   Options
 	health *health
 
 	nc      *nats.Conn
 	js      jetstream.JetStream
-	streams jetstream.JetStream // manages streams; has the rights of the owner if this process runs the server
-	closed  chan struct{}       // closed when nc has ended permanently
+	streams jetstream.JetStream // has the rights of the owner if this process runs the server
+	closed  chan struct{}
 }
 
 func newConnection(opts Options, h *health) *connection {
 	return &connection{opts: opts, health: h, closed: make(chan struct{})}
 }
 
-// options returns the options of every connection. The client buffers nothing
-// while it is disconnected, so that a send fails at once and the sender knows it.
+// options returns the options of every connection. A disconnected client buffers
+// nothing, so that a send fails at once.
 func (c *connection) options() []nats.Option {
 	log := c.opts.Logger
 	return []nats.Option{
@@ -72,8 +71,8 @@ func (c *connection) options() []nats.Option {
 	}
 }
 
-// reconnectFailed reports a rejected attempt to reconnect. An unreachable server
-// is no news, because the loss of the connection was logged.
+// reconnectFailed reports a rejected attempt to reconnect. The loss of the connection
+// was logged, so an unreachable server is not.
 func (c *connection) reconnectFailed(err error) {
 	if c.opts.URL == "" || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
 		return
@@ -81,8 +80,7 @@ func (c *connection) reconnectFailed(err error) {
 	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
 }
 
-// reconnectDelay doubles from 50 ms to 2 s. Jitter spreads the clients of a
-// restarted server.
+// reconnectDelay doubles from 50 ms to 2 s, with jitter.
 func reconnectDelay(attempts int) time.Duration {
 	d := reconnectMost
 	if attempts < 6 {
@@ -101,8 +99,7 @@ func (c *connection) connect(address string, options ...nats.Option) error {
 	return err
 }
 
-// connectEmbedded connects to the embedded server of dir with the rights of the
-// role. how is the way to reach the server.
+// connectEmbedded connects to the embedded server of dir with the rights of the role.
 func (c *connection) connectEmbedded(dir, address string, how nats.Option) error {
 	var options []nats.Option
 	var err error
@@ -121,8 +118,7 @@ func (c *connection) connectEmbedded(dir, address string, how nats.Option) error
 	return err
 }
 
-// connectExternal connects to the broker at URL. It waits for a server that does
-// not answer yet.
+// connectExternal connects to the broker at URL. It retries until the server answers.
 func (c *connection) connectExternal(ctx context.Context) error {
 	for {
 		err := c.dialExternal()
@@ -165,7 +161,6 @@ func (c *connection) dialExternal() error {
 	return err
 }
 
-// whenConnected waits for the connection, then calls do.
 func (c *connection) whenConnected(ctx context.Context, do func(context.Context) error) error {
 	status := c.nc.StatusChanged(nats.CONNECTED)
 	defer c.nc.RemoveStatusListener(status)
@@ -181,7 +176,6 @@ func (c *connection) whenConnected(ctx context.Context, do func(context.Context)
 	return do(ctx)
 }
 
-// drain flushes and closes the connection. It drops the connection when ctx ends.
 func (c *connection) drain(ctx context.Context) error {
 	if err := c.nc.Drain(); err != nil {
 		c.nc.Close() // a disconnected client has nothing to flush
@@ -205,8 +199,7 @@ func contextJetStream(nc *nats.Conn, s natscontext.Settings) (jetstream.JetStrea
 	return jetstream.New(nc)
 }
 
-// retryable reports whether err means that the server is unreachable, not that
-// the address is wrong or the login was rejected.
+// retryable reports whether err means that the server is unreachable.
 func retryable(err error) bool {
 	var network net.Error
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network)

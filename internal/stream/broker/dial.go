@@ -18,9 +18,9 @@ import (
 // ErrNotRunning is wrapped by [Dial] when no process runs the embedded server.
 var ErrNotRunning = errors.New("no process runs the embedded broker")
 
-// Dial connects to the external broker of opts, or to the running embedded server of
-// the data directory, with the rights of the role. It starts no server and creates
-// no streams. The caller closes the connection.
+// Dial connects to the external broker of opts, or to the running embedded server, with
+// the rights of the role. It starts no server and creates no streams. The caller closes
+// the connection.
 func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 	options := []nats.Option{nats.Name(opts.Name), nats.Timeout(dialTimeout)}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -49,8 +49,6 @@ func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// running returns the address and the connection options of the embedded server
-// that another process runs.
 func (o Options) running() (address string, options []nats.Option, err error) {
 	d, err := dialerOf(filepath.Join(o.DataDir, "nats"))
 	var host string

@@ -15,20 +15,17 @@ import (
 	"time"
 )
 
-// serverName returns the name of the server with this secret. The name does not reveal
-// the secret.
+// serverName returns a name that identifies the server but does not reveal its secret.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the address in the url file of dir and ignores the requested
-// address, because a restarted server can have another one. A killed server leaves
-// its url file, and another program may get its port. The dialer therefore checks the
-// name of the server.
+// dialer connects to the address in the url file of dir, because a restarted server can
+// have another address. Another program can get the port of a killed server, so the
+// dialer checks the name of the server.
 type dialer struct{ dir, name string }
 
-// dialerOf returns the dialer for the server of dir.
 func dialerOf(dir string) (dialer, error) {
 	name, err := os.ReadFile(filepath.Join(dir, "name"))
 	if err != nil {
@@ -50,7 +47,7 @@ func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	}
 	greeted, err := d.greet(conn)
 	if err != nil {
-		_ = conn.Close() // nothing was sent
+		_ = conn.Close()
 		return nil, fmt.Errorf("broker at %s: %w", address, err)
 	}
 	return greeted, nil
@@ -77,7 +74,6 @@ func (d dialer) greet(conn net.Conn) (net.Conn, error) {
 
 const greetingBytes = 32 << 10
 
-// greetedConn is a connection whose INFO line was already read.
 type greetedConn struct {
 	net.Conn
 	greeting []byte
@@ -97,8 +93,8 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address reads the url file. It rejects addresses outside the loopback, because the
-// client would send the secret there.
+// address reads the url file. The client would send the secret there, so it must be on
+// the loopback.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 var ErrDiskSmall = errors.New("the disk is too small for the broker")
 
 // storeLimit returns the size limit of the store in dir. The default is 90 % of the
-// free space plus the space that the store already uses. asked must fit into that.
+// free space plus the space that the store already uses.
 func storeLimit(dir string, asked int64) (int64, error) {
 	free, err := diskFree(dir)
 	if err != nil {
@@ -42,16 +42,14 @@ func storeLimit(dir string, asked int64) (int64, error) {
 	return room, nil
 }
 
-// limit keeps the sum of the streams below MaxStore. It sets the default size of a
-// new event stream and rejects a larger size than the store can hold.
+// limit keeps the sum of the streams below MaxStore.
 func (e *embedded) limit(opts *StreamOptions, asked int64) error {
 	room := e.maxStore - otherStreams - 1
 	if asked > room && asked > 0 {
 		return fmt.Errorf("%w: a stream of %s was requested, the store has space for %s; "+
 			"free some space, choose another --data-dir, or request less", ErrDiskSmall, size(asked), size(room))
 	}
-	// Half of the space is left to the ledger and the projections, which store
-	// the same data again.
+	// The other half is for the ledger and the projections, which store the same data.
 	opts.DefaultBytes = min(DefaultStreamBytes, max(room/2, smallestStream))
 	return nil
 }
@@ -64,8 +62,8 @@ func diskFree(dir string) (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:unconvert // 32 bits on other systems
 }
 
-// folderSize returns the total size of the files below dir. It ignores files that
-// disappear during the walk.
+// folderSize returns the total size of the files below dir. Files may disappear during
+// the walk.
 func folderSize(dir string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

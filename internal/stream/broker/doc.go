@@ -16,13 +16,12 @@
 //
 // The embedded server syncs every write to disk before it acknowledges the write. It
 // listens on the loopback only. Each service has the rights of its role. The engines
-// of a tenant have an account of their own. So have clients without credentials,
-// which get the rights of a publisher or are rejected. [WriteConf] writes the same
-// rights for an external server. A request without a right fails at once and appears
-// in [Broker.Warnings]. The sum of the stream limits is below the limit of the store,
-// which is below the free disk space.
+// of a tenant have a separate account. So have clients without credentials, which get
+// the rights of a publisher or are rejected. A request without a right fails at once
+// and appears in [Broker.Warnings]. The streams together stay below the limit of the
+// store, and the store below the free disk space.
 //
-// A connection reconnects without a limit of attempts. A process that joined a data
-// directory reads the address before each attempt. When the process that ran the
-// server exits, one of the joined processes runs it.
+// A connection reconnects without a limit of attempts. When the process that ran the
+// server exits, one of the joined processes runs it, and the others find its new
+// address.
 package broker

@@ -10,7 +10,6 @@ import (
 )
 
 // compared lists the fields of [jetstream.StreamConfig] that the guarantees depend on.
-// Operators may change other fields, such as placement, replicas and description.
 var compared = [...]string{
 	"Subjects", "Retention", "Storage", "Discard", "DiscardNewPerSubject",
 	"MaxBytes", "MaxMsgs", "MaxMsgsPerSubject", "MaxMsgSize", "MaxAge", "Duplicates",
@@ -20,7 +19,6 @@ var compared = [...]string{
 	"AllowMsgTTL", "SubjectDeleteMarkerTTL", "AllowMsgCounter", "PersistMode",
 }
 
-// compare describes each compared field that differs.
 func compare(want, got jetstream.StreamConfig) []string {
 	want.Subjects, got.Subjects = slices.Sorted(slices.Values(want.Subjects)), slices.Sorted(slices.Values(got.Subjects))
 	w, g := reflect.ValueOf(want), reflect.ValueOf(got)

@@ -25,28 +25,28 @@ const (
 	maxMemory    = 64 << 20 // of memory streams, which Hooktrail does not use
 	maxPayload   = 1 << 20  // an event of at most 1,000,000 bytes plus headers
 	maxClients   = 1024
-	maxBatches   = 1000 // unfinished atomic batches; the server drops an abandoned batch after 10 s
+	maxBatches   = 1000 // unfinished atomic batches, which the server drops after 10 s
 	readyTimeout = 10 * time.Second
 
-	maxSubscriptions = 1024 // per connection; an engine needs one
+	maxSubscriptions = 1024 // per connection
 )
 
-// embedded is the server that this process runs, with its lock and its files.
 type embedded struct {
 	dir      string
 	secret   string
 	server   *server.Server
 	url      string
-	lock     *filelock.Lock // nil until startLocked returns
+	lock     *filelock.Lock
 	maxStore int64
 
-	owner    *nats.Conn    // manages the streams; nil if the connection of the Broker does
-	closing  chan struct{} // ends watching
+	owner    *nats.Conn // manages the streams, or nil if the connection of the Broker does
+	lookups  *nats.Conn // of guardLookups
+	closing  chan struct{}
 	watching sync.WaitGroup
 }
 
-// startLocked runs the server of dir, which then owns lock. After an error the lock
-// is released.
+// startLocked runs the server of dir, which then owns lock. It releases the lock on
+// error.
 func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
 	e, err := startEmbedded(ctx, dir, opts)
 	if err != nil {
@@ -56,14 +56,13 @@ func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Opti
 	return e, nil
 }
 
-// startEmbedded runs the server of dir on its previous port, if that is free. The
-// caller holds the lock of dir.
+// startEmbedded runs the server of dir, on its previous port if that is free.
 func startEmbedded(ctx context.Context, dir string, opts Options) (*embedded, error) {
 	secret, err := loadSecret(dir)
 	if err != nil {
 		return nil, err
 	}
-	// A killed process leaves its address behind. No client may use it.
+	// A killed process leaves its address behind.
 	if err := os.RemoveAll(filepath.Join(dir, "url")); err != nil {
 		return nil, fmt.Errorf("stale broker address: %w", err)
 	}
@@ -90,6 +89,9 @@ func startEmbedded(ctx context.Context, dir string, opts Options) (*embedded, er
 	}
 	e := &embedded{dir: dir, secret: secret, server: srv, url: "nats://" + srv.Addr().String(), maxStore: maxStore, closing: make(chan struct{})}
 	e.watching.Go(func() { auth.watch(e.closing) })
+	if e.lookups, err = guardLookups(srv, secret, opts.Space, opts.Logger); err != nil {
+		return nil, errors.Join(err, e.stop())
+	}
 	if err := atomicfile.Write(filepath.Join(dir, "port"), []byte(portOf(srv.Addr()))); err != nil {
 		return nil, errors.Join(fmt.Errorf("broker port: %w", err), e.stop())
 	}
@@ -118,14 +120,13 @@ func serverOptions(dir, secret string, auth *authenticator) *server.Options {
 		SyncAlways:             true,
 	}
 	if auth != nil && !auth.required {
-		// With these options the server does not ask clients for credentials. The
+		// With these options the first INFO does not ask clients for credentials. The
 		// authenticator still identifies each client.
 		o.NoAuthUser, o.Users = loopbackUser, []*server.User{{Username: loopbackUser}}
 	}
 	return o
 }
 
-// runServer starts a server and waits until it accepts connections.
 func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*server.Server, error) {
 	srv, err := server.NewServer(opts)
 	if err != nil {
@@ -169,14 +170,16 @@ func (e *embedded) connectOwner(name string) (jetstream.JetStream, error) {
 	return jetstream.New(nc)
 }
 
-// stop removes the address file, stops the server and releases the lock, in this
-// order. A process that gets the lock therefore finds a closed store.
+// stop removes the address file, stops the server and releases the lock, in this order.
+// The next process with the lock finds a closed store.
 func (e *embedded) stop() error {
 	err := os.RemoveAll(filepath.Join(e.dir, "url"))
 	close(e.closing)
 	e.watching.Wait()
-	if e.owner != nil {
-		e.owner.Close()
+	for _, nc := range []*nats.Conn{e.owner, e.lookups} {
+		if nc != nil {
+			nc.Close()
+		}
 	}
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
@@ -186,8 +189,6 @@ func (e *embedded) stop() error {
 	return err
 }
 
-// lastPort returns the previous port of the server of dir, or RANDOM_PORT if that
-// port is unknown or in use.
 func lastPort(ctx context.Context, dir, host string) int {
 	data, err := os.ReadFile(filepath.Join(dir, "port"))
 	if err != nil {

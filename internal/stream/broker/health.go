@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The names of conditions in a health. Warnings lists them in this order.
+// The names of conditions, in the order of Warnings.
 const (
 	warnConnection = "connection"
 	warnRights     = "permissions"
@@ -26,8 +26,8 @@ const maxRefusals = 10
 // ErrPermission is wrapped when the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts err, an asynchronous error of a connection, to an
-// [ErrPermission] that names the subject. It returns nil for any other error.
+// Refusal converts an asynchronous error of a connection to an [ErrPermission] that
+// names the subject. It returns nil for any other error.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -39,13 +39,11 @@ func Refusal(err error) error {
 	return fmt.Errorf("%w: %s", ErrPermission, action)
 }
 
-// ofSubscription reports whether the broker refused a subscription. While streams
-// are created, the connection subscribes to replies only.
+// ofSubscription reports whether the broker refused a subscription to replies.
 func ofSubscription(refusal error) bool {
 	return strings.HasPrefix(refusal.Error(), ErrPermission.Error()+": Subscription to ")
 }
 
-// health collects the conditions that need an operator.
 type health struct {
 	log *slog.Logger
 
@@ -53,7 +51,7 @@ type health struct {
 	drift    []string
 	warnings map[string]string       // by condition
 	refused  map[string]bool         // texts of the refusals on the current connection
-	cancel   context.CancelCauseFunc // ends the running call of unlessRefused; nil when there is none
+	cancel   context.CancelCauseFunc // ends the running call of unlessRefused
 }
 
 func newHealth(log *slog.Logger) *health {
@@ -87,7 +85,7 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn sets a warning, or clears it if text is empty. It logs both changes.
+// warn sets a warning, or clears it if text is empty, and logs the change.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]
@@ -105,8 +103,8 @@ func (h *health) warn(ctx context.Context, name, text string) {
 	}
 }
 
-// asyncError handles an asynchronous error of the connection. The server reports
-// each refused message, but health logs each subject once.
+// asyncError handles an asynchronous error of the connection. The server reports each
+// refused message, but a subject is logged once.
 func (h *health) asyncError(err error) {
 	refusal := Refusal(err)
 	if refusal == nil {
@@ -129,8 +127,6 @@ func (h *health) asyncError(err error) {
 	}
 }
 
-// connectFailed reports why the broker rejected a connection. It logs a repeated
-// text once.
 func (h *health) connectFailed(text string) {
 	h.mu.Lock()
 	isNew := h.warnings[warnConnection] != text
@@ -141,8 +137,8 @@ func (h *health) connectFailed(text string) {
 	}
 }
 
-// connected forgets earlier refusals. The user of a new connection may have other
-// rights.
+// connected forgets earlier refusals, because the user of a new connection may have
+// other rights.
 func (h *health) connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,8 +148,7 @@ func (h *health) connected() {
 }
 
 // unlessRefused calls do, which sends requests about streams. The server does not
-// answer a refused request, so a refusal cancels the context of do. The refusal is
-// then the result.
+// answer a refused request, so a refusal cancels the context of do and is the result.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -22,9 +22,8 @@ const (
 	dialTimeout = 2 * time.Second
 )
 
-// connectEmbedded runs the server of the data directory or joins the process that
-// runs it. It repeats both attempts, because the process with the lock may not have
-// written its address yet, or may be about to exit.
+// connectEmbedded runs the server of the data directory or joins the process that runs
+// it. It repeats both attempts, because that process may be about to start or to exit.
 func (b *Broker) connectEmbedded(ctx context.Context) error {
 	dir := filepath.Join(b.opts.DataDir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -55,8 +54,8 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 	}
 }
 
-// checkPrivate rejects folders that every user may write to. Another user could
-// add a key there, or create the folder first and learn the secret.
+// checkPrivate rejects folders that every user may write to. Another user could add a
+// key there or learn the secret.
 func checkPrivate(folders ...string) error {
 	for _, dir := range folders {
 		info, err := os.Stat(dir)
@@ -73,8 +72,8 @@ func checkPrivate(folders ...string) error {
 	return nil
 }
 
-// runEmbedded runs the server and connects to it. A role has the same rights as in
-// any other process, so a second connection of the owner manages the streams.
+// runEmbedded runs the server and connects to it. A second connection of the owner
+// manages the streams, because a role has the same rights in every process.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	e, err := startLocked(ctx, dir, lock, b.opts)
 	if err != nil {
@@ -89,7 +88,6 @@ func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Loc
 	return b.conn.connectEmbedded(dir, e.url, nats.InProcessServer(e.server))
 }
 
-// join connects to the server that another process runs.
 func (b *Broker) join(dir string) error {
 	d, err := dialerOf(dir)
 	if err != nil {
@@ -105,7 +103,6 @@ func (b *Broker) join(dir string) error {
 	return b.conn.connectEmbedded(dir, "nats://"+address, nats.SetCustomDialer(d))
 }
 
-// loopback splits host:port and rejects every host except the loopback.
 func loopback(address string) (host string, port int, err error) {
 	host, p, err := net.SplitHostPort(address)
 	if err != nil {

@@ -13,14 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// keyEnding is the file extension of keys.
 const keyEnding = ".nk"
 
-// keyDir returns the folder with the keys of the services.
 func keyDir(dir string) string { return filepath.Join(dir, "keys") }
 
-// keyName returns the name of a role's key. A consumer of a single tenant has a key
-// for that tenant.
 func keyName(space subjects.Space, role subjects.Role, tenant string) (string, error) {
 	if !role.Consumes() {
 		tenant = ""
@@ -28,7 +24,6 @@ func keyName(space subjects.Space, role subjects.Role, tenant string) (string, e
 	return space.Durable(string(role), tenant)
 }
 
-// roleOf returns the role and the durable of a key name.
 func roleOf(name string) (role subjects.Role, durable string, ok bool) {
 	base, _, _ := strings.Cut(name, "==")
 	for _, r := range subjects.Roles() {
@@ -39,8 +34,8 @@ func roleOf(name string) (role subjects.Role, durable string, ok bool) {
 	return "", "", false
 }
 
-// loadKey returns the file of a key in dir and creates missing keys. If several
-// processes create a key at the same time, one of them succeeds.
+// loadKey returns the file of a key in dir and creates a missing key, also if other
+// processes do so at the same time.
 func loadKey(dir, name string) (string, error) {
 	path := filepath.Join(keyDir(dir), name+keyEnding)
 	switch _, err := os.Stat(path); {
@@ -74,7 +69,6 @@ func loadKey(dir, name string) (string, error) {
 	return path, nil
 }
 
-// newKey creates the key pair of a user.
 func newKey() (public string, seed []byte, err error) {
 	pair, err := nkeys.CreateUser()
 	if err == nil {
@@ -89,7 +83,6 @@ func newKey() (public string, seed []byte, err error) {
 	return public, seed, nil
 }
 
-// publicKey returns the public half of the key in a file.
 func publicKey(path string) (string, error) {
 	seed, err := os.ReadFile(path)
 	if err != nil {

@@ -27,8 +27,8 @@ func (l *serverLogger) fatal() error {
 // Noticef implements server.Logger.
 func (l *serverLogger) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v...) }
 
-// Warnf implements server.Logger. A plain-text password is only a debug message,
-// because the broker generates the password for this server alone.
+// Warnf implements server.Logger. The password in plain text is generated for this
+// server, so the warning about it is a debug message.
 func (l *serverLogger) Warnf(format string, v ...any) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(format, "Plaintext passwords detected") {

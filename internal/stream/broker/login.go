@@ -15,8 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Login holds the credentials for an external broker. A user and password, or a
-// token, are part of the URL instead.
+// Login holds the credentials for an external broker, unless they are part of the URL.
 type Login struct {
 	Creds string // file with a user's JWT and seed
 	NKey  string // file with a user's seed
@@ -35,8 +34,6 @@ func (l Login) validate() error {
 	return nil
 }
 
-// options returns the connection options for the login. Errors name the flag of an
-// unusable file.
 func (l Login) options() ([]nats.Option, error) {
 	var options []nats.Option
 	for _, f := range []struct{ flag, file string }{
@@ -68,7 +65,6 @@ func (l Login) options() ([]nats.Option, error) {
 	return options, nil
 }
 
-// external returns the address and the connection options of an external broker.
 func (o Options) external() (address string, options []nats.Option, err error) {
 	options, err = o.Login.options()
 	if err == nil && o.Role != subjects.Owner && !strings.HasPrefix(o.URL, contextURL) {
@@ -77,9 +73,8 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	return o.URL, options, err
 }
 
-// ExternalInbox returns the inbox prefix of a role at an external broker. A NATS
-// context may set another one. The prefix starts with _INBOX, so that common rights
-// cover it.
+// ExternalInbox returns the inbox prefix of a role at an external broker, unless a NATS
+// context sets another one. Common rights cover _INBOX.
 func ExternalInbox(role subjects.Role) string {
 	return subjects.LoopbackInbox + "." + string(role)
 }
@@ -89,8 +84,6 @@ const (
 	loopbackUser = "loopback"
 )
 
-// ownerLogin returns the options that log in as the owner at the embedded server
-// of dir.
 func ownerLogin(dir string) ([]nats.Option, error) {
 	secret, err := os.ReadFile(filepath.Join(dir, "secret"))
 	if err != nil {
@@ -103,8 +96,6 @@ func ownerOptions(secret string) []nats.Option {
 	return []nats.Option{nats.UserInfo(serviceUser, secret), nats.CustomInboxPrefix(subjects.ServiceInbox + ".owner")}
 }
 
-// roleLogin returns the options that log in with the key of a role at the embedded
-// server of dir.
 func roleLogin(dir string, opts Options) ([]nats.Option, error) {
 	name, err := keyName(opts.Space, opts.Role, opts.Tenant)
 	if err != nil {
@@ -121,8 +112,7 @@ func roleLogin(dir string, opts Options) ([]nats.Option, error) {
 	return []nats.Option{key, nats.CustomInboxPrefix(inboxOf(opts.Role))}, nil
 }
 
-// loadSecret returns the password of the owner and creates it on first use. The
-// caller holds the lock of dir.
+// loadSecret returns the password of the owner and creates it on first use.
 func loadSecret(dir string) (string, error) {
 	path := filepath.Join(dir, "secret")
 	data, err := os.ReadFile(path)

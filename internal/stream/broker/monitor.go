@@ -13,7 +13,6 @@ const (
 	manySubjects = 500_000
 )
 
-// monitor checks the disk and the event stream until ctx ends.
 func (b *Broker) monitor(ctx context.Context) {
 	tick := time.NewTicker(monitorEvery)
 	defer tick.Stop()
@@ -27,8 +26,7 @@ func (b *Broker) monitor(ctx context.Context) {
 	}
 }
 
-// createStreamsLater creates the streams of a broker that was unavailable during
-// Open.
+// createStreamsLater creates the streams of a broker that was unavailable during Open.
 func (b *Broker) createStreamsLater(ctx context.Context) {
 	for failures := 0; !b.ready && ctx.Err() == nil; failures++ {
 		err := b.conn.whenConnected(ctx, b.ensureStreams)
@@ -61,7 +59,6 @@ func (b *Broker) check(ctx context.Context) {
 	}
 }
 
-// subjectWarning returns a warning if the stream has too many live subjects.
 func subjectWarning(info *jetstream.StreamInfo) string {
 	if info.State.NumSubjects <= manySubjects {
 		return ""
@@ -70,9 +67,6 @@ func subjectWarning(info *jetstream.StreamInfo) string {
 		"so shorten its MaxAge", info.Config.Name, info.State.NumSubjects, manySubjects)
 }
 
-// diskWarning returns a warning if the disk has less free space than the event
-// stream may still use. The overhead of the store and the projections need space
-// too.
 func diskWarning(dir string, left int64) string {
 	free, err := diskFree(dir)
 	switch {
@@ -87,9 +81,8 @@ func diskWarning(dir string, left int64) string {
 	return ""
 }
 
-// storeWarning returns a warning if the streams may grow beyond the store. The disk
-// had more free space when they were created. The server then rejects messages
-// before the streams are full.
+// storeWarning returns a warning if the streams may grow beyond the store. The disk can
+// have less free space than when they were created.
 func storeWarning(streams, store int64) string {
 	if streams < store {
 		return ""

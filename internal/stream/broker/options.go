@@ -9,33 +9,30 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Options say which broker to use and how.
+// Options choose and configure a broker.
 type Options struct {
 	DataDir string // the embedded server keeps its store in DataDir/nats
-	URL     string // of an external broker; nats://context:NAME selects a NATS context; empty: embedded
+	URL     string // external broker, or nats://context:NAME for a NATS context; empty means embedded
 	Login   Login  // at URL
 	Name    string // of the connection: "auditor"
 	Listen  string // of the embedded server, "127.0.0.1:0" by default; must be a loopback address
 	Space   subjects.Space
 
-	// Role sets the rights of the connection at the embedded server. The zero Role
-	// has all rights. At an external broker Login decides. Tenant restricts a
-	// consumer to one tenant.
+	// Role sets the rights of the connection at the embedded server. The zero Role has
+	// all rights. Tenant restricts a consumer to one tenant.
 	Role   subjects.Role
 	Tenant string
 
-	// Auth decides whether the embedded server accepts clients without
-	// credentials. They get the rights of a publisher. Empty keeps the mode that
-	// the data directory has.
+	// Auth decides whether the embedded server accepts clients without credentials.
 	Auth AuthMode
 
 	MaxStore       int64 // of the embedded server; 0 means most of the free disk space
-	StreamMaxBytes int64 // of the event stream; 0 means a share of the disk for a new stream, no change otherwise
+	StreamMaxBytes int64 // of the event stream; 0 keeps it, or means a share of the disk for a new stream
 	Replicas       int   // of new streams on a cluster; 0 means 1
 	AllowTamper    bool  // tests only: new streams lack the deny flags
 
-	// Later lets Open return while an external broker is unavailable. The Broker
-	// then connects and creates streams in the background.
+	// Later lets Open return while an external broker is unavailable. The Broker then
+	// connects in the background.
 	Later          bool
 	ConnectTimeout time.Duration // limit of Open, 15 s by default
 	Logger         *slog.Logger

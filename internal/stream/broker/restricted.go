@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// localAccount is the account of local clients without credentials.
 const localAccount = "LOCAL"
 
 // Limits of open connections. They reserve connections for the services.
@@ -21,21 +20,20 @@ const (
 	maxRestricted = maxClients - 128
 )
 
-// revokeEvery is the interval between two checks for removed keys.
 const revokeEvery = time.Second
 
-// restrictedClient is a connection outside the account of the owner: an engine of a
-// tenant, or a local client without credentials. The server sends an answer to any
-// reply subject with all rights of the account. A restricted client could therefore
-// write to any subject of its account, so the account contains only routes.
+// restrictedClient is a connection of a tenant's engine, or of a local client without
+// credentials. The server answers any reply subject with all rights of the account, so
+// the account contains only routes. Each connection has an account of its own while it
+// lasts, because clients of one account can subscribe to each other's answers.
 type restrictedClient struct {
-	account string
+	account string // prefix of the name
+	number  int    // rest of the name, the smallest that no other connection has
 	key     string // of an engine
 }
 
 var errFull = errors.New("too many connections of this account or of all restricted clients")
 
-// admit returns the user of a restricted client with these routes.
 func (a *authenticator) admit(c server.ClientAuthentication, name string, r restrictedClient, routes []subjects.Route) (*server.User, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +43,8 @@ func (a *authenticator) admit(c server.ClientAuthentication, name string, r rest
 			return nil, errFull
 		}
 	}
-	account, err := a.account(r.account, routes)
+	r.number = a.freeNumber(r.account)
+	account, err := a.account(fmt.Sprintf("%s/%d", r.account, r.number), subjects.GuardLookups(a.space, routes))
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +63,22 @@ func (a *authenticator) full(account string) bool {
 	return n >= maxOfAccount || len(a.clients) >= maxRestricted
 }
 
+// freeNumber returns the smallest number that no connection of an account has. The caller
+// holds mu.
+func (a *authenticator) freeNumber(account string) int {
+	taken := map[int]bool{}
+	for _, r := range a.clients {
+		if r.account == account {
+			taken[r.number] = true
+		}
+	}
+	n := 0
+	for taken[n] {
+		n++
+	}
+	return n
+}
+
 // forget removes closed connections. The caller holds mu.
 func (a *authenticator) forget() {
 	for id := range a.clients {
@@ -73,8 +88,8 @@ func (a *authenticator) forget() {
 	}
 }
 
-// account returns the account with this name. The routes are the only way out of a
-// new account. The caller holds mu.
+// account returns the account with this name, from which only routes lead out. The
+// caller holds mu.
 func (a *authenticator) account(name string, routes []subjects.Route) (*server.Account, error) {
 	if account, ok := a.accounts[name]; ok {
 		return account, nil
@@ -94,7 +109,7 @@ func (a *authenticator) account(name string, routes []subjects.Route) (*server.A
 	return account, nil
 }
 
-// watch disconnects clients whose key was removed. It returns when stop is closed.
+// watch disconnects clients whose key was removed, until stop is closed.
 func (a *authenticator) watch(stop <-chan struct{}) {
 	tick := time.NewTicker(revokeEvery)
 	defer tick.Stop()

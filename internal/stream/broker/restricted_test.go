@@ -164,3 +164,48 @@ func TestRestricted_Subscriptions(t *testing.T) {
 		t.Errorf("got %v, want %v", err, nats.ErrMaxSubscriptionsExceeded)
 	}
 }
+
+// No guest learns from the broker which chains exist, or reads a chain whose id it does not
+// know: not with wildcards, and not from the answers to others.
+//
+//guarantee:chain-private
+func TestRestricted_ChainsArePrivate(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, broker.Options{DataDir: dir})
+	if _, err := b.Conn().Request("hooktrail.chain.acme.secret", []byte("manifest"), 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	_, seed, err := broker.AddTenant(dir, "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pair := range map[string][2]*nats.Conn{
+		"local":  {anonymous(t, b), anonymous(t, b)},
+		"engine": {engineWith(t, b, seed), engineWith(t, b, seed)},
+	} {
+		nc, victim := pair[0], pair[1]
+		heard, err := nc.SubscribeSync("_INBOX.>")
+		if err := errors.Join(err, nc.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		const lookup = "$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain."
+		if got, err := victim.Request(lookup+"acme.secret", nil, 5*time.Second); err != nil || string(got.Data) != "manifest" {
+			t.Errorf("%s: the lookup of a known chain: %v, %v", name, got, err)
+		}
+		if got, err := victim.Request(lookup+"acme.other", nil, 5*time.Second); err != nil || got.Header.Get("Status") != "404" {
+			t.Errorf("%s: the lookup of a chain that there is not: %v, %v", name, got, err)
+		}
+		if err := nc.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if n, _, _ := heard.Pending(); n > 0 {
+			t.Errorf("%s: heard %d answers to another client", name, n)
+		}
+		for _, chain := range []string{">", "*.*", "acme.>", "acme.*", "*", "*.secret"} {
+			got, err := nc.Request(lookup+chain, nil, time.Second)
+			if err == nil && (len(got.Data) > 0 || got.Header.Get("Nats-Subject") != "") {
+				t.Errorf("%s: the lookup of %s answers %s with %s", name, chain, got.Header.Get("Nats-Subject"), got.Data)
+			}
+		}
+	}
+}

@@ -1,15 +1,19 @@
 package broker_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
@@ -114,10 +118,11 @@ func TestAuth_Required(t *testing.T) {
 		t.Fatal(err)
 	}
 	anonymousAllowed(t, b, false)
-	open(t, broker.Options{DataDir: dir, Role: subjects.PublisherRole})
+	joined := open(t, broker.Options{DataDir: dir, Role: subjects.PublisherRole})
 	if _, err := broker.Open(t.Context(), broker.Options{DataDir: dir, Auth: broker.AuthOpen}); err == nil || !strings.Contains(err.Error(), "required") {
 		t.Errorf("joined with another mode: %v", err)
 	}
+	closeBroker(t, joined) // otherwise it could take over the server with the old mode
 	closeBroker(t, b)
 	// The mode stays until another one is set.
 	b, err = broker.Open(t.Context(), broker.Options{DataDir: dir, Role: subjects.MetricsRole, StreamMaxBytes: 64 * mib})
@@ -141,25 +146,50 @@ func TestAuth_Required(t *testing.T) {
 // credentials. It must reject wrong credentials in both cases.
 func anonymousAllowed(t *testing.T, b *broker.Broker, taken bool) {
 	t.Helper()
-	nc, err := nats.Connect(b.URL())
+	patient := nats.Timeout(30 * time.Second)
+	nc, err := nats.Connect(b.URL(), patient)
 	if (err == nil) != taken {
 		t.Errorf("without credentials: got %v", err)
 	}
 	if err == nil {
-		if nc.AuthRequired() {
-			t.Error("clients without credentials are told that they need some")
-		}
 		nc.Close()
+	}
+	if asksForCredentials(t, b.URL()) == taken {
+		t.Errorf("the server asks for credentials: %v, although it accepts clients without them: %v", !taken, taken)
 	}
 	for name, option := range map[string]nats.Option{
 		"password": nats.UserInfo("hooktrail", "wrong"), "no password": nats.UserInfo("hooktrail", ""),
 		"user": nats.UserInfo("loopback", ""), "token": nats.Token("x"), "key": unknownKey(t),
 	} {
-		if nc, err := nats.Connect(b.URL(), option); !errors.Is(err, nats.ErrAuthorization) {
+		if nc, err := nats.Connect(b.URL(), option, patient); !errors.Is(err, nats.ErrAuthorization) {
 			nc.Close()
 			t.Errorf("with a wrong %s: got %v", name, err)
 		}
 	}
+}
+
+// asksForCredentials returns auth_required of the first INFO, which a client reads
+// before it sends CONNECT. The server sends a second INFO after the first PONG, where
+// auth_required is true whenever there is an authenticator. nats.Conn.AuthRequired
+// returns either value, because the second INFO can arrive before or after the call.
+func asksForCredentials(t *testing.T, address string) bool {
+	t.Helper()
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(address, "nats://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, ok := strings.CutPrefix(line, "INFO ")
+	var info server.Info
+	if err := json.Unmarshal([]byte(body), &info); !ok || err != nil {
+		t.Fatalf("first line of the server: %q, %v", line, err)
+	}
+	return info.AuthRequired
 }
 
 // unknownKey returns an unknown key.

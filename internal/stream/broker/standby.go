@@ -9,13 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// standbyInterval is the pause between two attempts to take over the server.
 const standbyInterval = 100 * time.Millisecond
 
-// standBy runs the server of dir in this process after the process that ran it has
-// exited. Of all processes that joined the server, the first to get the lock takes
-// over, and the others reconnect to the new address. standBy returns after a
-// takeover by this process or when ctx ends.
+// standBy runs the server of dir after the process that ran it has exited. Of all
+// joined processes, the first to get the lock takes over. standBy returns after a
+// takeover by this process.
 func (b *Broker) standBy(ctx context.Context, dir string) {
 	for failures, wait := 0, standbyInterval; ; {
 		select {
@@ -42,7 +40,6 @@ func (b *Broker) standBy(ctx context.Context, dir string) {
 	}
 }
 
-// takeOver runs the server unless another process has the lock.
 func (b *Broker) takeOver(ctx context.Context, dir string) (bool, error) {
 	lock, err := filelock.Try(filepath.Join(dir, "lock"))
 	if errors.Is(err, filelock.ErrHeld) {
@@ -62,8 +59,6 @@ func (b *Broker) takeOver(ctx context.Context, dir string) (bool, error) {
 	return true, nil
 }
 
-// publishServer creates missing streams and writes the address of e. All
-// connections, those of this process included, find the server by that address.
 func (b *Broker) publishServer(ctx context.Context, e *embedded) error {
 	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
 	defer cancel()

@@ -34,15 +34,15 @@ const (
 
 // StreamOptions are the settings of streams that a deployment can choose.
 type StreamOptions struct {
-	MaxBytes    int64 // of the event stream; 0: no change, or DefaultBytes for a new stream
+	MaxBytes    int64 // of the event stream; 0 keeps it, or means DefaultBytes for a new stream
 	AllowTamper bool  // tests only: new streams lack DenyDelete and DenyPurge
 
-	DefaultBytes int64 // of a new event stream when MaxBytes is 0; 0 means DefaultStreamBytes
+	DefaultBytes int64 // of a new event stream if MaxBytes is 0; 0 means DefaultStreamBytes
 	Replicas     int   // of new streams on a cluster; 0 means 1
 }
 
 // EnsureStreams creates the missing streams of space. It never changes an existing
-// stream. drift lists each setting that differs from the setting of a new stream.
+// stream. drift lists each setting that differs from a new stream.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {
@@ -59,8 +59,7 @@ func EnsureStreams(
 	return drift, nil
 }
 
-// ensure creates a missing stream and returns the configuration of the stream. Another
-// process may create it at the same time.
+// ensure creates a missing stream, also if another process does so at the same time.
 func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -75,7 +74,6 @@ func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamCo
 	return stream.CachedInfo().Config, nil
 }
 
-// explain adds a remedy to errors that an operator can fix.
 func explain(err error) error {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
@@ -120,8 +118,7 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 
 	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
-	// A new letter replaces the oldest one. A full stream would stop the consumer
-	// that writes to it. Both messages are in the log.
+	// A full stream would stop the consumer that writes to it. The log has all letters.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
 
@@ -133,10 +130,9 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 }
 
 // checkpointConfig returns the configuration of the key-value bucket of checkpoints.
-// Unlike other buckets it allows atomic batches, because the auditor writes a
-// checkpoint together with its lease, and no direct reads, because the auditor reads
-// from the leader. It has no maximum age. The last checkpoint of an inactive ledger
-// must stay.
+// The auditor writes a checkpoint together with its lease in an atomic batch, and reads
+// from the leader. The last checkpoint of an inactive ledger must stay, so there is no
+// maximum age.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// TenantKey is the public half of a key of a tenant's engines. New fields may be
-// added; fields are never renamed.
+// TenantKey is the public half of a key of a tenant's engines. New fields may be added.
+// Fields are never renamed.
 type TenantKey struct {
 	Tenant  string    `json:"tenant"`
 	Key     string    `json:"key"`
@@ -28,15 +28,12 @@ type TenantKey struct {
 // ErrNoKey is wrapped when a tenant has no such key.
 var ErrNoKey = errors.New("there is no such key")
 
-// tenantDir returns the folder with the public keys of tenants. The server reads it
-// for each connection.
 func tenantDir(dir string) string { return filepath.Join(dir, "tenants") }
 
 const tenantEnding = ".json"
 
 // AddTenant creates a key with which engines of a tenant can connect to the embedded
-// server of the data directory. A tenant may have several keys. An engine needs the
-// seed, which AddTenant does not store.
+// server of the data directory. It does not store the seed, which an engine needs.
 func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	if tenant == "" {
 		return TenantKey{}, nil, errors.New("tenant: empty")
@@ -63,8 +60,8 @@ func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	return k, seed, nil
 }
 
-// Tenants returns the keys of a data directory, sorted by tenant and age. It skips
-// files without a valid key and names them in the error.
+// Tenants returns the keys of a data directory, sorted by tenant and age. The error
+// names the files without a valid key.
 func Tenants(dataDir string) ([]TenantKey, error) {
 	dir := filepath.Join(dataDir, "nats")
 	files, err := os.ReadDir(tenantDir(dir))
@@ -98,8 +95,7 @@ func Tenants(dataDir string) ([]TenantKey, error) {
 	return keys, errors.Join(errs...)
 }
 
-// readTenant returns the tenant's key with this public half. It checks that the file
-// contains the key of its name.
+// readTenant returns the tenant's key with this public half.
 func readTenant(dir, public string) (TenantKey, error) {
 	if !nkeys.IsValidPublicUserKey(public) {
 		return TenantKey{}, fmt.Errorf("key of a tenant: %w", ErrNoKey)
@@ -122,8 +118,8 @@ func readTenant(dir, public string) (TenantKey, error) {
 	return k, nil
 }
 
-// RemoveTenant removes one key or all keys of a tenant and returns the removed keys. A
-// running server disconnects their clients within about a second.
+// RemoveTenant removes one key or all keys of a tenant and returns them. A running
+// server disconnects their clients within about a second.
 func RemoveTenant(dataDir, tenant, key string) ([]TenantKey, error) {
 	keys, err := Tenants(dataDir)
 	keys = slices.DeleteFunc(keys, func(k TenantKey) bool {

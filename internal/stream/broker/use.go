@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// closeTimeout limits the time to close a broker.
 const closeTimeout = 10 * time.Second
 
 // Use opens a broker, calls work and closes the broker, even if ctx has ended.

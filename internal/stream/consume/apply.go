@@ -8,8 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// apply commits the batch and then acknowledges it. After a crash between the two
-// the messages are delivered again, and the position shows that they were applied.
+// apply commits the batch and then acknowledges it.
 func (l *loop) apply(ctx context.Context, b *batch) error {
 	if b.end == nil {
 		return nil
@@ -29,7 +28,7 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 		l.progress.Lag = l.progress.Last - b.last
 	}
 	l.report(nil)
-	// The acknowledgements may be lost. The next reset has the same effect.
+	// The acknowledgements may be lost, because the next reset has the same effect.
 	for i, msg := range b.dead {
 		if err := msg.TermWithReason(b.reasons[i]); err != nil {
 			return fmt.Errorf("terminate: %w", err)
@@ -41,9 +40,8 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// commit applies b to the projection and retries until that succeeds. A nil b moves
-// only the position. commit gives up when ctx ends between two attempts. The current
-// attempt may take StopTimeout.
+// commit applies b to the projection and retries until that succeeds or ctx ends. A nil
+// b moves only the position. An attempt may outlive ctx by StopTimeout.
 func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
 		var messages []Message
@@ -80,8 +78,8 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// happened reports whether a failed Apply has committed nevertheless. It returns an
-// error if the projection has an unexpected position.
+// happened reports whether a failed Apply has committed nevertheless. If the position is neither
+// the old one nor next, it returns an error as moved.
 func (l *loop) happened(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,12 +15,12 @@ import (
 type batch struct {
 	loop     *loop
 	stream   jetstream.Stream
-	last     uint64          // sequence of the last message
-	messages []Message       // to apply
-	raw      []jetstream.Msg // of messages, in the same order
-	end      jetstream.Msg   // the last message; its acknowledgement covers all
+	last     uint64 // sequence of the last message
+	messages []Message
+	raw      []jetstream.Msg // of messages
+	end      jetstream.Msg   // the last message, whose acknowledgement covers all
 	bytes    int
-	pending  uint64          // messages that the server still had for this durable when it delivered end
+	pending  uint64          // messages for this durable after end
 	poisoned []*Poison       // to dead-letter before the batch is applied; still in messages
 	dead     []jetstream.Msg // dead-lettered, to terminate after the commit
 	reasons  []string        // of dead
@@ -31,8 +30,8 @@ func (b *batch) full() bool {
 	return len(b.messages) >= b.loop.opts.Batch || b.bytes >= b.loop.opts.BatchBytes
 }
 
-// add adds msg unless it is a repeat. It returns a skipError if messages before msg
-// are missing.
+// add adds msg unless it is a repeat. It returns a skipError if messages before msg are
+// missing.
 func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -52,16 +51,15 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	b.bytes += len(m.Data)
 	m.Address, err = b.loop.opts.Space.Parse(m.Subject)
 	b.messages, b.raw = append(b.messages, m), append(b.raw, msg)
-	if err != nil && !b.loop.opts.Foreign {
+	if err != nil && !b.loop.opts.UnknownSubjects {
 		b.poisoned = append(b.poisoned, &Poison{Sequence: seq, Reason: "subject is not one of an event or a manifest"})
 	}
 	return nil
 }
 
-// checkNext checks that seq is the next message after the last one. Without a
-// tenant the sequences must be consecutive, unless the leader of the stream confirms
-// that the messages between them no longer exist. With a tenant the sequences may
-// skip, but the count of deliveries may not.
+// checkNext checks that seq follows the last message. Without a tenant the sequences must be
+// consecutive, unless the leader of the stream confirms that messages no longer exist. With a
+// tenant the delivery numbers must be consecutive.
 func (b *batch) checkNext(ctx context.Context, seq uint64, follows bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:
@@ -82,18 +80,10 @@ func (b *batch) checkNext(ctx context.Context, seq uint64, follows bool) error {
 	if err != nil {
 		return err
 	}
-	level := slog.LevelWarn
-	if b.last == 0 {
-		level = slog.LevelInfo // normal for a new projection of an old stream
-	}
-	h := Hole{First: b.last + 1, Last: seq - 1, Expired: seq <= stream.CachedInfo().State.FirstSeq}
-	b.loop.log.Log(ctx, level, "messages lost before they were read",
-		"first", h.First, "last", h.Last, "expired", h.Expired)
-	b.loop.opts.OnHole(h)
+	b.loop.reportGap(ctx, Gap{First: b.last + 1, Last: seq - 1, Expired: seq <= stream.CachedInfo().State.FirstSeq})
 	return nil
 }
 
-// take removes the message with that sequence and reports whether it was there.
 func (b *batch) take(seq uint64) (Message, jetstream.Msg, bool) {
 	i, ok := slices.BinarySearchFunc(b.messages, seq, func(m Message, seq uint64) int {
 		return cmp.Compare(m.Sequence, seq)
@@ -106,7 +96,6 @@ func (b *batch) take(seq uint64) (Message, jetstream.Msg, bool) {
 	return m, raw, true
 }
 
-// position returns the position of the projection after this batch.
 func (b *batch) position() Position {
 	return Position{Sequence: b.last, Stream: b.loop.created, Hash: events.HashOf(b.end.Data())}
 }

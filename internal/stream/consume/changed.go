@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// lastCommon returns the position to resume at in a changed stream. That is the
-// latest earlier position with the same message in both streams, or the beginning.
+// lastCommon returns the position to resume at in a changed stream. That is the latest earlier
+// position whose message is the same in this stream, or the beginning.
 func (l *loop) lastCommon(ctx context.Context, stream jetstream.Stream) (Position, error) {
 	begin := Position{Stream: l.created}
 	passed, err := l.opts.Passed(ctx)
@@ -34,7 +35,6 @@ func (l *loop) lastCommon(ctx context.Context, stream jetstream.Stream) (Positio
 	return begin, nil
 }
 
-// hasMessage reports whether the stream has the message at p.
 func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -48,8 +48,8 @@ func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool,
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
-// pending returns the sequence of the next message for this durable, up to last, or
-// 0 when there is none. In that case it moves the position past missing messages.
+// pending returns the sequence of the next message for this durable, up to last. If
+// there is none, it returns 0 and moves the position past missing messages.
 func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
 	if last <= l.pos.Sequence {
 		return 0, nil
@@ -61,16 +61,21 @@ func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64
 	return next, err
 }
 
-// passTail moves the position past missing messages at the end of the stream, up to
-// last. No later message can reveal that they are missing. A reader of one tenant
-// cannot distinguish them from messages of other tenants.
+// passTail moves the position past missing messages at the end of the stream. A reader
+// of one tenant cannot distinguish them from messages of other tenants.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
 	if l.filters != nil || l.pos.Sequence == 0 { // nothing was read that could be lost
 		return nil
 	}
-	h := Hole{First: l.pos.Sequence + 1, Last: last, Expired: last < stream.CachedInfo().State.FirstSeq}
-	l.log.WarnContext(ctx, "messages lost before they were read",
-		"first", h.First, "last", h.Last, "expired", h.Expired)
-	l.opts.OnHole(h)
+	l.reportGap(ctx, Gap{First: l.pos.Sequence + 1, Last: last, Expired: last < stream.CachedInfo().State.FirstSeq})
 	return l.commit(ctx, nil, Position{Sequence: last, Stream: l.created})
+}
+
+func (l *loop) reportGap(ctx context.Context, g Gap) {
+	level := slog.LevelWarn
+	if g.First == 1 {
+		level = slog.LevelInfo // normal for a new projection of an old stream
+	}
+	l.log.Log(ctx, level, "messages lost before they were read", "first", g.First, "last", g.Last, "expired", g.Expired)
+	l.opts.OnGap(g)
 }

@@ -186,7 +186,7 @@ func deadLetters(t *testing.T, js jetstream.JetStream, n int) []consume.DeadLett
 	return letters
 }
 
-func TestRun_ForeignSubjects(t *testing.T) {
+func TestRun_UnknownSubjects(t *testing.T) {
 	js := natstest.Start(t).JetStream(t)
 	publish(t, js, "acme", 1, 1)
 	if _, err := js.Publish(t.Context(), "hooktrail.ev.not.ours", []byte("x")); err != nil {
@@ -202,7 +202,7 @@ func TestRun_ForeignSubjects(t *testing.T) {
 	}
 
 	p = newMemory()
-	drain(t, js, consume.Options{Durable: "all", Foreign: true}, p)
+	drain(t, js, consume.Options{Durable: "all", UnknownSubjects: true}, p)
 	check(t, p, upTo(3))
 }
 

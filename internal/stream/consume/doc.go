@@ -1,27 +1,23 @@
 // Package consume reads the event stream for every service.
 //
-// [Run] passes batches in stream order to a [Projection]. The projection commits its
-// state together with the position of the last message. Run acknowledges the
-// messages after the commit. The position is the only record of progress. At each
-// start, and after each error, Run resets the durable to the message after the
-// position. Without the reset the server would deliver new messages first, and the
-// unacknowledged messages of a killed process only after the ack wait.
+// [Run] passes batches in stream order to a [Projection], which commits its state
+// together with the position of the last message. Afterwards Run acknowledges the
+// messages. The position is the only record of progress. At each start, and after each
+// error, Run resets the durable to the message after the position. Without the reset
+// the server would deliver new messages before the unacknowledged messages of a killed
+// process.
 //
-// Run drops messages that the server delivers again. The projection drops repeated
-// events by (tenant, producer, sequence) with its [Marks]. Such repeats occur when a
-// publisher sends a batch again that was stored in part.
+// Run drops messages that the server delivers again. The projection drops repeated events with
+// its [Marks]. Repeats occur when a publisher sends a partly stored batch again.
 //
-// The position never skips messages silently. Without a tenant the sequences must be
-// consecutive. With a tenant the delivery count of the consumer must be. If a
-// message is missing, Run resets the durable. If messages have expired or were
-// deleted, Run confirms that with the leader of the stream, reports a [Hole] and
-// continues after it.
+// Run skips no message silently. Without a tenant the sequences must be consecutive. With a
+// tenant the delivery numbers of the consumer must be consecutive. If a message is missing, Run
+// resets the durable. If messages no longer exist, Run confirms that with the leader of the
+// stream, reports a [Gap] and continues after it.
 //
-// Each message has one of three outcomes. It is applied and acknowledged. Or Run
-// retries it with growing pauses, without a limit, because the projection returned
-// an error. Or it is dead-lettered and terminated, because the projection returned a
-// [*Poison].
+// After any error of the projection Run retries with growing pauses, without a limit.
+// The exception is a [*Poison]. Run dead-letters its message and terminates it.
 //
-// Only one process may read a durable at a time. The lock of the projection ensures
-// that. Two readers would miss messages, and the log would contain warnings.
+// Only one process may read a durable at a time, which the lock of the projection
+// ensures. Two readers would miss messages.
 package consume

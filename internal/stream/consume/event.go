@@ -4,10 +4,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Event decodes the event of a message that is not a manifest. It returns a
-// [*Poison] error if the data is not an event, or if its tenant, producer, run or
-// kind differ from the subject, which the broker has checked. The ledger quarantines
-// the same messages.
+// Event decodes the event of a message that is not a manifest. It returns a [*Poison] error if
+// the data is not an event or does not match the subject. The broker has checked only the
+// subject.
 func (m Message) Event() (events.Event, error) {
 	e, err := events.Decode(m.Data)
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeadLetter identifies a message that a consumer could not handle, with the reason.
-// It contains nothing of the message's payload. New fields may be added; fields are
-// never renamed.
+// DeadLetter identifies a message that a consumer could not handle, without its
+// payload. New fields may be added. Fields are never renamed.
 type DeadLetter struct {
 	Consumer string      `json:"consumer"`
 	Stream   string      `json:"stream"`
@@ -33,9 +32,8 @@ type DeadLetter struct {
 	Reason   string      `json:"reason"`
 }
 
-// deadLetter removes a message from the batch and stores its dead letter. It retries
-// until the letter is stored or ctx ends. A crash can store the letter twice, but
-// cannot lose it.
+// deadLetter removes a message from the batch and stores its dead letter. A crash can
+// store the letter twice, but cannot lose it.
 func (l *loop) deadLetter(ctx context.Context, b *batch, poison *Poison) error {
 	m, raw, ok := b.take(poison.Sequence)
 	if !ok {

@@ -19,23 +19,22 @@ const (
 
 var errStalled = errors.New("messages are pending but not delivered")
 
-// skipError reports a delivery that does not follow the previous one.
 type skipError struct{ after, got uint64 }
 
 func (e *skipError) Error() string {
 	return fmt.Sprintf("message %d was delivered after %d: a delivery between them is missing", e.got, e.after)
 }
 
-// fetch sends one request and applies its messages. A request without messages does
-// not mean the end of the stream.
+// fetch sends one request and applies its messages. A request without messages does not
+// mean the end of the stream.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// Messages of a replicated consumer wait for their quorum. The status that
-		// ends a request by bytes arrives before them, and the client would drop
-		// them. The same happens if the count ends a request with bytes left.
+		// The status that ends a request by bytes arrives before messages that wait for
+		// their quorum, and the client would drop them. The same happens if the count
+		// ends a request with bytes left.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
@@ -46,8 +45,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 		return fmt.Errorf("request messages: %w", err)
 	}
 	messages := batch.Messages()
-	// The goroutine of the request must end before the next reset. Its remaining
-	// messages are dropped and delivered again after the reset.
+	// The goroutine of the request must end before the next reset, which delivers the
+	// remaining messages again.
 	defer func() {
 		cancel()
 		for range messages {
@@ -70,15 +69,13 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	return nil
 }
 
-// reader forms batches from the messages of one request.
 type reader struct {
 	loop     *loop
 	stream   jetstream.Stream
 	messages <-chan jetstream.Msg
 }
 
-// readBatch waits for a message and applies it together with all available messages.
-// It returns false when the request is complete.
+// readBatch applies one batch. It returns false when the request is complete.
 func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	msg, err := r.first(ctx)
 	if msg == nil || err != nil {
@@ -104,8 +101,8 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// first waits for the first message of a batch. It checks the stream regularly,
-// because a request can be lost together with its server.
+// first waits for the first message of a batch. A request can be lost together with its
+// server, so it checks the stream regularly.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()
@@ -145,7 +142,7 @@ func (r *reader) watch(ctx context.Context) error {
 	return nil
 }
 
-// collect adds msg and all available messages to b, up to the size of a batch.
+// collect adds msg and all available messages to b until it is full.
 func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more bool, err error) {
 	var linger <-chan time.Time
 	if r.loop.opts.Linger > 0 {
@@ -166,8 +163,8 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns the next message of a batch. It returns nil when the batch should be
-// applied, and then reports whether the request may deliver more messages.
+// next returns the next message of a batch, or nil when the batch should be applied.
+// more reports whether the request may deliver more messages.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed

@@ -12,17 +12,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// refusalCheck is the interval of checks for refused requests.
 const refusalCheck = 100 * time.Millisecond
 
-// refusals detects requests of a loop that the broker refuses. The broker sends no
-// answer to a refused request. It reports the refusal on the connection instead.
+// refusals detects requests of a loop that the broker refuses. The broker does not
+// answer them, but reports the refusal on the connection.
 type refusals struct {
 	nc      *nats.Conn
-	before  error  // last error of the connection at the start of the session
-	stream  string // name of the event stream
+	before  error // last error of the connection at the start of the session
+	stream  string
 	durable string
-	letters string // subject of the dead letters
+	letters string
 }
 
 func (l *loop) watchRefusals() refusals {
@@ -30,8 +29,7 @@ func (l *loop) watchRefusals() refusals {
 	return refusals{nc: nc, before: nc.LastError(), stream: l.opts.Space.EventStream(), durable: l.durable, letters: l.letters}
 }
 
-// wait returns the first refusal after the start of the session, or nil when ctx
-// ends.
+// wait returns the first refusal after the start of the session, or nil when ctx ends.
 func (r refusals) wait(ctx context.Context) error {
 	tick := time.NewTicker(refusalCheck)
 	defer tick.Stop()
@@ -47,9 +45,8 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// check returns the last permissions violation if it concerns this loop. Other users
-// of the connection cause violations too. A refused subscription to replies counts
-// even if it is older than the session, because it stays refused.
+// check returns the last permissions violation if it concerns this loop. A refused
+// subscription to replies counts even if it is older than the session.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {
@@ -66,8 +63,7 @@ func (r refusals) check() error {
 	return nil
 }
 
-// concerns reports whether the loop publishes to subject: requests about the stream
-// and its durable, acknowledgements, and dead letters.
+// concerns reports whether the loop publishes to subject.
 func (r refusals) concerns(subject string) bool {
 	switch {
 	case subject == r.letters:

@@ -17,10 +17,10 @@ import (
 
 const (
 	requestTimeout = 5 * time.Second
-	sessionFirst   = 10 * time.Millisecond // first pause before a new session
+	sessionFirst   = 10 * time.Millisecond
 	sessionMost    = 5 * time.Second
-	retryFirst     = 100 * time.Millisecond // first pause before Apply is tried again
-	manyResets     = 5                      // in a row without progress; another process may read the same durable
+	retryFirst     = 100 * time.Millisecond
+	manyResets     = 5 // consecutive resets without progress, which suggest a second reader
 )
 
 var errDrained = errors.New("drained")
@@ -31,30 +31,30 @@ type stopError struct{ err error }
 func (e stopError) Error() string { return e.err.Error() }
 func (e stopError) Unwrap() error { return e.err }
 
-// loop is one call of Run. Only the goroutine of that call uses it.
+// loop is one call of Run. Only one goroutine uses it.
 type loop struct {
 	opts    Options
 	js      jetstream.JetStream
 	p       Projection
 	log     *slog.Logger
 	durable string
-	letters string   // subject of the dead letters
+	letters string
 	filters []string // of the tenant; nil for all messages
 
 	work context.Context //nolint:containedctx // outlives the context of Run by StopTimeout, for the current batch
 
 	pos       Position
 	created   time.Time // creation time of the stream in this session
-	draining  bool      // progress.Target is set
+	draining  bool
 	progress  Progress
-	delivered uint64 // deliveries that the consumer counted since its reset
+	delivered uint64 // since the last reset
 	stalled   int    // consecutive checks that found undelivered messages
 	resets    int    // sessions that ended with a missing delivery since the last progress
 }
 
-// Run reads the stream and applies it to p until ctx ends. It then finishes the
-// current batch and returns nil. With Drain it returns nil after it has handled all
-// messages that the stream had at the start, and an error if ctx ends earlier.
+// Run reads the stream and applies it to p until ctx ends. It then finishes the current
+// batch and returns nil. With Drain it returns nil after the last message that the
+// stream had at the start, and an error if ctx ends earlier.
 //
 // Run waits while the broker is unavailable or rights are missing, and reports the
 // error through Progress. A drain fails if rights are missing.
@@ -100,8 +100,7 @@ func newLoop(js jetstream.JetStream, opts Options, p Projection) (*loop, error) 
 	return l, nil
 }
 
-// run starts one session after the other. Each session reads the position, checks
-// the identity of the stream and resets the durable.
+// run starts one session after the other.
 func (l *loop) run(ctx context.Context) error {
 	status := l.js.Conn().StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.CLOSED)
 	defer l.js.Conn().RemoveStatusListener(status)
@@ -156,8 +155,6 @@ func (l *loop) failed(ctx context.Context, err error) {
 	}
 }
 
-// waitForBroker waits until d has passed and the connection works. It returns early
-// when the client reconnects.
 func (l *loop) waitForBroker(ctx context.Context, status <-chan nats.Status, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -178,7 +175,7 @@ func (l *loop) waitForBroker(ctx context.Context, status <-chan nats.Status, d t
 	}
 }
 
-// backoff doubles from first to most, with up to 50 % jitter.
+// backoff returns a pause that doubles with each failure from first to most, with jitter.
 func backoff(first, most time.Duration, failures int) time.Duration {
 	d := most
 	if failures < 16 {

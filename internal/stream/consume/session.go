@@ -13,13 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fetches is the number of batches in one request to the server.
 const fetches = 4
 
 var errDisconnected = errors.New("broker connection lost")
 
-// session reads until an error occurs, which it returns. It ends immediately when
-// the connection is lost or a request is refused, because no answer follows.
+// session reads until an error occurs. It ends at once when the connection is lost or a
+// request is refused, because no answer follows.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	discard(status)
 	if !l.js.Conn().IsConnected() {
@@ -51,7 +50,7 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	return err
 }
 
-// because returns why the session was ended, if err says only that it was.
+// causeOf returns the reason for the end of the session if err is only a cancellation.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) && (errors.Is(cause, errDisconnected) || errors.Is(cause, broker.ErrPermission)) {
@@ -97,8 +96,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. Later lookups go to the leader of
-// the stream, because a replica that lags would report messages as missing.
+// open returns the stream with its current state. Later lookups go to the leader,
+// because a lagging replica would report messages as missing.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -110,9 +109,9 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream. The creation time and
-// the message at the position must be the same. A broker that lost its last writes
-// assigns their sequences to other messages.
+// identify checks that the position belongs to this stream. Otherwise it calls OnStreamChanged,
+// which ends Run or lets it resume at the last common position. A broker that lost its last
+// writes assigns their sequences to other messages.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -139,8 +138,8 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the stream of position at. The
-// ledger stores these texts.
+// difference describes how the stream differs from the stream of at. The ledger stores
+// these texts.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {
@@ -150,17 +149,17 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Posit
 	case at.Sequence > info.State.LastSeq:
 		return fmt.Sprintf("it ends at %d, and %d was read before", info.State.LastSeq, at.Sequence), nil
 	case at.Sequence == 0 || at.Sequence < info.State.FirstSeq:
-		return "", nil // nothing was read, or the message has expired
+		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	msg, err := stream.GetMsg(ctx, at.Sequence)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound) && at.Hash == events.Hash{}:
-		return "", nil // the message was already missing: see passTail
+		return "", nil // the message was already missing, see passTail
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		l.log.WarnContext(ctx, "message deleted after it was read", "sequence", at.Sequence)
-		l.opts.OnHole(Hole{First: at.Sequence, Last: at.Sequence})
+		l.opts.OnGap(Gap{First: at.Sequence, Last: at.Sequence})
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("message %d: %w", at.Sequence, err)
@@ -191,8 +190,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	consumer, err := l.js.CreateOrUpdateConsumer(ctx, name, config)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeConsumerCreate {
-		// Some settings cannot be updated. The durable is replaced, because the
-		// projection has the position.
+		// A new durable loses nothing, because the projection has the position.
 		if err := l.js.DeleteConsumer(ctx, name, l.durable); err != nil {
 			return nil, fmt.Errorf("replace durable %s: %w", l.durable, err)
 		}
@@ -208,8 +206,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, nil
 }
 
-// next returns the sequence of the first message after seq for this durable, or 0
-// when there is none.
+// next returns the sequence of the first message after seq for this durable, or 0.
 func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

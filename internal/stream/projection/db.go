@@ -17,16 +17,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// ErrSchema is wrapped when a file was written by another version or by another
-// program.
+// ErrSchema is wrapped when another version or another program wrote a file.
 var ErrSchema = errors.New("projection has another schema")
 
 const busyTimeout = 10 * time.Second
 
-// Schema describes the file of a projection.
+// Schema describes the tables of a projection.
 type Schema struct {
 	Name    string // of the projection; files with another name are rejected
-	Version int64  // at least 1; increases with each change of Tables
+	Version int64  // at least 1, increased with each change of Tables
 	Tables  string // SQL script that creates the tables
 }
 
@@ -55,8 +54,8 @@ type DB struct {
 	conn *sqlite.Conn
 }
 
-// Open opens the file at path. It waits until ctx ends while another process has the
-// file locked, and logs the wait. A new file gets the tables of schema.
+// Open opens the file at path and creates a missing one. It waits until ctx ends while
+// another process has the file locked, and logs the wait.
 func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) (*DB, error) {
 	if schema.Version < 1 {
 		return nil, fmt.Errorf("projection %s: schema version is %d, at least 1 is needed", path, schema.Version)
@@ -78,7 +77,7 @@ func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) 
 }
 
 func (db *DB) open(ctx context.Context, schema Schema) error {
-	// SQLite would create a file that every user can read. The WAL inherits the mode.
+	// SQLite would create a file that every user can read.
 	f, err := os.OpenFile(db.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -102,7 +101,6 @@ func (db *DB) open(ctx context.Context, schema Schema) error {
 	return db.Tx(ctx, func(conn *sqlite.Conn) error { return prepare(conn, schema) })
 }
 
-// prepare creates the tables of a new file and checks the version of an existing one.
 func prepare(conn *sqlite.Conn, schema Schema) error {
 	have, err := versionOf(conn)
 	if err != nil {
@@ -114,7 +112,7 @@ func prepare(conn *sqlite.Conn, schema Schema) error {
 	if err := checkEmpty(conn); err != nil {
 		return err
 	}
-	// Tables may end with a comment. The statements after it start on a new line.
+	// A new line ends a comment at the end of Tables.
 	script := fmt.Sprintf("%s%s\nPRAGMA application_id = %d; PRAGMA user_version = %d;",
 		ownSchema, schema.Tables, schema.applicationID(), schema.Version)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
@@ -135,7 +133,6 @@ func pragma(conn *sqlite.Conn, query string) (v int64, err error) {
 	return v, err
 }
 
-// applicationID returns the SQLite application id of files with this schema.
 func (s Schema) applicationID() int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte("hooktrail " + s.Name)) // a hash never fails
@@ -158,7 +155,6 @@ func (s Schema) check(conn *sqlite.Conn, have int64) error {
 
 const remedy = "delete the file to rebuild it from the stream"
 
-// checkEmpty rejects a database that has tables but no version.
 func checkEmpty(conn *sqlite.Conn) error {
 	empty := true
 	err := sqlitex.ExecuteTransient(conn, "SELECT 1 FROM sqlite_schema LIMIT 1", &sqlitex.ExecOptions{
@@ -170,7 +166,6 @@ func checkEmpty(conn *sqlite.Conn) error {
 	return err
 }
 
-// withRemedy adds a remedy to err if SQLite cannot read the file.
 func withRemedy(err error) error {
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		return fmt.Errorf("%w: %w; %s", ErrSchema, err, remedy)

@@ -13,11 +13,10 @@ type Mark struct {
 }
 
 // Marks are the high-water marks of all producers. They distinguish new events from
-// repeats. The stream contains repeats after a publisher has sent a partly stored
-// batch again. The zero Marks are empty. Only one goroutine may use Marks.
+// repeats, which a publisher causes when it sends a partly stored batch again. The zero
+// Marks are empty. Only one goroutine may use Marks.
 //
-// Changes by Repeat are provisional until Commit. Otherwise the events of a failed
-// commit would count as repeats in the next attempt.
+// Changes by Repeat are provisional until Commit.
 type Marks struct {
 	committed map[source]uint64
 	changed   map[source]uint64
@@ -25,9 +24,8 @@ type Marks struct {
 
 type source struct{ tenant, producer string }
 
-// Repeat reports whether the event with this sequence was counted before, and counts
-// it if not. Events with sequence 0 were not numbered by an outbox and are never
-// repeats.
+// Repeat reports whether the event with this sequence was counted before, and counts it
+// if not. Events with sequence 0 have no number and are never repeats.
 func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	if sequence == 0 {
 		return false
@@ -47,7 +45,7 @@ func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	return false
 }
 
-// Load replaces all marks by these committed marks.
+// Load replaces all marks by committed marks.
 func (m *Marks) Load(marks iter.Seq[Mark]) {
 	*m = Marks{committed: make(map[source]uint64)}
 	for k := range marks {

@@ -6,10 +6,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Position is the last stream sequence that a projection has committed. An empty
-// projection has the zero Position.
+// Position is the last stream sequence that a projection has committed. It is zero for
+// an empty projection.
 type Position struct {
-	Sequence uint64      // of the last applied message; 0 before the first
+	Sequence uint64      // of the last applied message
 	Stream   time.Time   // creation time of the stream, which identifies it
 	Hash     events.Hash // of the message at Sequence
 }

@@ -267,7 +267,7 @@ func TestOpen_OtherSchemaIsRefused(t *testing.T) {
 	}
 }
 
-func TestOpen_ForeignFilesAreRefused(t *testing.T) {
+func TestOpen_RefusesFilesOfOtherPrograms(t *testing.T) {
 	foreign := filepath.Join(t.TempDir(), "foreign.db")
 	conn, err := sqlite.OpenConn(foreign, sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Tx runs fn in a transaction. The transaction is on disk when Tx returns nil. It is
-// rolled back when Tx returns an error, unless the disk failed during the commit. fn
-// must not end the transaction or retain conn.
+// Tx runs fn in a transaction, which is on disk when Tx returns nil. An error rolls it
+// back, unless the disk failed during the commit. fn must not end the transaction or
+// retain conn.
 func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -57,9 +57,8 @@ func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(c
 	return err
 }
 
-// Scrub rewrites the file and truncates its WAL. Afterwards neither contains deleted or
-// overwritten data. SQLite leaves old copies of rows in pages from which it has moved
-// them. Scrub fails while a reader uses the WAL.
+// Scrub rewrites the file and truncates its WAL, because SQLite leaves old copies of
+// rows in pages. Scrub fails while a reader uses the WAL.
 func (db *DB) Scrub(ctx context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -93,8 +92,8 @@ func (db *DB) Position(ctx context.Context) (p Position, err error) {
 	return p, err
 }
 
-// Read runs fn on a snapshot of the file at path. Another process may write the file
-// at the same time. Read does not create a missing file and wraps [fs.ErrNotExist].
+// Read runs fn on a snapshot of the file at path, which another process may write. The error
+// wraps [fs.ErrNotExist] if the file is missing or empty.
 func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.Conn) error) (err error) {
 	if info, err := os.Stat(path); err != nil {
 		return fmt.Errorf("read projection: %w", err)
@@ -129,9 +128,8 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	return nil
 }
 
-// openReader opens the file at path for reading. SQLite needs a shared-memory file next
-// to it. On a read-only disk that file cannot be created, so openReader opens the
-// database alone, provided that its WAL is empty.
+// openReader opens the file at path for reading. On a read-only disk, where SQLite
+// cannot create its shared-memory file, the WAL must be empty.
 func openReader(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {
@@ -155,8 +153,8 @@ func openReader(path string) (*sqlite.Conn, error) {
 	return sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
 }
 
-// WithAttached attaches the database at path and runs fn in a transaction. SQL refers to
-// its tables as name.table. No process may write to the attached database meanwhile.
+// WithAttached attaches the database at path under name and runs fn in a transaction.
+// No process may write to the attached database meanwhile.
 func (db *DB) WithAttached(ctx context.Context, path, name string, fn func(conn *sqlite.Conn) error) (err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

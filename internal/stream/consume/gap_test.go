@@ -106,28 +106,28 @@ func TestRun_DeletedMessagesArePassedAndReported(t *testing.T) {
 	for _, seq := range []uint64{1, 2, 7, 11, 12, 13, 20} {
 		remove(t, js, seq)
 	}
-	var holes []consume.Hole
-	opts := consume.Options{Batch: 4, OnHole: func(h consume.Hole) { holes = append(holes, h) }}
+	var gaps []consume.Gap
+	opts := consume.Options{Batch: 4, OnGap: func(g consume.Gap) { gaps = append(gaps, g) }}
 	p := newMemory()
 	drain(t, js, opts, p)
 	check(t, p, []uint64{3, 4, 5, 6, 8, 9, 10, 14, 15, 16, 17, 18, 19})
-	want := []consume.Hole{{First: 1, Last: 2, Expired: true}, {First: 7, Last: 7}, {First: 11, Last: 13}, {First: 20, Last: 20}}
-	if diff := cmp.Diff(want, holes); diff != "" {
-		t.Errorf("holes (-want +got):\n%s", diff)
+	want := []consume.Gap{{First: 1, Last: 2, Expired: true}, {First: 7, Last: 7}, {First: 11, Last: 13}, {First: 20, Last: 20}}
+	if diff := cmp.Diff(want, gaps); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
 	}
 
 	publish(t, js, "acme", 21, 2)
-	holes = nil
+	gaps = nil
 	drain(t, js, opts, p)
-	if len(holes) > 0 {
-		t.Errorf("what was passed is told again: %+v", holes)
+	if len(gaps) > 0 {
+		t.Errorf("reported again: %+v", gaps)
 	}
 	remove(t, js, 22) // where the position is
 	publish(t, js, "acme", 23, 1)
 	drain(t, js, opts, p)
-	want = []consume.Hole{{First: 22, Last: 22}}
-	if diff := cmp.Diff(want, holes); diff != "" {
-		t.Errorf("holes (-want +got):\n%s", diff)
+	want = []consume.Gap{{First: 22, Last: 22}}
+	if diff := cmp.Diff(want, gaps); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
 	}
 	if got := p.applied(); got[len(got)-1] != 23 {
 		t.Errorf("got %v", got)
@@ -141,8 +141,8 @@ func TestRun_DeletedMessagesArePassedAndReported(t *testing.T) {
 func TestRun_PurgedTailIsReported(t *testing.T) {
 	js := natstest.Start(t, tampered()).JetStream(t)
 	publish(t, js, "acme", 1, 5)
-	var holes []consume.Hole
-	opts := consume.Options{OnHole: func(h consume.Hole) { holes = append(holes, h) }}
+	var gaps []consume.Gap
+	opts := consume.Options{OnGap: func(g consume.Gap) { gaps = append(gaps, g) }}
 	p := newMemory()
 	drain(t, js, opts, p)
 	publish(t, js, "acme", 6, 5)
@@ -156,13 +156,13 @@ func TestRun_PurgedTailIsReported(t *testing.T) {
 	for range 2 { // once is enough
 		drain(t, js, opts, p)
 	}
-	if diff := cmp.Diff([]consume.Hole{{First: 6, Last: 10, Expired: true}}, holes); diff != "" {
-		t.Errorf("holes (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]consume.Gap{{First: 6, Last: 10, Expired: true}}, gaps); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
 	}
 	publish(t, js, "acme", 11, 2)
 	drain(t, js, opts, p)
-	if got := p.applied(); len(holes) != 1 || got[len(got)-1] != 12 {
-		t.Errorf("got %v, holes %+v", got, holes)
+	if got := p.applied(); len(gaps) != 1 || got[len(got)-1] != 12 {
+		t.Errorf("got %v, gaps %+v", got, gaps)
 	}
 }
 
@@ -208,11 +208,11 @@ func TestRun_ExpiredMessages(t *testing.T) {
 		publish(t, js, "acme", 6, 5)
 		time.Sleep(2 * time.Minute)
 		publish(t, js, "acme", 11, 5)
-		var holes []consume.Hole
-		drain(t, js, consume.Options{OnHole: func(h consume.Hole) { holes = append(holes, h) }}, p)
+		var gaps []consume.Gap
+		drain(t, js, consume.Options{OnGap: func(g consume.Gap) { gaps = append(gaps, g) }}, p)
 		check(t, p, append(upTo(5), between(11, 15)...))
-		if diff := cmp.Diff([]consume.Hole{{First: 6, Last: 10, Expired: true}}, holes); diff != "" {
-			t.Errorf("holes (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]consume.Gap{{First: 6, Last: 10, Expired: true}}, gaps); diff != "" {
+			t.Errorf("gaps (-want +got):\n%s", diff)
 		}
 	})
 }

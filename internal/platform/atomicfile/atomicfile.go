@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the content of the file at path with data. Only the owner can read
-// the file. Readers see the old or the new content, also after a crash. The new
-// content is on disk when Write returns nil. A crash can leave a temporary file
-// ".new-*" in the same folder.
+// Write replaces the content of the file at path with data. Only the owner can read the
+// file. Readers see the old or the new content. The new content is on disk when Write
+// returns nil. A crash can leave a temporary file ".new-*" in the same folder.
 func Write(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600

@@ -1,5 +1,5 @@
-// Package cli is the frame of all commands. It reads shared flags, environment
-// variables and defaults, sets up logs, and handles signals and the exit status.
+// Package cli is the frame of all commands. It reads flags and environment variables,
+// sets up logs, and handles signals and the exit status.
 //
 // Flags override environment variables, and both override defaults. Results go to
 // stdout, everything else to stderr. Only [Main] prints errors and exits.
@@ -25,8 +25,8 @@ const (
 	ExitUsage = 2
 )
 
-// StatusError ends the command with a specific status, such as the verdict of auditor
-// verify. Main prints Err unless it is nil.
+// StatusError ends the command with a status, such as the verdict of auditor verify.
+// Main prints Err unless it is nil.
 type StatusError struct {
 	Status int
 	Err    error
@@ -42,6 +42,12 @@ func (e *StatusError) Error() string {
 
 // Unwrap returns Err.
 func (e *StatusError) Unwrap() error { return e.Err }
+
+// Coded is an error of another package that ends any command with its own status.
+type Coded interface {
+	error
+	ExitStatus() int
+}
 
 // Exit returns an error that ends the command with status and prints nothing.
 func Exit(status int) error { return &StatusError{Status: status} }
@@ -82,6 +88,8 @@ func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 		if coded.Err == nil {
 			return status
 		}
+	} else if coded, ok := errors.AsType[Coded](err); ok {
+		status = coded.ExitStatus()
 	}
 	stderr := cmd.ErrOrStderr()
 	fmt.Fprintf(stderr, "%s: %s\n", failed.CommandPath(), termtext.Printable(err.Error()))
@@ -91,8 +99,7 @@ func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	return status
 }
 
-// Group returns a command that consists of subcommands. Without a subcommand it prints
-// its help.
+// Group returns a command of subcommands. Alone it prints its help.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)

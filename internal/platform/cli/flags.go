@@ -24,14 +24,14 @@ var natsVariables = map[string]string{ //nolint:gosec // names of variables
 
 // Shared are the flags of every command.
 type Shared struct {
-	DataDir string   // folder with all data
+	DataDir string
 	NATSURL string   // external broker; empty runs or joins the embedded broker of DataDir
 	Login   Login    // at NATSURL
 	Auth    string   // mode of an embedded broker: "open", "required", or empty for no change
 	Tenant  string   // empty for all or several tenants
-	Tenants []string // all values of --tenant; at most one unless the command called [SeveralTenants]
-	JSON    bool     // print results as JSON
-	Verbose bool     // log debug messages
+	Tenants []string // all values of --tenant, at most one unless the command called [SeveralTenants]
+	JSON    bool
+	Verbose bool
 }
 
 // Login holds the credentials for an external broker.
@@ -40,7 +40,7 @@ type Login struct {
 	NKey  string // file with a user's seed
 	CA    string // file with the certificates that verify the server
 	Cert  string // file with the client's certificate
-	Key   string // file with its key
+	Key   string // file with the key of the certificate
 }
 
 // Register adds the shared flags to cmd and its subcommands. Flags that are not on the
@@ -86,8 +86,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	}
 }
 
-// givenLogin returns a login flag from the command line, or "". It ignores variables,
-// because they may be set for other tools.
+// givenLogin returns a login flag from the command line, or "". Variables do not count, because
+// they may be set for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && natsVariables[f.Name] != "" {
@@ -143,8 +143,8 @@ const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 // environmentAnnotation stores the variable that has set a flag.
 const environmentAnnotation = "hooktrail_environment"
 
-// Given reports whether a flag is on the command line. A variable may be meant for
-// other commands, so a command that cannot use a flag rejects only a given one.
+// Given reports whether a flag is on the command line. A command that cannot use a flag
+// rejects only a given one, because a variable may be meant for other commands.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && f.Annotations[environmentAnnotation] == nil
@@ -172,7 +172,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 			errs = append(errs, fmt.Errorf("environment variable %s: value %q: %w", name, value, cause(err)))
 			return
 		}
-		_ = flags.SetAnnotation(f.Name, environmentAnnotation, []string{name}) // fails only for unknown flags
+		_ = flags.SetAnnotation(f.Name, environmentAnnotation, []string{name})
 	})
 	if len(errs) > 0 {
 		return Usage("%w", errors.Join(errs...))
@@ -188,7 +188,6 @@ func cause(err error) error {
 	return err
 }
 
-// describeEnv appends the variable of each flag to its help.
 func describeEnv(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := EnvName(f.Name)
@@ -202,5 +201,4 @@ func describeEnv(flags *pflag.FlagSet) {
 	})
 }
 
-// hasEnv reports whether a variable can set f.
 func hasEnv(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }

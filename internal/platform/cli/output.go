@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// Logger returns the logger of cmd. It writes text if stderr is a terminal, and JSON
-// otherwise.
+// Logger returns the logger of cmd. It writes text to a terminal and JSON otherwise.
 func (s *Shared) Logger(cmd *cobra.Command) *slog.Logger {
 	w := cmd.ErrOrStderr()
 	if IsTerminal(w) {
@@ -34,11 +33,9 @@ func IsTerminal(w io.Writer) bool {
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// dumb is the TERM value of a terminal without control sequences.
 const dumb = "dumb"
 
-// UseColor reports whether w is a terminal with colour. The variable NO_COLOR disables
-// colour.
+// UseColor reports whether w is a terminal with colour. NO_COLOR disables colour.
 func UseColor(w io.Writer) bool {
 	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != dumb
 }
@@ -52,16 +49,16 @@ func PaletteFor(w io.Writer) Palette { return Palette{on: UseColor(w)} }
 // Bold returns s in bold.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
-// Dim returns s in a dim colour, for less important text.
+// Dim returns s in a dim colour.
 func (p Palette) Dim(s string) string { return p.paint("2", s) }
 
-// Good returns s in green, for success.
+// Good returns s in green.
 func (p Palette) Good(s string) string { return p.paint("32", s) }
 
-// Bad returns s in red, for failure.
+// Bad returns s in red.
 func (p Palette) Bad(s string) string { return p.paint("31", s) }
 
-// Warn returns s in yellow, for warnings.
+// Warn returns s in yellow.
 func (p Palette) Warn(s string) string { return p.paint("33", s) }
 
 func (p Palette) paint(code, s string) string {
@@ -72,7 +69,7 @@ func (p Palette) paint(code, s string) string {
 }
 
 // PrintJSON writes v to the stdout of cmd as indented JSON. It escapes characters that
-// could control a terminal, which does not change the value.
+// could control a terminal.
 func PrintJSON(cmd *cobra.Command, v any) error {
 	enc := json.NewEncoder(termtext.SafeJSON(cmd.OutOrStdout()))
 	enc.SetEscapeHTML(false)

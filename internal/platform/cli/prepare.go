@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// prepare sets up cobra for root and all its subcommands: silent errors, usage errors,
-// variables in the help, and the version.
+// prepare sets up cobra for root and all its subcommands.
 func prepare(root *cobra.Command) {
 	root.SilenceErrors = true
 	root.SilenceUsage = true
@@ -47,7 +46,6 @@ func refuseUnknown(help *cobra.Command) {
 	}
 }
 
-// eachCommand calls do with root and every command below it.
 func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 	do(root)
 	for _, cmd := range root.Commands() {
@@ -98,7 +96,6 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q; want one of %s", args[0], strings.Join(names, ", "))
 }
 
-// version returns the module version of the binary.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -17,7 +17,7 @@ type Progress struct {
 	now   func() time.Time
 
 	mu    sync.Mutex // guards drawn; locked while a line is written
-	drawn time.Time  // time of the last drawing; zero before the first
+	drawn time.Time
 }
 
 const (
@@ -29,8 +29,8 @@ const (
 	percentOfDone = 100
 )
 
-// NewProgress returns a progress bar on w. It returns nil unless w is a terminal that
-// can clear a line.
+// NewProgress returns a progress bar on w, or nil unless w is a terminal that can clear
+// a line.
 func NewProgress(w io.Writer, label string) *Progress {
 	if !IsTerminal(w) || os.Getenv("TERM") == dumb {
 		return nil

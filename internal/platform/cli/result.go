@@ -13,10 +13,10 @@ type result struct {
 	w io.Writer
 
 	mu  sync.Mutex // guards err
-	err error      // first write error
+	err error
 }
 
-// Write writes p to the command's stdout.
+// Write implements [io.Writer].
 func (r *result) Write(p []byte) (int, error) {
 	n, err := r.w.Write(p)
 	if err != nil {
@@ -29,7 +29,6 @@ func (r *result) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// lost returns an error if a write failed.
 func (r *result) lost() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,7 +38,6 @@ func (r *result) lost() error {
 	return nil
 }
 
-// fileOf returns the file behind w, or nil.
 func fileOf(w io.Writer) *os.File {
 	if r, ok := w.(*result); ok {
 		w = r.w

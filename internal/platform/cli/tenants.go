@@ -10,8 +10,8 @@ import (
 
 const severalTenants = "hooktrail_several_tenants"
 
-// SeveralTenants lets users repeat --tenant. [Shared.Tenants] then contains all values,
-// and [Shared.Tenant] is empty.
+// SeveralTenants lets users repeat --tenant. [Shared.Tenants] then contains all values, and
+// [Shared.Tenant] is empty unless there is exactly one.
 func SeveralTenants(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = make(map[string]string)
@@ -19,7 +19,6 @@ func SeveralTenants(cmd *cobra.Command) {
 	cmd.Annotations[severalTenants] = "true"
 }
 
-// checkTenants rejects several tenants unless cmd accepts them.
 func (s *Shared) checkTenants(cmd *cobra.Command) error {
 	if len(s.Tenants) > 1 && cmd.Annotations[severalTenants] == "" {
 		return Usage("--tenant: this command accepts one tenant")

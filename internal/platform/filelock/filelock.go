@@ -1,9 +1,7 @@
 // Package filelock locks files with flock(2). The system releases a lock when its
-// process exits for any reason.
-//
-// A lock belongs to one open file. A second [Try] therefore fails in the same process
-// too. Lock files are never removed, because two processes could then lock different
-// files with the same name.
+// process exits. A lock belongs to one open file, so a second [Try] fails in the same
+// process too. Lock files are never removed, because two processes could then lock
+// different files with the same name.
 package filelock
 
 import (
@@ -20,11 +18,11 @@ var ErrHeld = errors.New("lock is held by another process")
 
 const pollEvery = 25 * time.Millisecond
 
-// Lock is a locked file. Unlock or the end of the process releases it.
+// Lock is a locked file.
 type Lock struct{ file *os.File }
 
-// Try locks the file at path and creates it if it is missing. It does not wait for
-// another lock and wraps [ErrHeld] instead.
+// Try locks the file at path and creates it if it is missing. It does not wait. If the file is
+// already locked, the error wraps [ErrHeld].
 func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
 
 func try(path string, how int) (*Lock, error) {
@@ -41,21 +39,20 @@ func try(path string, how int) (*Lock, error) {
 	if err == nil {
 		return &Lock{file: f}, nil
 	}
-	_ = f.Close() // nothing was written to it
+	_ = f.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, fmt.Errorf("lock %s: %w", path, ErrHeld)
 	}
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// Wait locks the file at path. It waits for another lock until ctx ends, and calls
-// held once before it waits.
+// Wait locks the file at path. It waits until the file is unlocked or ctx ends, and calls held
+// once before it waits.
 func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_EX, held)
 }
 
-// Share takes a shared lock. Any number of shared locks can exist at the same time, but
-// no exclusive lock. Share waits like [Wait].
+// Share takes a shared lock, which excludes only exclusive locks. It waits like [Wait].
 func Share(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_SH, held)
 }

@@ -17,10 +17,9 @@ const (
 	BeginRead  = "BEGIN"           // reads one snapshot of the file
 )
 
-// Within runs fn in a transaction that is interrupted when ctx ends. It differs from
-// sqlitex in two ways. It does not panic when a disk error makes the rollback fail.
-// And it returns an error when SQLite has rolled back the transaction by itself, which
-// can happen on a full disk.
+// Within runs fn in a transaction that is interrupted when ctx ends. Unlike sqlitex it
+// does not panic when a disk error makes the rollback fail. It returns an error when
+// SQLite has rolled back the transaction by itself, which can happen on a full disk.
 func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() error) (err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)

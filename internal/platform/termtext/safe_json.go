@@ -9,16 +9,16 @@ import (
 )
 
 // SafeJSON returns a writer that copies JSON to w and escapes every character that
-// [Printable] escapes. The value of the JSON does not change. Each write must end
-// on a character boundary, as the writes of an encoder do.
+// [Printable] escapes, without changing the value. Each write must end on a character
+// boundary, as the writes of an encoder do.
 func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }
 
-// Write escapes and writes p. Characters to escape occur only inside JSON strings.
+// Write implements [io.Writer]. Characters to escape occur only inside JSON strings.
 func (s safeJSON) Write(p []byte) (int, error) {
 	done := 0
-	var out []byte // nil until the first escape
+	var out []byte
 	for i := 0; i < len(p); {
 		r, size := utf8.DecodeRune(p[i:])
 		if unsafeRune(r) {

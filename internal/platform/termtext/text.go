@@ -1,6 +1,4 @@
-// Package termtext makes text safe and short enough for a terminal. It escapes
-// control characters in text that agents wrote, cuts table cells, and quotes
-// arguments for a shell.
+// Package termtext makes text of agents safe and short enough for a terminal.
 package termtext
 
 import (
@@ -10,9 +8,8 @@ import (
 	"unicode"
 )
 
-// Printable returns s with every character escaped that could control a terminal
-// or deceive a reader. Escapes are written as in Go. Line feeds and tabs stay.
-// Titles, names and errors can contain text that an agent wrote.
+// Printable returns s with every character escaped, as in Go, that could control a
+// terminal or deceive a reader. Line feeds and tabs stay.
 func Printable(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -29,17 +26,16 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether r is a control character, a format character such as
-// a change of text direction, or the mark of invalid UTF-8.
+// unsafeRune reports whether r is a control character, a format character such as a
+// change of text direction, or the mark of invalid UTF-8.
 func unsafeRune(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
 }
 
-// OneLine returns s with each run of white space, line breaks included, replaced
-// by one space. It escapes nothing.
+// OneLine returns s with each run of white space replaced by one space. It escapes
+// nothing.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// maxCell is the length of the longest table cell, in characters.
 const maxCell = 80
 
 // Cell returns s for a table: cut to 80 characters, on one line and [Printable].
@@ -54,8 +50,7 @@ func Cell(s string) string {
 // Time returns t in the form 2026-03-02 09:00:00 UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
 
-// ShellQuote returns a command line that a POSIX shell splits into args. Hints use
-// it, so that users can paste them.
+// ShellQuote returns a command line that a POSIX shell splits into args.
 func ShellQuote(args ...string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {

@@ -8,6 +8,7 @@
 //	ingest              reads transcripts, CloudEvents and OpenTelemetry logs
 //	tokens              maps a bearer token to a tenant
 //	publisher           accepts all of these over HTTP or a socket
+//	problem             the error responses of decision and publisher
 //
 // Each path ends in Append of pkg/publish. That package redacts an event, writes
 // it to an outbox on disk and forwards it to the stream. The hooks themselves are

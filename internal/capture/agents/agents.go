@@ -13,16 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tool is a coding agent with its dialect of hook payloads and answers. It is safe
-// for concurrent use.
+// Tool is a coding agent with its dialect of hook payloads and answers. It is safe for
+// concurrent use.
 type Tool struct {
 	name  string
-	read  func(in object, b *builder)                    // adds the events of a payload
+	read  func(in object, b *builder)
 	reply func(p Payload, o hooks.DocumentOutcome) Reply // encodes an outcome that the tool supports
-	can   map[events.Kind]power                          // the verdicts that each point supports
+	can   map[events.Kind]power
 }
 
-// power is a set of verdicts.
 type power uint8
 
 const (
@@ -30,7 +29,6 @@ const (
 	mayAsk
 )
 
-// tools are sorted by name.
 var tools = []*Tool{claudeCode, codex, copilotCLI, geminiCLI, openCode}
 
 // Names returns the sorted names of the tools.
@@ -52,7 +50,7 @@ func Named(name string) (*Tool, error) {
 	return nil, fmt.Errorf("unknown agent %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// Name returns the name of t. It is the source of its events.
+// Name returns the name of t, which is the source of its events.
 func (t *Tool) Name() string { return t.name }
 
 // Context completes a payload.
@@ -61,17 +59,17 @@ type Context struct {
 	Now     time.Time // the time of receipt, for payloads without a time
 	Event   string    // the name of the hook event, for payloads without one; may be empty
 	CallIDs CallIDs   // assigns ids to calls without one; nil leaves their results unpaired
+	IDKey   []byte    // secret from which the ids of events derive; nil leaves them predictable
 }
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events has at least one event. If hooks decide, these are the events to
-	// record without a decision.
+	// Events has at least one event. If hooks decide, these are the events to record
+	// without a decision.
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
-	// Document is the document for hooks. Its Point is empty if the payload has no
-	// hook point.
+	// Document is for hooks. Its Point is empty if the payload has no hook point.
 	Document hooks.Document
 	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string
@@ -79,12 +77,12 @@ type Payload struct {
 	Event string
 
 	tool      *Tool
-	raw       json.RawMessage // data.raw of the main event
-	main      int             // the index of the main event
-	encode    encoder         // encodes the main event after a decision; may be nil
-	shape     string          // selects one of several shapes of a dialect
-	stableIDs bool            // parsing the payload again gives the same event ids
-	denied    func()          // records in CallIDs that the call gets no result; may be nil
+	raw       json.RawMessage
+	main      int
+	encode    encoder
+	shape     string // selects one of several shapes of a dialect
+	stableIDs bool   // parsing the payload again gives the same event ids
+	denied    func() // records in CallIDs that the call gets no result; may be nil
 }
 
 // Reply is the output and the exit status of the hook command.
@@ -100,7 +98,7 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse reads a payload. It calls identified, which may be nil, after it has read
+// parse is Parse with a callback. It calls identified, unless nil, after it has read
 // the identity and before it adds an event.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
@@ -134,8 +132,8 @@ func (t *Tool) builder(c Context) *builder {
 	return b
 }
 
-// Unreadable returns a custom event with an unreadable payload as text, or else in
-// base64. A payload longer than 16 MiB is cut. Hooks do not decide about it.
+// Unreadable returns a payload with a custom event, which has the first 16 MiB as
+// text, or in base64 if they are not UTF-8.
 func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	b := t.builder(c)
 	b.p.Event = ingest.Clip(c.Event, ingest.MaxID)
@@ -143,12 +141,10 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after hooks decided o. The main event has
-// the verdict, the reason, the patched arguments and the executions. An ask that
-// the tool does not support is recorded as a deny. A deny that the tool ignores is
-// recorded as no verdict, with the reason. A denied call gets no result. The id of
-// the main event covers the decision, so that two different decisions about one
-// payload are two events.
+// Decided returns the events to record after hooks decided o. An ask that the tool
+// does not support is recorded as a deny. A deny that the tool ignores is recorded as
+// no verdict, with the reason. CallIDs learns that a denied call gets no result.
+// Decisions with another verdict, reason, context or arguments are separate events.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -173,8 +169,8 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey returns a text that distinguishes answers to the tool. It is empty for
-// an answer that changes nothing.
+// answerKey returns a text that differs for another verdict, reason, context or
+// changed arguments. It is empty if the answer has none of these.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None {
@@ -189,8 +185,8 @@ func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")
 }
 
-// rawAfter returns the payload to record. It leaves out the original result of a
-// call if a hook changed it.
+// rawAfter returns the payload to record. It leaves out the original result and error
+// if a hook changed one of them.
 func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
 	if !p.changesResult(o) {
 		return p.raw
@@ -202,7 +198,6 @@ func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
 	return document(members).Raw()
 }
 
-// supported replaces a verdict that the tool does not support at this point.
 func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	can := p.tool.can[p.Document.Point]
 	if o.Verdict == hooks.Ask && can&mayAsk == 0 {
@@ -219,8 +214,8 @@ func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	return o
 }
 
-// Reply returns the answer to p in the dialect of t. It is empty if hooks changed
-// nothing.
+// Reply returns the answer to p in the dialect of t. It is empty if the tool does not
+// wait or hooks changed nothing.
 func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	if !p.Decides {
 		return Reply{}
@@ -229,8 +224,8 @@ func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 }
 
 // FailClosed returns the answer that denies p because no decision was possible. It
-// denies an unreadable payload by the exit status, which all tools support. The
-// answer is empty if the tool does not support a deny at this point.
+// denies an unreadable payload by the exit status, which all tools support. The answer
+// is empty if the tool does not support a deny at this point.
 func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	if len(p.raw) == 0 {
 		return Reply{Stderr: reason, Exit: 2}

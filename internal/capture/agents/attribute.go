@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ident returns an id that fits into an attribute. An unusable id is replaced by
-// its hash.
+// ident returns an id that fits into an attribute. An unusable id is replaced by its
+// hash.
 func ident(s string) string {
 	if ingest.Usable(s) {
 		return s
@@ -18,7 +18,6 @@ func ident(s string) string {
 	return "sha256-" + hex.EncodeToString(sum[:16])
 }
 
-// document encodes a value for hooks.
 func document(v any) hooks.JSON {
 	text, err := hooks.Marshal(v)
 	if err != nil { // unreachable: payloads are plain data

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,22 +12,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// builder builds the events and the hook document of one payload. It owns the
-// Payload, the scope and the time of its events, and the identity from which
-// their ids are derived. The reader of each tool fills it.
+// builder builds the events and the hook document of one payload.
 type builder struct {
 	tool     *Tool
 	context  Context
 	raw      json.RawMessage
-	at       time.Time // when the event happened
-	identity string    // distinguishes the payload from all others; may be empty
+	at       time.Time
+	identity string // distinguishes the payload from all others; may be empty
 	scope    scope
 	p        Payload
 
 	identified func(b *builder) // called once, before the first event; may be nil
 }
 
-// scope is the run, the step and the agent of an event.
 type scope struct {
 	run, session, step            string
 	agent, parentAgent, parentRun string
@@ -39,10 +37,8 @@ func (s scope) subagent(agent string) scope {
 	return s
 }
 
-// unknownRun is the run of events whose payload names no session.
 const unknownRun = "unknown"
 
-// event adds an event.
 func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.settle()
 	if s.run == "" && kind != events.Custom {
@@ -55,7 +51,7 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	}
 	e.ID = events.NewID()
 	if b.identity != "" {
-		e.ID, b.p.stableIDs = events.DeriveID(b.context.Tenant, "hook", b.tool.name, b.identity, string(kind), s.run), true
+		e.ID, b.p.stableIDs = b.deriveID(string(kind), s.run), true
 	}
 	if e.SetData(payload) != nil { // unreachable: payloads are plain data
 		e.Data = nil
@@ -63,13 +59,25 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
+// deriveID derives an id from the payload and the key. Without the key nobody can send
+// another event under the id before.
+func (b *builder) deriveID(parts ...string) string {
+	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
+	if len(b.context.IDKey) == 0 {
+		return id
+	}
+	mac := hmac.New(sha256.New, b.context.IDKey)
+	mac.Write([]byte(id))
+	return events.DeriveID(string(mac.Sum(nil)))
+}
+
 // enter sets the session, which is also the run.
 func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle fixes the identity. It gives the owner of the builder a last chance to
-// set one.
+// settle calls identified before the first event, so that it can set a missing
+// identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -94,19 +102,15 @@ func (b *builder) main(s scope, kind events.Kind, call string, payload any) {
 	e.Data = withRaw(e.Data, b.raw)
 }
 
-// encoder returns the data of the main event after a decision.
 type encoder func(o events.Outcome, out hooks.DocumentOutcome) any
 
-// decides makes hooks decide on d.
 func (b *builder) decides(d hooks.Document, encode encoder) {
 	d.Point, d.Meta = b.p.Document.Point, b.p.Document.Meta
 	b.p.Decides, b.p.Document, b.p.encode = true, d, encode
 }
 
-// withoutHooks removes the hook document: hooks do not see this payload.
 func (b *builder) withoutHooks() { b.p.Document = hooks.Document{} }
 
-// custom adds a custom event for a payload without a kind.
 func (b *builder) custom() {
 	b.main(b.scope, events.Custom, "", events.CustomData{Name: b.p.Event})
 	b.withoutHooks()
@@ -122,13 +126,10 @@ func (b *builder) identify(values ...string) {
 	b.identity = hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// identifyRaw derives the identity from the name of the hook event and the whole
-// payload.
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// stepID returns the id of the step that a prompt begins, for tools that have no
-// id for it. Later events of the step do not have the id. The package runtree
-// assigns them by time.
+// stepID returns the id of the step that a prompt begins, for tools that send no such
+// id. The package runtree assigns the later events of the step by time.
 func (b *builder) stepID() string {
 	if b.identity == "" {
 		return ""
@@ -136,23 +137,20 @@ func (b *builder) stepID() string {
 	return "step-" + b.identity[:16]
 }
 
-// unstorable adds a custom event with the text of a payload that no event can
-// store as JSON.
+// unstorable adds a custom event with a payload that cannot be stored as JSON.
 func (b *builder) unstorable(payload []byte) {
 	b.event(b.scope, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(storedText(payload)).Raw()})
 	if e := &b.p.Events[len(b.p.Events)-1]; b.identity != "" {
-		e.ID = events.DeriveID(b.context.Tenant, "hook", b.tool.name, b.identity, "whole")
+		e.ID = b.deriveID("whole")
 	}
 }
 
-// payloadText is a payload that is stored as text or as base64.
 type payloadText struct {
 	Bytes  int    `json:"bytes"`
 	Text   string `json:"text,omitempty"`
 	Base64 []byte `json:"base64,omitempty"`
 }
 
-// maxStoredText bounds the stored text of a payload.
 const maxStoredText = 16 << 20
 
 func storedText(payload []byte) payloadText {

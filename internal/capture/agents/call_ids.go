@@ -3,18 +3,16 @@ package agents
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 )
 
-// CallIDs assigns an id to each tool call without one, and the same id to its
-// result. The first call of a key gets the first result of that key. Calls and
-// results may arrive in any order, and more than once. The methods may be called
-// concurrently and do not fail. If an implementation cannot store a call, the call
-// counts as the first of its key.
+// CallIDs assigns an id to each tool call without one, and the same id to its result.
+// The first call of a key gets the first result of that key. Calls and results may
+// arrive in any order, and more than once. The methods may be called concurrently.
 type CallIDs interface {
-	// Call returns the id for the payload that announces a call. Two payloads with
-	// the same identity are the same payload. A payload without an identity is
-	// always new.
+	// Call returns the id for the payload that announces a call. Payloads with the same
+	// identity are the same payload. A payload without an identity is always new.
 	Call(k Key, identity string) string
 	// Result returns the id of the call whose result the payload has.
 	Result(k Key, identity string) string
@@ -24,13 +22,12 @@ type CallIDs interface {
 	IsDenied(k Key) bool
 }
 
-// Key is shared by a call and its result.
+// Key identifies equal calls. A call and its result have the same key.
 type Key struct {
 	Session string // includes the tenant and the tool
 	Call    string // the name of the called tool and the arguments
 }
 
-// hash returns the key under which calls are stored.
 func (k Key) hash() [sha256.Size]byte {
 	return sha256.Sum256([]byte(k.Session + "\x00" + k.Call))
 }
@@ -41,7 +38,7 @@ func callID(k Key, n int) string {
 	return "call-" + hex.EncodeToString(sum[:12])
 }
 
-// firstCall returns the id of a call without CallIDs.
+// firstCall returns the id of every call of a key without CallIDs.
 func firstCall(k Key) string { return callID(k, 0) }
 
 // calls are the calls of one key, in the order of arrival.
@@ -49,9 +46,9 @@ type calls []slot
 
 // slot is a call, or a result that arrived before its call.
 type slot struct {
-	Call   string `json:"c,omitempty"` // the identity of the payload
-	Result string `json:"r,omitempty"` // the identity of the payload
-	Has    uint8  `json:"h"`           // the set of those that have arrived
+	Call   string `json:"c,omitempty"`
+	Result string `json:"r,omitempty"`
+	Has    uint8  `json:"h"` // hasCall, hasResult or both
 	Denied bool   `json:"d,omitempty"`
 }
 
@@ -60,42 +57,36 @@ const (
 	hasResult
 )
 
-// call returns the index of the call that a payload announces.
 func (c *calls) call(identity string) int {
-	for i, s := range *c {
-		if identity != "" && s.Has&hasCall != 0 && s.Call == identity {
-			return i
-		}
-	}
-	for i, s := range *c {
-		if s.Has&hasCall == 0 {
-			(*c)[i].Call, (*c)[i].Has = identity, s.Has|hasCall
-			return i
-		}
-	}
-	*c = append(*c, slot{Call: identity, Has: hasCall})
-	return len(*c) - 1
+	i := c.find(
+		func(s slot) bool { return identity != "" && s.Has&hasCall != 0 && s.Call == identity },
+		func(s slot) bool { return s.Has&hasCall == 0 },
+	)
+	(*c)[i].Call, (*c)[i].Has = identity, (*c)[i].Has|hasCall
+	return i
 }
 
-// result returns the index of the call whose result a payload has.
 func (c *calls) result(identity string) int {
-	for i, s := range *c {
-		if identity != "" && s.Has&hasResult != 0 && s.Result == identity {
+	i := c.find(
+		func(s slot) bool { return identity != "" && s.Has&hasResult != 0 && s.Result == identity },
+		func(s slot) bool { return s.Has&hasResult == 0 && !s.Denied },
+	)
+	(*c)[i].Result, (*c)[i].Has = identity, (*c)[i].Has|hasResult
+	return i
+}
+
+func (c *calls) find(known, free func(slot) bool) int {
+	for _, fits := range []func(slot) bool{known, free} {
+		if i := slices.IndexFunc(*c, fits); i >= 0 {
 			return i
 		}
 	}
-	for i, s := range *c {
-		if s.Has&hasResult == 0 && !s.Denied {
-			(*c)[i].Result, (*c)[i].Has = identity, s.Has|hasResult
-			return i
-		}
-	}
-	*c = append(*c, slot{Result: identity, Has: hasResult})
+	*c = append(*c, slot{})
 	return len(*c) - 1
 }
 
-// denied marks a call as denied. It adds a call whose id comes from the tool,
-// because Call never saw it.
+// denied marks a call as denied. It adds a call whose id comes from the tool, because
+// Call never saw it.
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
 		if callID(k, i) == id {
@@ -107,10 +98,5 @@ func (c *calls) denied(k Key, id string) {
 }
 
 func (c *calls) isDenied() bool {
-	for _, s := range *c {
-		if s.Denied {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(*c, func(s slot) bool { return s.Denied })
 }

@@ -12,9 +12,10 @@ import (
 )
 
 // SharedCallIDs returns CallIDs for processes that each read one payload. The
-// processes share small files below dir. Each session has a folder with one locked
-// file for each key. If a file is not available within 50 ms, the call is not
-// stored. Folders of sessions without a new call for a week are removed.
+// processes share files below dir. Each session has a folder with one locked file for
+// each key. If other processes hold a file for 50 ms, the call keeps an id of its own
+// and is not paired with its result. If the file fails, the call counts as the first
+// of its key. A new session removes folders without a new key for a week.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }
@@ -27,21 +28,17 @@ const (
 
 // Call implements [CallIDs].
 func (f *folder) Call(k Key, identity string) string {
-	var n int
-	f.change(k, func(c *calls) { n = c.call(identity) })
-	return callID(k, n)
+	return f.id(k, identity, (*calls).call)
 }
 
 // Result implements [CallIDs].
 func (f *folder) Result(k Key, identity string) string {
-	var n int
-	f.change(k, func(c *calls) { n = c.result(identity) })
-	return callID(k, n)
+	return f.id(k, identity, (*calls).result)
 }
 
 // Denied implements [CallIDs].
 func (f *folder) Denied(k Key, id string) {
-	f.change(k, func(c *calls) { c.denied(k, id) })
+	_ = f.update(k, func(c *calls) { c.denied(k, id) }) // the agent must not wait
 }
 
 // IsDenied implements [CallIDs].
@@ -56,21 +53,23 @@ func (f *folder) path(k Key) string {
 	return filepath.Join(f.dir, hex.EncodeToString(session[:12]), hex.EncodeToString(call[:12]))
 }
 
-// change calls do with the calls of k, and stores them if possible.
-func (f *folder) change(k Key, do func(c *calls)) {
-	if !f.update(k, do) {
-		do(new(calls))
+// id returns the id of the call whose index take returns.
+func (f *folder) id(k Key, identity string, take func(*calls, string) int) string {
+	var n int
+	err := f.update(k, func(c *calls) { n = take(c, identity) })
+	if errors.Is(err, filelock.ErrHeld) {
+		return callID(Key{k.Session, k.Call + "\x00" + identity}, 0)
 	}
+	return callID(k, n)
 }
 
-// update calls do with the calls of k under the lock of their file. It returns false
-// if it cannot lock the file.
-func (f *folder) update(k Key, do func(c *calls)) bool {
+// update changes the calls of k in their file, under its lock.
+func (f *folder) update(k Key, do func(c *calls)) error {
 	path := f.path(k)
 	f.open(filepath.Dir(path))
 	lock, err := lockSoon(path)
 	if err != nil {
-		return false
+		return err
 	}
 	defer func() { _ = lock.Unlock() }() // the file is already written
 	var c calls
@@ -82,10 +81,10 @@ func (f *folder) update(k Key, do func(c *calls)) bool {
 	if data, err = json.Marshal(c); err == nil {
 		_ = os.WriteFile(path, data, 0o600) // on failure the call stays unpaired; the agent must not wait
 	}
-	return true
+	return nil
 }
 
-// open creates the folder of a session. A new session removes old folders.
+// open creates the folder of a session, and for a new session removes old folders.
 func (f *folder) open(session string) {
 	if os.Mkdir(session, 0o700) == nil {
 		f.sweep()
@@ -109,8 +108,8 @@ func (f *folder) sweep() {
 	}
 }
 
-// lockSoon locks path. It waits for processes that read other payloads, but not for
-// a stopped process.
+// lockSoon locks a file. It waits at most lockWait, because a stopped process may
+// never unlock the file.
 func lockSoon(path string) (*filelock.Lock, error) {
 	lock, err := filelock.Try(path)
 	if !errors.Is(err, filelock.ErrHeld) {

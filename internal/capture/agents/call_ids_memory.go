@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// maxKeys bounds the keys in memory. The least recently used key is evicted. A key
-// takes about 300 bytes.
+// maxKeys bounds the keys in memory. A key takes about 300 bytes.
 const maxKeys = 100_000
 
 // NewCallIDs returns CallIDs in memory, for an import or a server.
@@ -16,12 +15,11 @@ func NewCallIDs() CallIDs {
 }
 
 type memory struct {
-	mu   sync.Mutex // guards keys and used; no other lock is taken while it is held
+	mu   sync.Mutex
 	keys map[[sha256.Size]byte]*cached
-	used *list.List // the keys, the most recently used first
+	used *list.List
 }
 
-// cached has the calls of one key.
 type cached struct {
 	at    *list.Element
 	calls calls

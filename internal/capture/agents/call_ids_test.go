@@ -12,10 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 // everyCallIDs runs a test with both implementations.
-func everyCallIDs(t *testing.T, test func(t *testing.T, pairs agents.CallIDs)) {
+func everyCallIDs(t *testing.T, test func(t *testing.T, callIDs agents.CallIDs)) {
 	t.Helper()
 	t.Run("Memory", func(t *testing.T) { test(t, agents.NewCallIDs()) })
 	t.Run("Dir", func(t *testing.T) { test(t, agents.SharedCallIDs(filepath.Join(t.TempDir(), "calls"))) })
@@ -23,49 +24,48 @@ func everyCallIDs(t *testing.T, test func(t *testing.T, pairs agents.CallIDs)) {
 
 func TestCallIDs(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
-	everyCallIDs(t, func(t *testing.T, pairs agents.CallIDs) {
+	everyCallIDs(t, func(t *testing.T, callIDs agents.CallIDs) {
 		t.Helper()
-		first, second := pairs.Call(k, "b1"), pairs.Call(k, "b2")
-		if first == second || first == "" || pairs.Call(k, "b1") != first {
+		first, second := callIDs.Call(k, "b1"), callIDs.Call(k, "b2")
+		if first == second || first == "" || callIDs.Call(k, "b1") != first {
 			t.Errorf("calls %q and %q", first, second)
 		}
-		if got := []string{pairs.Result(k, "a1"), pairs.Result(k, "a2"), pairs.Result(k, "a1")}; !slices.Equal(got, []string{first, second, first}) {
+		if got := []string{callIDs.Result(k, "a1"), callIDs.Result(k, "a2"), callIDs.Result(k, "a1")}; !slices.Equal(got, []string{first, second, first}) {
 			t.Errorf("results of %q, want %q and %q", got, first, second)
 		}
-		early := pairs.Result(k, "a3")
-		if got := pairs.Call(k, "b3"); got != early || got == second {
+		early := callIDs.Result(k, "a3")
+		if got := callIDs.Call(k, "b3"); got != early || got == second {
 			t.Errorf("a call after its result is %q, want %q", got, early)
 		}
-		denied := pairs.Call(k, "b4")
-		if pairs.IsDenied(k) {
+		denied := callIDs.Call(k, "b4")
+		if callIDs.IsDenied(k) {
 			t.Error("nothing is denied yet")
 		}
-		pairs.Denied(k, denied)
-		allowed := pairs.Call(k, "b5")
-		if got := pairs.Result(k, "a5"); got != allowed || !pairs.IsDenied(k) {
+		callIDs.Denied(k, denied)
+		allowed := callIDs.Call(k, "b5")
+		if got := callIDs.Result(k, "a5"); got != allowed || !callIDs.IsDenied(k) {
 			t.Errorf("the result is of %q, want %q and not the denied %q", got, allowed, denied)
 		}
-		if unmarked := pairs.Call(k, ""); unmarked == pairs.Call(k, "") {
+		if unmarked := callIDs.Call(k, ""); unmarked == callIDs.Call(k, "") {
 			t.Error("two calls without a mark are one")
 		}
 		other := agents.Key{Session: "t", Call: k.Call}
-		if pairs.Call(other, "b1") == first || pairs.IsDenied(other) {
+		if callIDs.Call(other, "b1") == first || callIDs.IsDenied(other) {
 			t.Error("two sessions share calls")
 		}
 		foreign := agents.Key{Session: "s", Call: "id t"}
-		pairs.Denied(foreign, "t")
-		if !pairs.IsDenied(foreign) {
+		callIDs.Denied(foreign, "t")
+		if !callIDs.IsDenied(foreign) {
 			t.Error("a denial of a call with an id is not kept")
 		}
 	})
 }
 
-// TestCallIDs_AnyOrder checks that every call finds its result in any order and
-// with repetitions.
+// Every call finds its result in any order and with repetitions.
 func TestCallIDs_AnyOrder(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	rapid.Check(t, func(rt *rapid.T) {
-		pairs := agents.NewCallIDs()
+		callIDs := agents.NewCallIDs()
 		n := rapid.IntRange(1, 6).Draw(rt, "calls")
 		var all []int
 		for i := range n {
@@ -74,9 +74,9 @@ func TestCallIDs_AnyOrder(t *testing.T) {
 		calls, results := map[string]bool{}, map[string]bool{}
 		for _, i := range rapid.Permutation(all).Draw(rt, "order") {
 			if i >= 0 {
-				calls[pairs.Call(k, fmt.Sprint("b", i))] = true
+				calls[callIDs.Call(k, fmt.Sprint("b", i))] = true
 			} else {
-				results[pairs.Result(k, fmt.Sprint("a", i))] = true
+				results[callIDs.Result(k, fmt.Sprint("a", i))] = true
 			}
 		}
 		for id := range calls {
@@ -87,16 +87,16 @@ func TestCallIDs_AnyOrder(t *testing.T) {
 	})
 }
 
-// TestCallIDs_Together checks that concurrent calls get different ids.
+// Concurrent calls get different ids.
 func TestCallIDs_Together(t *testing.T) {
 	const calls = 16
 	k := agents.Key{Session: "s", Call: "Bash ls"}
-	everyCallIDs(t, func(t *testing.T, pairs agents.CallIDs) {
+	everyCallIDs(t, func(t *testing.T, callIDs agents.CallIDs) {
 		t.Helper()
 		ids := make([]string, calls)
 		var wg sync.WaitGroup
 		for i := range calls {
-			wg.Go(func() { ids[i] = pairs.Call(k, fmt.Sprint(i)) })
+			wg.Go(func() { ids[i] = callIDs.Call(k, fmt.Sprint(i)) })
 		}
 		wg.Wait()
 		slices.Sort(ids)
@@ -106,7 +106,7 @@ func TestCallIDs_Together(t *testing.T) {
 	})
 }
 
-// TestSharedCallIDs_Processes checks that processes share their calls.
+// Processes share their calls.
 func TestSharedCallIDs_Processes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	k := agents.Key{Session: "s", Call: "Bash ls"}
@@ -118,8 +118,30 @@ func TestSharedCallIDs_Processes(t *testing.T) {
 	}
 }
 
-// TestSharedCallIDs_Broken checks that the first call of a key finds its result
-// without a usable file.
+// While another process holds the file, different calls keep different ids.
+func TestSharedCallIDs_Held(t *testing.T) {
+	dir := t.TempDir()
+	k := agents.Key{Session: "s", Call: "Bash ls"}
+	callIDs := agents.SharedCallIDs(dir)
+	first := callIDs.Call(k, "b1")
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	lock, err := filelock.Try(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, third := callIDs.Call(k, "b2"), callIDs.Call(k, "b3")
+	if again := callIDs.Call(k, "b2"); again != second || first == second || second == third || first == third {
+		t.Errorf("ids %q, %q, %q, and %q for the second payload again", first, second, third, again)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The first call of a key finds its result without a usable file.
 func TestSharedCallIDs_Broken(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	t.Run("Torn", func(t *testing.T) {
@@ -141,18 +163,18 @@ func TestSharedCallIDs_Broken(t *testing.T) {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		pairs := agents.SharedCallIDs(file)
-		if call, result := pairs.Call(k, "b1"), pairs.Result(k, "a1"); call != result || call == "" || pairs.IsDenied(k) {
+		callIDs := agents.SharedCallIDs(file)
+		if call, result := callIDs.Call(k, "b1"), callIDs.Result(k, "a1"); call != result || call == "" || callIDs.IsDenied(k) {
 			t.Errorf("call %q, result of %q", call, result)
 		}
 	})
 }
 
-// TestSharedCallIDs_Sweeps checks that a new session removes old folders.
+// A new session removes old folders.
 func TestSharedCallIDs_Sweeps(t *testing.T) {
 	dir := t.TempDir()
-	pairs := agents.SharedCallIDs(dir)
-	pairs.Call(agents.Key{Session: "old"}, "b")
+	callIDs := agents.SharedCallIDs(dir)
+	callIDs.Call(agents.Key{Session: "old"}, "b")
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
@@ -162,15 +184,15 @@ func TestSharedCallIDs_Sweeps(t *testing.T) {
 	if err := os.Chtimes(old, before, before); err != nil {
 		t.Fatal(err)
 	}
-	pairs.Call(agents.Key{Session: "new"}, "b")
+	callIDs.Call(agents.Key{Session: "new"}, "b")
 	if _, err := os.Stat(old); !os.IsNotExist(err) {
 		t.Errorf("the folder of an old session is there: %v", err)
 	}
 }
 
 func BenchmarkSharedCallIDs(b *testing.B) {
-	pairs := agents.SharedCallIDs(b.TempDir())
+	callIDs := agents.SharedCallIDs(b.TempDir())
 	for i := 0; b.Loop(); i++ {
-		pairs.Call(agents.Key{Session: "s", Call: fmt.Sprint(i)}, "b")
+		callIDs.Call(agents.Key{Session: "s", Call: fmt.Sprint(i)}, "b")
 	}
 }

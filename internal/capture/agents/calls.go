@@ -10,14 +10,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// toolCall is a tool call in a payload.
 type toolCall struct {
 	id   string // empty if the tool sends none
-	name string // of the called tool
+	name string
 	args json.RawMessage
 }
 
-// result is the result of a tool call.
 type result struct {
 	output     json.RawMessage
 	failure    *events.Failure // nil for success
@@ -32,7 +30,6 @@ func (r result) status() events.ToolStatus {
 	return events.ToolSuccess
 }
 
-// callEvents adds the events of one tool call to a builder. It owns the call.
 type callEvents struct {
 	b    *builder
 	call toolCall
@@ -50,7 +47,6 @@ func (e callEvents) key() Key {
 	return Key{Session: e.b.session(), Call: policy.CanonicalTool(e.call.name) + " " + canonicalJSON(e.call.args)}
 }
 
-// before adds a call that is about to run.
 func (e callEvents) before() {
 	e.b.settle()
 	id, ids := ident(e.call.id), e.b.context.CallIDs
@@ -73,7 +69,6 @@ func (e callEvents) before() {
 	})
 }
 
-// patched returns the patched JSON, and whether it differs from the original.
 func patched(before, after hooks.JSON) (hooks.JSON, bool) {
 	if after == "" || after == before || canonicalJSON(after.Raw()) == canonicalJSON(before.Raw()) {
 		return before, false
@@ -81,7 +76,6 @@ func patched(before, after hooks.JSON) (hooks.JSON, bool) {
 	return after, true
 }
 
-// after adds the result of the call.
 func (e callEvents) after(r result) {
 	e.b.settle()
 	id := ident(e.call.id)
@@ -120,7 +114,6 @@ func (e callEvents) after(r result) {
 	})
 }
 
-// approval adds a question to a person about the call.
 func (e callEvents) approval(prompt string) {
 	data := events.ApprovalData{Tool: e.call.name, Args: e.call.args, Prompt: prompt}
 	e.b.main(e.b.scope, events.Approval, ident(e.call.id), data)
@@ -136,25 +129,23 @@ func (e callEvents) approval(prompt string) {
 	})
 }
 
-// denied adds a call that the tool itself denied.
+// denied adds an approval event for a call that the tool itself denied.
 func (e callEvents) denied(reason string) {
 	e.b.main(e.b.scope, events.Approval, ident(e.call.id), events.ApprovalData{
 		Tool: e.call.name, Args: e.call.args, Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: reason},
 	})
 }
 
-// resultMembers are the members of payloads that hold the result of a call.
 var resultMembers = []string{"tool_response", "tool_result", "toolResult", "output", "error"}
 
-// outcomeOf returns the outcome of a call after hooks may have changed it.
 func outcomeOf(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
 	var now hooks.ToolOutcome
 	err := o.Value.Decode(&now)
 	return now, err == nil && now.Status != ""
 }
 
-// newResult returns the result of a call after hooks changed it, and whether they
-// did. A withheld result becomes a text that says so.
+// newResult returns the result of a call after hooks changed it, and whether they did.
+// A withheld result becomes a text that says so.
 func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	now, ok := outcomeOf(o)
 	if p.Document.Point != events.ToolResult || !ok {
@@ -166,7 +157,6 @@ func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	return patched(p.Document.Result, now.Result)
 }
 
-// changesResult reports whether hooks changed the result or the error of a call.
 func (p Payload) changesResult(o hooks.DocumentOutcome) bool {
 	now, ok := outcomeOf(o)
 	_, changed := p.newResult(o)

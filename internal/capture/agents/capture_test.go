@@ -13,10 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// skeletons are the expected runs of the recorded scenarios. Not every tool ran
+// wantCalls are the expected runs of the recorded scenarios. Not every tool ran
 // every step. Codex wrote no file, Gemini CLI echoed nothing, and the camelCase
 // hooks of Copilot CLI were not asked about calls that other hooks had denied.
-var skeletons = map[string][]string{
+var wantCalls = map[string][]string{
 	"claude-code": {
 		"DENYME: no result, denied: DENYME blocked by policy", "Task: success", "Write: success", "cat: error 1", "echo: success",
 		"sub-agent", "  echo: success",
@@ -43,14 +43,14 @@ var skeletons = map[string][]string{
 	},
 }
 
-func TestCaptured_Skeleton(t *testing.T) {
+func TestCaptured_Calls(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.name, func(t *testing.T) {
 			list := captured(t, c.dirs...)
-			pairs := map[string]agents.CallIDs{"Memory": agents.NewCallIDs(), "Dir": agents.SharedCallIDs(t.TempDir())}
-			for name, pairs := range pairs {
-				fold := replay(t, named(t, c.tool), list, pairs)
-				if diff := cmp.Diff(skeletons[c.name], skeleton(fold)); diff != "" {
+			callIDs := map[string]agents.CallIDs{"Memory": agents.NewCallIDs(), "Dir": agents.SharedCallIDs(t.TempDir())}
+			for name, callIDs := range callIDs {
+				fold := replay(t, named(t, c.tool), list, callIDs)
+				if diff := cmp.Diff(wantCalls[c.name], callsOf(fold)); diff != "" {
 					t.Errorf("with %s (-want +got):\n%s", name, diff)
 				}
 			}
@@ -60,7 +60,7 @@ func TestCaptured_Skeleton(t *testing.T) {
 
 // tree is the part of a run tree that must not depend on order and copies.
 func tree(f *runtree.Fold) []string {
-	lines := skeleton(f)
+	lines := callsOf(f)
 	for _, run := range f.Runs() {
 		tr := f.Trace(run)
 		state := map[bool]string{true: "finished", false: "going on"}[tr.Finished]
@@ -77,8 +77,7 @@ func tree(f *runtree.Fold) []string {
 	return lines
 }
 
-// TestCaptured_AnyOrder checks that payloads make the same tree when each arrives
-// twice and up to three positions off.
+// Payloads make the same tree when each arrives twice and up to three positions off.
 //
 //guarantee:payload-again
 func TestCaptured_AnyOrder(t *testing.T) {
@@ -87,8 +86,7 @@ func TestCaptured_AnyOrder(t *testing.T) {
 			list := captured(t, c.dirs...)
 			want := tree(replay(t, named(t, c.tool), list, agents.NewCallIDs()))
 			rapid.Check(t, func(rt *rapid.T) {
-				shuffled := displaced(rt, list)
-				got := tree(replay(t, named(t, c.tool), shuffled, agents.NewCallIDs()))
+				got := tree(replay(t, named(t, c.tool), shuffled(rt, list), agents.NewCallIDs()))
 				if diff := cmp.Diff(want, got); diff != "" {
 					rt.Errorf("(-in order +shuffled):\n%s", diff)
 				}
@@ -97,8 +95,8 @@ func TestCaptured_AnyOrder(t *testing.T) {
 	}
 }
 
-// displaced returns list twice, with each payload at most three positions off.
-func displaced(rt *rapid.T, list []payload) []payload {
+// shuffled returns list twice, with each payload at most three positions off.
+func shuffled(rt *rapid.T, list []payload) []payload {
 	type placed struct {
 		at int
 		p  payload
@@ -117,8 +115,7 @@ func displaced(rt *rapid.T, list []payload) []payload {
 	return out
 }
 
-// TestCaptured_OneEventPerPayload checks that a repeated payload is one event if
-// it has an identity.
+// A repeated payload is one event if it has an identity.
 //
 //guarantee:payload-again
 func TestCaptured_OneEventPerPayload(t *testing.T) {
@@ -144,18 +141,14 @@ func TestCaptured_OneEventPerPayload(t *testing.T) {
 	}
 }
 
-// TestCaptured_Lossless checks that every payload is in one event, and that
-// unknown payloads are custom events.
+// Every payload is in one event, and unknown payloads are custom events.
 //
 //guarantee:payload-unknown
 func TestCaptured_Lossless(t *testing.T) {
 	known := map[events.Kind]int{}
 	for _, c := range captures {
 		for _, p := range captured(t, c.dirs...) {
-			read, err := named(t, c.tool).Parse(p.data, agents.Context{Tenant: "acme", Event: p.event, CallIDs: agents.NewCallIDs()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			read := parse(t, c.tool, p.event, string(p.data))
 			var raws int
 			for _, e := range read.Events {
 				known[e.Kind()]++

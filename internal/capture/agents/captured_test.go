@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
-	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
@@ -45,14 +45,9 @@ var captures = []struct {
 // captured returns the payloads of folders in the order of sending.
 func captured(tb testing.TB, patterns ...string) []payload {
 	tb.Helper()
-	root := realdata.Path(tb, "hook-payloads")
 	var all []payload
 	for _, pattern := range patterns {
-		dirs, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil || len(dirs) == 0 {
-			tb.Fatalf("%s: %v, %v", pattern, dirs, err)
-		}
-		for _, dir := range dirs {
+		for _, dir := range ingesttest.Recorded(tb, "hook-payloads/"+pattern) {
 			all = append(all, inOrder(tb, dir)...)
 		}
 	}
@@ -64,12 +59,8 @@ func captured(tb testing.TB, patterns ...string) []payload {
 // the name of a file without its extension.
 func inOrder(tb testing.TB, dir string) []payload {
 	tb.Helper()
-	log, err := os.ReadFile(filepath.Join(dir, "_order.log"))
-	if err != nil {
-		tb.Fatal(err)
-	}
 	var list []payload
-	for line := range strings.Lines(string(log)) {
+	for line := range strings.Lines(string(ingesttest.Data(tb, filepath.Join(dir, "_order.log")))) {
 		words := strings.Fields(line)
 		seconds, err := strconv.ParseFloat(words[0], 64)
 		if err != nil {
@@ -93,11 +84,7 @@ func inOrder(tb testing.TB, dir string) []payload {
 	}
 	for _, file := range files { // what no hook was sent: Codex's notify
 		if !slices.ContainsFunc(list, func(p payload) bool { return p.file == file }) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			list = append(list, payload{"", file, list[len(list)-1].at, data})
+			list = append(list, payload{"", file, list[len(list)-1].at, ingesttest.Data(tb, file)})
 		}
 	}
 	return list
@@ -146,50 +133,50 @@ func handle(tb testing.TB, tool *agents.Tool, r *hooks.Registry, p payload, c ag
 
 // replay returns the run tree of payloads that arrive in this order, one second
 // apart.
-func replay(tb testing.TB, tool *agents.Tool, list []payload, pairs agents.CallIDs) *runtree.Fold {
+func replay(tb testing.TB, tool *agents.Tool, list []payload, callIDs agents.CallIDs) *runtree.Fold {
 	tb.Helper()
 	fold := &runtree.Fold{Tenant: "acme"}
 	r := denyme(tb)
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i, p := range list {
-		for _, e := range handle(tb, tool, r, p, agents.Context{Now: start.Add(time.Duration(i) * time.Second), CallIDs: pairs}) {
+		for _, e := range handle(tb, tool, r, p, agents.Context{Now: start.Add(time.Duration(i) * time.Second), CallIDs: callIDs}) {
 			fold.Add(e)
 		}
 	}
 	return fold
 }
 
-// skeleton returns the comparable part of a run tree: the runs below their
+// callsOf returns the comparable part of a run tree: the runs below their
 // parents, and the calls with their outcomes.
-func skeleton(f *runtree.Fold) []string {
+func callsOf(f *runtree.Fold) []string {
 	var lines []string
 	for _, run := range f.Runs() {
 		if t := f.Trace(run); run != "" && t.ParentRun == "" {
-			lines = append(lines, limbs(t, "")...)
+			lines = append(lines, callLines(t, "")...)
 		}
 	}
 	return lines
 }
 
-func limbs(t runtree.Trace, depth string) []string {
+func callLines(t runtree.Trace, depth string) []string {
 	var lines []string
 	for _, s := range t.Steps {
 		for _, row := range s.Rows {
 			if row.Kind == events.ToolBefore || row.Kind == events.ToolResult {
-				lines = append(lines, depth+limb(row))
+				lines = append(lines, depth+callLine(row))
 			}
 		}
 	}
 	slices.Sort(lines)
 	for _, child := range t.Children {
 		lines = append(lines, depth+"sub-agent")
-		lines = append(lines, limbs(child, depth+"  ")...)
+		lines = append(lines, callLines(child, depth+"  ")...)
 	}
 	return lines
 }
 
-// limb describes a call and its outcome.
-func limb(row *runtree.Row) string {
+// callLine describes a call and its outcome.
+func callLine(row *runtree.Row) string {
 	what := policy.CanonicalTool(row.Name)
 	for _, word := range []string{"DENYME", "cat", "echo"} {
 		if strings.Contains(row.Detail, word) && what == policy.ToolShell {

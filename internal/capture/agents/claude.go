@@ -10,9 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// claudeCode is Claude Code. Its payloads have snake_case members, a session, an
-// id for each call and, in newer versions, an id for each prompt. They have no
-// time. A sub-agent has the session of its parent and an agent_id.
+// claudeCode is Claude Code. Its payloads have snake_case members, an id for each call
+// and, in newer versions, an id for each prompt. They have no time. A sub-agent has
+// the session of its parent and an agent_id.
 var claudeCode = &Tool{
 	name: "claude-code", read: readClaude, reply: replyClaude,
 	can: map[events.Kind]power{
@@ -22,12 +22,11 @@ var claudeCode = &Tool{
 }
 
 func readClaude(in object, b *builder) {
-	r := &claudeReader{b: b, in: in, result: claudeResult}
-	r.read("prompt_id")
+	(&claudeReader{b: b, in: in, result: claudeResult}).read("prompt_id")
 }
 
 // claudeReader reads one payload of Claude Code or of Codex, which sends the same
-// members. It owns the members and the name of the hook event.
+// members.
 type claudeReader struct {
 	b      *builder
 	in     object
@@ -35,7 +34,6 @@ type claudeReader struct {
 	result func(in object, c toolCall) result // reads the result of a successful call
 }
 
-// claudeEvents maps the names of hook events.
 var claudeEvents = map[string]func(r *claudeReader){
 	"SessionStart":       func(r *claudeReader) { r.b.sessionStarted(r.in) },
 	"SessionEnd":         func(r *claudeReader) { r.b.sessionEnded(r.in) },
@@ -52,7 +50,7 @@ var claudeEvents = map[string]func(r *claudeReader){
 	"SubagentStop":       (*claudeReader).subagent,
 }
 
-// read maps the payload. The member named step has the id of the step.
+// read maps the payload to events. step names the member with the id of the step.
 func (r *claudeReader) read(step string) {
 	r.locate(step)
 	if agent := ident(r.in.text("agent_id")); agent != "" {
@@ -65,12 +63,8 @@ func (r *claudeReader) read(step string) {
 	}
 }
 
-// locate reads the members that all payloads have.
 func (r *claudeReader) locate(step string) {
-	r.name = ingest.Clip(r.in.text("hook_event_name"), ingest.MaxID)
-	if r.name == "" {
-		r.name = ingest.Clip(r.b.context.Event, ingest.MaxID)
-	}
+	r.name = ingest.Clip(cmp.Or(r.in.text("hook_event_name"), r.b.context.Event), ingest.MaxID)
 	r.b.p.Event, r.b.p.Cwd = r.name, r.in.text("cwd")
 	r.b.enter(r.in.text("session_id"))
 	r.b.scope.step = ident(r.in.text(step))
@@ -78,10 +72,7 @@ func (r *claudeReader) locate(step string) {
 		r.b.at = t
 		r.b.identifyRaw(r.name)
 	}
-	if r.in.raw("tool_use_id", "message_id", "tool_calls") != nil {
-		r.b.identifyRaw(r.name)
-	}
-	if oncePerStep[r.name] && r.b.scope.step != "" {
+	if r.in.raw("tool_use_id", "message_id", "tool_calls") != nil || oncePerStep[r.name] && r.b.scope.step != "" {
 		r.b.identifyRaw(r.name)
 	}
 }
@@ -103,8 +94,7 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or the end of a sub-agent. The payload comes from the
-// sub-agent itself.
+// subagent adds the start or end of a sub-agent, which sends the payload itself.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {
@@ -134,7 +124,6 @@ func claudeResult(in object, _ toolCall) result {
 	return r
 }
 
-// exitLine matches the first line of the error of a failed command.
 var exitLine = pattern(`^Exit code (\d{1,9})(?:\n|$)`)
 
 func claudeFailure(in object) result {
@@ -152,7 +141,6 @@ func claudeFailure(in object) result {
 	return r
 }
 
-// exitCode parses an exit status, and returns nil for other text.
 func exitCode(digits string) *int {
 	n, err := strconv.Atoi(strings.TrimSpace(digits))
 	if err != nil {
@@ -161,8 +149,8 @@ func exitCode(digits string) *int {
 	return &n
 }
 
-// replyClaude encodes the answer for Claude Code. Members for one event are in
-// hookSpecificOutput, and updatedInput replaces the whole input.
+// replyClaude encodes the answer for Claude Code. updatedInput replaces the whole
+// input.
 func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// codex is Codex. Its payloads have the members of Claude Code, with a turn_id
-// instead of the prompt_id. The result of a command is often only its output, so
-// its failure must be read from the text.
+// codex is Codex. Its payloads have the members of Claude Code, with a turn_id instead
+// of the prompt_id. The result of a command is often only its output.
 var codex = &Tool{
 	name: "codex", read: readCodex, reply: replyCodex,
 	can: map[events.Kind]power{
@@ -31,18 +30,15 @@ func readCodex(in object, b *builder) {
 		b.custom()
 		return
 	}
-	r := &claudeReader{b: b, in: in, result: codexResult}
-	r.read("turn_id")
+	(&claudeReader{b: b, in: in, result: codexResult}).read("turn_id")
 }
 
-// codexExits matches the line with the exit status, in all versions of Codex.
 var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$`)
 
-// codexHeader bounds the lines before the output of a command.
 const codexHeader = 6
 
-// codexResult reads the result of a call. Without an exit status in the text it
-// looks for the complaint of a failing program.
+// codexResult reads the result of a call. Without an exit status in the text it looks
+// for the complaint of a failing program.
 func codexResult(in object, c toolCall) result {
 	raw := in.raw("tool_response")
 	e := result{output: raw, durationMS: in.number("duration_ms")}
@@ -71,8 +67,6 @@ func codexResult(in object, c toolCall) result {
 	return e
 }
 
-// codexExit splits a text into the exit status in its header and the output of the
-// command.
 func codexExit(text string) (*int, string) {
 	head, output, ok := strings.Cut(text, "\nOutput:\n")
 	if !ok || strings.Count(head, "\n") > codexHeader {
@@ -86,8 +80,8 @@ func codexExit(text string) (*int, string) {
 	return nil, text
 }
 
-// replyCodex encodes the answer for Codex. Codex treats an unknown member, an ask,
-// or an allow without a change as a failure of the hook.
+// replyCodex encodes the answer for Codex. Codex treats an unknown member, an ask, or
+// an allow without a change as a failure of the hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -10,13 +10,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Complaints are searched for in commands and outputs up to these limits.
 const (
 	maxJudgedCommand = 16 << 10
 	maxJudgedLines   = 2000
 )
 
-// systemError matches an error of the operating system at the end of a complaint.
 var systemError = pattern(`: (?:\[Errno \d+\] )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|` +
 	`File exists|Directory not empty|Operation not permitted|No space left on device|Read-only file system|Device or resource busy|` +
 	`Invalid argument|Too many levels of symbolic links|File name too long|Text file busy|No such device or address|Input/output error)$`)
@@ -27,12 +25,12 @@ const (
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the line of output in which a program complains about one of
-// its arguments, and the exit status if the line implies it. It considers only
-// programs that decide the exit status of the command. Other output proves no
-// failure. For example, a printed log can contain the word "error".
+// complaintOf returns the line of output that proves that a program of the command
+// failed, and the exit status if the line implies one. It considers only programs that
+// decide the exit status of the command. Other output proves no failure. For example,
+// a printed log can contain the word "error".
 func complaintOf(command, output string) (line string, exit *int) {
-	programs := decidingPrograms(command)
+	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {
 		return "", nil
 	}
@@ -51,27 +49,21 @@ func complaintOf(command, output string) (line string, exit *int) {
 	return "", nil
 }
 
-// program is a program that a command runs, with its literal arguments.
 type program struct {
 	name string // as written in the command
 	args []string
 }
 
-// shellPrefix matches the start of a message from the shell.
 var shellPrefix = pattern(`^(?:\(eval\)|(?:\S*/)?(?:ba|da|k|z)?sh): ?(?:line )?(?:\d+: ?)?`)
 
-// complains reports whether line is a complaint of p, and the exit status if the
-// line implies it.
 func (p program) complains(line string) (*int, bool) {
 	said := shellPrefix().ReplaceAllString(line, "")
 	if said != line && slices.Contains([]string{p.name + ": command not found", p.name + ": not found", "command not found: " + p.name}, said) {
-		exit := exitNotFound
-		return &exit, true
+		return new(exitNotFound), true
 	}
 	name := path.Base(p.name)
 	if text, ok := strings.CutPrefix(line, "fatal: "); ok && name == "git" && text != "" {
-		exit := exitGitRefuses
-		return &exit, true
+		return new(exitGitRefuses), true
 	}
 	about, ok := strings.CutPrefix(said, name+": ")
 	if !ok {
@@ -83,8 +75,8 @@ func (p program) complains(line string) (*int, bool) {
 	return nil, false
 }
 
-// mentions reports whether text contains arg as a whole word. A folder in front of
-// a file name does not belong to the word.
+// mentions reports whether text contains arg as a whole word. A folder in front of a
+// file name does not belong to the word.
 func mentions(text, arg string) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(text[at:], arg)
@@ -106,18 +98,17 @@ func partOfWord(r rune) bool {
 
 // decidingPrograms returns the programs whose failure makes the command fail. These
 // are the last program of a list or a pipe, both of "a && b", and b of "a || b".
-func decidingPrograms(command string) []program {
-	if len(command) > maxJudgedCommand {
+func decidingPrograms(command string, depth int) []program {
+	if depth > maxShells || len(command) > maxJudgedCommand {
 		return nil
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return nil
 	}
-	return lastOf(file.Stmts, 0)
+	return lastOf(file.Stmts, depth)
 }
 
-// maxShells bounds the nesting of shells in a command.
 const maxShells = 3
 
 func lastOf(list []*syntax.Stmt, depth int) []program {
@@ -155,7 +146,6 @@ func deciding(s *syntax.Stmt, depth int) []program {
 // wrappers run another program and return its exit status.
 var wrappers = []string{"sudo", "env", "command", "exec", "nice", "nohup", "time"}
 
-// called returns the program that a simple command runs.
 func called(c *syntax.CallExpr, depth int) []program {
 	words := make([]string, len(c.Args))
 	for i, w := range c.Args {
@@ -167,14 +157,13 @@ func called(c *syntax.CallExpr, depth int) []program {
 	}
 	if isShell(words[0]) {
 		if code := codeOf(words[1:]); code != "" {
-			return inner(code, depth)
+			return decidingPrograms(code, depth+1)
 		}
 	}
 	ignored := func(w string) bool { return w == "" || strings.HasPrefix(w, "-") }
 	return []program{{name: words[0], args: slices.DeleteFunc(words[1:], ignored)}}
 }
 
-// unwrapped removes wrappers and their options.
 func unwrapped(words []string) []string {
 	for len(words) > 0 && slices.Contains(wrappers, path.Base(words[0])) {
 		words = words[1:]
@@ -185,7 +174,6 @@ func unwrapped(words []string) []string {
 	return words
 }
 
-// codeOf returns the script in the arguments of a shell.
 func codeOf(args []string) string {
 	for i, w := range args {
 		if strings.HasPrefix(w, "-") && strings.HasSuffix(w, "c") && i+1 < len(args) {
@@ -197,18 +185,6 @@ func codeOf(args []string) string {
 
 func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, path.Base(name))
-}
-
-// inner returns the deciding programs of a script for a shell.
-func inner(command string, depth int) []program {
-	if depth >= maxShells {
-		return nil
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
-	if err != nil {
-		return nil
-	}
-	return lastOf(file.Stmts, depth+1)
 }
 
 // literal returns the text of a word. It is empty if the shell expands the word.
@@ -232,7 +208,6 @@ func literal(w *syntax.Word) string {
 	return b.String()
 }
 
-// unescaped removes backslashes that quote a character.
 func unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

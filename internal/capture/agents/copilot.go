@@ -12,29 +12,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI is Copilot CLI. The spelling of an event in its configuration selects
-// one of two shapes. One has camelCase members without the name of the event. The
-// other has snake_case members with the name, and other names of tools. Both have
-// a time, by which equal payloads of the two shapes are recognized. Calls have no
-// id. A sub-agent has a separate session and names the session of its parent.
+// copilotCLI is Copilot CLI. The spelling of an event in its configuration selects one
+// of two shapes. One has camelCase members without the name of the event. The other
+// has snake_case members with the name, and other names of tools. Both have a time, by
+// which equal payloads of the two shapes are recognized. Calls have no id. A sub-agent
+// has a separate session and names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
 }
 
-// copilotNames maps the lower-case names that only the camelCase shape uses.
+// copilotNames maps lower-case names that only the camelCase shape uses to those of
+// the other.
 var copilotNames = map[string]string{"userpromptsubmitted": "userpromptsubmit", "agentstop": "stop"}
 
 // shapeSnake is the snake_case shape, which another tool of the vendor shares.
 const shapeSnake = "snake"
 
-func readCopilot(in object, b *builder) {
-	r := &copilotReader{b: b, in: in}
-	r.read()
-}
+func readCopilot(in object, b *builder) { (&copilotReader{b: b, in: in}).read() }
 
-// copilotReader reads one payload of Copilot CLI. It owns the members and the
-// lower-case name of the hook event.
 type copilotReader struct {
 	b    *builder
 	in   object
@@ -59,7 +55,6 @@ func (r *copilotReader) read() {
 	}
 }
 
-// copilotEvents maps the lower-case names of hook events.
 var copilotEvents = map[string]func(r *copilotReader){
 	"sessionstart":       func(r *copilotReader) { r.b.sessionStarted(r.in) },
 	"sessionend":         func(r *copilotReader) { r.b.sessionEnded(r.in) },
@@ -95,10 +90,8 @@ func (r *copilotReader) errorOccurred() {
 	r.b.failed(copilotError(r.in), r.in.object("error").text("name"), where, r.in.text("model"))
 }
 
-// copilotErrors maps the origins of errors.
 var copilotErrors = map[string]string{"model_call": "model", "tool_execution": "tool"}
 
-// locate reads the scope and the identity. It uses members that both shapes have.
 func (r *copilotReader) locate() {
 	r.b.enter(r.in.text("sessionId", "session_id"))
 	agent, parent := ident(r.in.text("agentId", "agent_id")), ident(r.in.text("parentAgentId", "parent_agent_id"))
@@ -128,13 +121,10 @@ func copilotArgs(in object) json.RawMessage {
 	return args
 }
 
-// copilotError returns the text of an error, which is a string or an object.
 func copilotError(in object) string {
 	return cmp.Or(in.text("error"), in.object("error").text("message"))
 }
 
-// copilotGuess guesses the event of a payload without a name. The payload has none
-// if the configuration does not pass it on.
 func copilotGuess(in object) string {
 	for _, guess := range copilotGuesses {
 		if !slices.ContainsFunc(guess.members, func(name string) bool { return in.raw(name) == nil }) {
@@ -144,8 +134,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses are members that only payloads of one event have. The first match
-// counts.
+// copilotGuesses are the members that identify an event without a name. The first
+// match counts.
 var copilotGuesses = []struct {
 	event   string
 	members []string
@@ -164,8 +154,7 @@ var copilotGuesses = []struct {
 	{"sessionEnd", []string{"reason"}},
 }
 
-// subagent adds the start or the end of a sub-agent. The payload comes from the
-// parent.
+// subagent adds the start or end of a sub-agent to its parent.
 func (r *copilotReader) subagent() {
 	if r.b.scope.parentRun == "" {
 		r.b.custom()
@@ -184,11 +173,10 @@ func (r *copilotReader) subagent() {
 		r.in.text("response", "last_assistant_message"))
 }
 
-// copilotExit matches the last line of the result of a finished command.
 var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
-// result reads the result of a call. A failed command is a success of the tool,
-// and the last line has the exit status.
+// result reads the result of a call. A failed command is a success of the tool, and
+// the last line has the exit status.
 func (r *copilotReader) result() result {
 	in := r.in.object("toolResult", "tool_result")
 	e := result{output: r.in.raw("toolResult", "tool_result")}
@@ -208,8 +196,8 @@ func (r *copilotReader) result() result {
 	return e
 }
 
-// replyCopilot encodes the answer for Copilot CLI. The snake_case shape also gets
-// the members that another tool of the vendor reads.
+// replyCopilot encodes the answer for Copilot CLI. The snake_case shape also gets the
+// members that another tool of the vendor reads.
 func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -14,11 +14,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CopilotEvents yields the events of a session that Copilot CLI stores in
-// events.jsonl with one JSON object per line.
+// CopilotEvents yields the events of a session that Copilot CLI stores in events.jsonl
+// with one JSON object per line.
 //
-// The session is a run. Each sub-agent is a run whose parent is the run of the
-// session. The events of a run are
+// The session is a run. Each sub-agent is a run below it. The events of a run are
 //
 //	run.started, session.start       at session.start, or its first line
 //	prompt.submit                    user.message; begins a step with the id of the message
@@ -34,19 +33,13 @@ import (
 // The raw member of an event has its line.
 func CopilotEvents(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		c := &copilotLog{m: ingest.NewEmitter(copilotCLI.name, opts, yield), opts: opts, runs: map[string]*ingest.Run{}}
+		c := &copilotLog{m: ingest.NewEmitter(copilotCLI.name, opts, yield), opts: opts}
 		c.m.Lines(ctx, r, c.read)
-		if c.m.Stopped() {
-			return
-		}
-		for _, run := range c.order {
-			run.Finish(nil)
-		}
+		c.m.Finish()
 	}
 }
 
-// DetectCopilotEvents reports whether [CopilotEvents] reads an input with these
-// first bytes.
+// DetectCopilotEvents reports whether [CopilotEvents] reads an input with this head.
 func DetectCopilotEvents(head []byte, _ string) bool {
 	for in := range ingest.HeadObjects(head) {
 		o := object(in)
@@ -56,17 +49,13 @@ func DetectCopilotEvents(head []byte, _ string) bool {
 	return false
 }
 
-// copilotLog reads the log of one session and owns its runs.
 type copilotLog struct {
 	m       *ingest.Emitter
 	opts    ingest.Options
 	session string
-	runs    map[string]*ingest.Run
-	order   []*ingest.Run
 	last    time.Time
 }
 
-// copilotLine is one line of the log.
 type copilotLine struct {
 	typ   string
 	agent string
@@ -90,11 +79,9 @@ func (c *copilotLog) read(in ingest.Line) {
 		return
 	}
 	l := copilotLine{typ: o.text("type"), agent: ident(o.text("agentId")), data: o.object("data"), raw: raw}
-	t, ok := o.moment("timestamp")
-	switch {
-	case ok:
+	if t, ok := o.moment("timestamp"); ok {
 		c.last = t
-	case c.last.IsZero():
+	} else if c.last.IsZero() {
 		c.last = c.m.Now()
 	}
 	l.at = ingest.Origin{ID: ident(o.text("id")), Block: -1, Time: c.last}
@@ -106,11 +93,15 @@ func (c *copilotLog) read(in ingest.Line) {
 	}
 	r := c.run(l)
 	r.Touch(l.at.Time)
-	c.translate(r, l)
+	if add, ok := copilotLines[l.typ]; ok {
+		add(c, r, l)
+	} else {
+		c.custom(r, l)
+	}
 }
 
-// sessionOf returns the id of the session from the first line. Without an id it
-// uses the name of the folder or of the file.
+// sessionOf returns the id of the session from the first line, or else from the name
+// of the folder or of the file.
 func (c *copilotLog) sessionOf(l copilotLine) string {
 	if id := ident(l.data.text("sessionId")); id != "" {
 		return id
@@ -121,40 +112,22 @@ func (c *copilotLog) sessionOf(l copilotLine) string {
 	return ingest.SessionOf(c.opts.File)
 }
 
-// run returns the run of a line.
 func (c *copilotLog) run(l copilotLine) *ingest.Run {
 	id := ingest.Identity{Run: c.session, Session: c.session, Agent: copilotCLI.name}
 	if l.agent != "" {
 		id = ingest.Identity{Run: l.agent, Session: l.agent, Agent: l.agent, ParentRun: c.session, ParentAgent: copilotCLI.name}
 	}
-	if r := c.runs[id.Run]; r != nil {
-		return r
-	}
-	context := l.data.object("context")
-	r := c.m.Run(id, l.at, events.RunStartedData{
-		Version: l.data.text("copilotVersion"), Model: l.data.text("selectedModel", "model"), Cwd: context.text("cwd"),
+	return c.m.Run(id, l.at, events.RunStartedData{
+		Version: l.data.text("copilotVersion"), Model: l.data.text("selectedModel", "model"), Cwd: l.data.object("context").text("cwd"),
 		Title: l.data.text("agentDisplayName"),
 	})
-	c.runs[id.Run] = r
-	c.order = append(c.order, r)
-	return r
 }
 
-// parent returns the run of the session, which starts sub-agents.
 func (c *copilotLog) parent(l copilotLine) *ingest.Run {
 	l.agent = ""
 	return c.run(l)
 }
 
-func (c *copilotLog) translate(r *ingest.Run, l copilotLine) {
-	if add, ok := copilotLines[l.typ]; ok {
-		add(c, r, l)
-	} else {
-		c.custom(r, l)
-	}
-}
-
-// copilotLines maps the types of lines.
 var copilotLines = map[string]func(c *copilotLog, r *ingest.Run, l copilotLine){
 	"session.start":           (*copilotLog).start,
 	"session.resume":          (*copilotLog).start,
@@ -253,7 +226,6 @@ func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
 	}
 }
 
-// subagent adds the start or the end of the sub-agent with run r.
 func (c *copilotLog) subagent(r *ingest.Run, l copilotLine) {
 	call := ident(l.data.text("toolCallId"))
 	name := cmp.Or(l.data.text("agentDisplayName"), l.data.text("agentName"))

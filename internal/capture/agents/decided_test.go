@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// TestDecided_OtherHooks sends a payload to two hook commands, and one denies it.
-// The run shows the denial in both orders.
+// TestDecided_OtherHooks sends a payload to two hook commands, and one denies it. The
+// run shows the denial in both orders.
 func TestDecided_OtherHooks(t *testing.T) {
 	silent := hooks.DocumentOutcome{Verdict: hooks.None}
 	for tool, payload := range map[string]string{"claude-code": claudePre, "copilot-cli": copilotPre, "opencode": openCodePre} {
@@ -30,9 +30,8 @@ func TestDecided_OtherHooks(t *testing.T) {
 	}
 }
 
-// TestParse_CopilotCallsOfOneMoment checks that two tools called with equal
-// arguments in one millisecond are two calls, also with both styles of
-// configuration.
+// Two tools called with equal arguments in one millisecond are two calls, also with
+// both styles of configuration.
 func TestParse_CopilotCallsOfOneMoment(t *testing.T) {
 	ids := map[string]bool{}
 	for _, payload := range []string{

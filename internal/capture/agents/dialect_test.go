@@ -47,13 +47,13 @@ func outcome(v hooks.Verdict, reason string) hooks.DocumentOutcome {
 }
 
 var (
-	denied  = outcome(hooks.Deny, "no")
-	asked   = outcome(hooks.Ask, "sure?")
-	allowed = outcome(hooks.Allow, "fine")
-	told    = hooks.DocumentOutcome{Verdict: hooks.None, Context: "mind the gap"}
-	patched = hooks.DocumentOutcome{Verdict: hooks.None, Args: `{"command":"ls"}`}
-	changed = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","result":"[gone]"}`}
-	hidden  = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","result":"secret","suppress_output":true}`}
+	denied      = outcome(hooks.Deny, "no")
+	asked       = outcome(hooks.Ask, "sure?")
+	allowed     = outcome(hooks.Allow, "fine")
+	contextOnly = hooks.DocumentOutcome{Verdict: hooks.None, Context: "mind the gap"}
+	patched     = hooks.DocumentOutcome{Verdict: hooks.None, Args: `{"command":"ls"}`}
+	changed     = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","result":"[gone]"}`}
+	hidden      = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","result":"secret","suppress_output":true}`}
 	// withheld replaces a result that a hook could not check.
 	withheld = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"error","error":"withheld"}`}
 )
@@ -73,17 +73,17 @@ func TestReply(t *testing.T) {
 		{"Allow", "claude-code", "", claudePre, allowed, pre + `"permissionDecision":"allow","permissionDecisionReason":"fine"}}`, hooks.Allow},
 		{"NoOpinion", "claude-code", "", claudePre, outcome(hooks.None, ""), ``, hooks.None},
 		{"Patch", "claude-code", "", claudePre, patched, pre + `"updatedInput":{"command":"ls"}}}`, hooks.None},
-		{"Context", "claude-code", "", claudePre, told, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"PreToolUse"}}`, hooks.None},
+		{"Context", "claude-code", "", claudePre, contextOnly, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"PreToolUse"}}`, hooks.None},
 		{"Prompt", "claude-code", "", claudePrompt, denied, `{"decision":"block","reason":"no"}`, hooks.Deny},
-		{"PromptContext", "claude-code", "", claudePrompt, told, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"UserPromptSubmit"}}`, hooks.None},
-		{"Session", "claude-code", "", claudeStart, told, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"SessionStart"}}`, hooks.None},
+		{"PromptContext", "claude-code", "", claudePrompt, contextOnly, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"UserPromptSubmit"}}`, hooks.None},
+		{"Session", "claude-code", "", claudeStart, contextOnly, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"SessionStart"}}`, hooks.None},
 		{"Approved", "claude-code", "", claudeAsk, allowed, `{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}`, hooks.Allow},
 		{"Refused", "claude-code", "", claudeAsk, denied, `{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"no"},"hookEventName":"PermissionRequest"}}`, hooks.Deny},
 		{"LeftToThePerson", "claude-code", "", claudeAsk, outcome(hooks.None, ""), ``, hooks.None},
 		{"Result", "claude-code", "", claudePost, changed, `{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"stdout":"[gone]"}}}`, hooks.None},
 		{"Withheld", "claude-code", "", claudePost, withheld, `{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"stdout":"withheld"}}}`, hooks.None},
 		{"Suppress", "claude-code", "", strings.Replace(claudePost, `{"stdout":"secret"}`, `"secret"`, 1), hidden, `{"suppressOutput":true}`, hooks.None},
-		{"FailureContext", "claude-code", "", claudeFailed, told, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"PostToolUseFailure"}}`, hooks.None},
+		{"FailureContext", "claude-code", "", claudeFailed, contextOnly, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"PostToolUseFailure"}}`, hooks.None},
 		{"Compaction", "claude-code", "", claudeCompact, denied, `{"decision":"block","reason":"no"}`, hooks.Deny},
 		{"SubagentCannotBeDenied", "claude-code", "", claudeSub, denied, ``, hooks.None},
 		{"Stop", "claude-code", "", claudeStop, denied, ``, ""},
@@ -104,7 +104,7 @@ func TestReply(t *testing.T) {
 		{"Allow", "gemini-cli", "", geminiPre, allowed, ``, hooks.Allow},
 		{"Patch", "gemini-cli", "", geminiPre, patched, `{"hookSpecificOutput":{"hookEventName":"BeforeTool","tool_input":{"command":"ls"}}}`, hooks.None},
 		{"Prompt", "gemini-cli", "", geminiPrompt, denied, `{"decision":"deny","reason":"no"}`, hooks.Deny},
-		{"PromptContext", "gemini-cli", "", geminiPrompt, told, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"BeforeAgent"}}`, hooks.None},
+		{"PromptContext", "gemini-cli", "", geminiPrompt, contextOnly, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"BeforeAgent"}}`, hooks.None},
 		{"Result", "gemini-cli", "", geminiPost, changed, `{"decision":"deny","reason":"[gone]"}`, hooks.None},
 
 		{"Withheld", "gemini-cli", "", geminiPost, withheld, `{"decision":"deny","reason":"withheld"}`, hooks.None},
@@ -124,7 +124,7 @@ func TestReply(t *testing.T) {
 		{"Patch", "opencode", "tool.execute.before", openCodePre, patched, `{"output":{"args":{"command":"ls"}}}`, hooks.None},
 		{"Result", "opencode", "tool.execute.after", openCodePost, changed, `{"output":{"output":"[gone]"}}`, hooks.None},
 		{"Withheld", "opencode", "tool.execute.after", openCodePost, withheld, `{"output":{"output":"withheld"}}`, hooks.None},
-		{"Context", "opencode", "tool.execute.after", openCodePost, told, `{"output":{"output":"secret\n\nmind the gap"}}`, hooks.None},
+		{"Context", "opencode", "tool.execute.after", openCodePost, contextOnly, `{"output":{"output":"secret\n\nmind the gap"}}`, hooks.None},
 		{"Ask", "opencode", "permission.ask", openCodeAsk, asked, `{"output":{"status":"ask"}}`, hooks.Ask},
 	}
 	for _, tt := range tests {
@@ -161,8 +161,7 @@ func verdictOf(tb testing.TB, list []events.Event) events.Verdict {
 	return ""
 }
 
-// TestReply_Matcher checks that a rule for "rm *" in hooks.yaml denies in every
-// dialect.
+// A rule for "rm *" in hooks.yaml denies in every dialect.
 func TestReply_Matcher(t *testing.T) {
 	file, err := hookfile.Parse("hooks.yaml", []byte(`
 hooks:

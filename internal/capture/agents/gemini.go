@@ -11,21 +11,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// geminiCLI is Gemini CLI. Its payloads have snake_case members, a session and a
-// time, but no id of a call or a turn. It cannot ask a person. It treats the answer
-// "ask" as an allow.
+// geminiCLI is Gemini CLI. Its payloads have snake_case members, a session and a time,
+// but no id of a call or a turn. It treats the answer "ask" as an allow.
 var geminiCLI = &Tool{
 	name: "gemini-cli", read: readGemini, reply: replyGemini,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.PromptSubmit: mayDeny},
 }
 
-func readGemini(in object, b *builder) {
-	r := &geminiReader{b: b, in: in}
-	r.read()
-}
+func readGemini(in object, b *builder) { (&geminiReader{b: b, in: in}).read() }
 
-// geminiReader reads one payload of Gemini CLI. It owns the members and the name
-// of the hook event.
 type geminiReader struct {
 	b    *builder
 	in   object
@@ -66,7 +60,6 @@ func (r *geminiReader) read() {
 	}
 }
 
-// request adds a request to the model.
 func (r *geminiReader) request() {
 	request := r.in.object("llm_request")
 	n := len(listOf(request.raw("messages")))
@@ -74,8 +67,8 @@ func (r *geminiReader) request() {
 	r.b.withoutHooks() // the hook point needs messages, and the payload has only their text
 }
 
-// response adds a piece of the model's answer. The last piece has the finish
-// reason and the tokens of the whole answer.
+// response adds a piece of the model's answer. The last piece has the finish reason
+// and the tokens of the whole answer. Other pieces become custom events.
 func (r *geminiReader) response() {
 	response := r.in.object("llm_response")
 	var why string
@@ -109,8 +102,8 @@ var (
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult reads the result of a call. llmContent has all failures, and error
-// has those of tools that could not run.
+// geminiResult reads the result of a call. llmContent has all failures, and error has
+// those of tools that could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -133,7 +126,6 @@ func geminiResult(in object, c toolCall) result {
 	return e
 }
 
-// geminiShell splits a text into the exit status of a command and its output.
 func geminiShell(text string) (*int, string) {
 	m := geminiOutput().FindStringSubmatch(text)
 	if m == nil {
@@ -153,8 +145,8 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// replyGemini encodes the answer for Gemini CLI. Denying a result replaces its text
-// by the reason.
+// replyGemini encodes the answer. To change a result, it denies the result with the
+// new text as reason.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer
@@ -181,7 +173,6 @@ func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	return top.reply()
 }
 
-// deny sets the members of a denial for Gemini CLI.
 func (a answer) deny(o hooks.DocumentOutcome) {
 	if o.Verdict == hooks.Deny {
 		a.set("decision", hooks.Deny)
@@ -189,7 +180,6 @@ func (a answer) deny(o hooks.DocumentOutcome) {
 	}
 }
 
-// geminiPlain returns the text of a result for the model.
 func geminiPlain(result hooks.JSON) string {
 	if text := contentText(objectOf(result.Raw()).raw("llmContent")); text != "" {
 		return text

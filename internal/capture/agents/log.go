@@ -17,49 +17,35 @@ import (
 // Log yields the events of stored hook payloads. The input is a JSON array of
 // payloads, or payloads one after the other. Log guesses the tool of each.
 //
-// Event ids equal those of the live hook, so importing adds nothing to a recorded
-// run. A payload without an identity is identified by its content and the number
-// of equal payloads before it, so importing twice adds nothing either. A payload
-// without a time gets the time of the input. Calls and results without an id are
-// paired in their order. Log reports an unreadable payload as an
-// [ingest.LineError] and continues.
+// With the key of the data directory in opts, the events of a payload with an identity
+// have the ids of the live hook, unless a decision changed the id there. Importing them
+// adds nothing to a recorded run. A payload without an identity is identified by its
+// content and the number of equal payloads before it. A payload without a time gets the
+// time of the input. Calls and results without an id are paired in their order.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}}
-		var single []byte // the members of a payload outside of an array
+		var single ingest.Object // a payload outside of an array
 		l.m.Documents(ctx, r, func(p ingest.Fragment) {
 			switch {
-			case p.End && single != nil:
-				l.read(append(single, '}'))
-				single = nil
+			case p.End && !single.Empty():
+				l.read(single.JSON())
+				single = ingest.Object{}
 			case p.End:
 			case p.Member == "" && p.Element >= 0:
 				l.read(p.Text)
 			default:
-				single = appendMember(single, p)
+				single.Add(p.Member, p.Text)
 			}
 		})
 	}
 }
 
-// appendMember adds a member to the text of an object.
-func appendMember(object []byte, p ingest.Fragment) []byte {
-	separator := byte(',')
-	if object == nil {
-		separator = '{'
-	}
-	object = append(object, separator)
-	object = append(object, document(p.Member).Raw()...)
-	object = append(object, ':')
-	return append(object, p.Text...)
-}
-
-// payloadLog is the state of one input.
 type payloadLog struct {
 	m    *ingest.Emitter
 	opts ingest.Options
 	ids  CallIDs
-	seen map[string]int // counts equal payloads
+	seen map[string]int
 }
 
 func (l *payloadLog) read(payload json.RawMessage) {
@@ -69,8 +55,7 @@ func (l *payloadLog) read(payload json.RawMessage) {
 		return
 	}
 	tool := guessTool(in)
-	c := Context{Tenant: l.opts.Tenant, CallIDs: l.ids}
-	c.Now = l.m.Now()
+	c := Context{Tenant: l.opts.Tenant, Now: l.m.Now(), CallIDs: l.ids, IDKey: l.opts.HookKey}
 	p, err := tool.parse(payload, c, func(b *builder) {
 		if b.identity == "" {
 			l.seen[string(b.raw)]++
@@ -86,7 +71,6 @@ func (l *payloadLog) read(payload json.RawMessage) {
 	}
 }
 
-// guessTool returns the tool that sends payloads like in.
 func guessTool(in object) *Tool {
 	name := in.text("hook_event_name")
 	_, timed := in.moment("timestamp")
@@ -106,8 +90,8 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession reports whether an event whose name two tools share comes from
-// Gemini CLI. Only Gemini CLI names a transcript in these events.
+// geminiSession reports whether an event whose name two tools share comes from Gemini
+// CLI. Only Gemini CLI names a transcript in these events.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":
@@ -116,10 +100,9 @@ func geminiSession(name string, in object) bool {
 	return false
 }
 
-// DetectLog reports whether [Log] reads an input with these first bytes.
+// DetectLog reports whether [Log] reads an input with this head.
 func DetectLog(head []byte, _ string) bool {
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
-	head = bytes.TrimPrefix(head, []byte("["))
+	head = bytes.TrimPrefix(ingest.Opening(head), []byte("["))
 	in := object(ingest.Members(head))
 	if in.raw("hook_event_name", "hookName") != nil {
 		return in.raw("session_id", "sessionId") != nil

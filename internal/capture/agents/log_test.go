@@ -2,11 +2,7 @@ package agents_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"io"
-	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,15 +13,14 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-type reader func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-
 // readAll returns the events and the reports of an input.
-func readAll(tb testing.TB, read reader, name string, data []byte) (list []events.Event, reports []string) {
+func readAll(tb testing.TB, read ingesttest.Adapter, name string, data []byte) (list []events.Event, reports []string) {
 	tb.Helper()
 	opts := ingest.Options{File: name, Tenant: "acme", Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
 	for e, err := range read(tb.Context(), bytes.NewReader(data), opts) {
@@ -69,17 +64,12 @@ func TestLog_Recorded(t *testing.T) {
 		"ranaroussi-quantstats/post_tool_use.json": {events.ToolResult: 14},
 		"ranaroussi-quantstats/pre_tool_use.json":  {events.ToolBefore: 20},
 	}
-	root := realdata.Path(t, "hook-logs")
-	files, err := filepath.Glob(filepath.Join(root, "*", "*.json"))
-	if err != nil || len(files) != len(tests) {
-		t.Fatalf("there are %d files, want %d: %v", len(files), len(tests), err)
+	if files := ingesttest.Recorded(t, "hook-logs/*/*.json"); len(files) != len(tests) {
+		t.Fatalf("there are %d files, want %d", len(files), len(tests))
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
-			data, err := os.ReadFile(filepath.Join(root, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := ingesttest.Data(t, realdata.Path(t, "hook-logs", filepath.FromSlash(name)))
 			if !agents.DetectLog(data[:min(len(data), ingest.HeadBytes)], name) {
 				t.Error("is not taken for hook payloads")
 			}
@@ -107,17 +97,12 @@ func ids(list []events.Event) []string {
 	return out
 }
 
-// TestLog_PairsAcrossFiles checks that calls and results without ids match across
-// two logs.
+// Calls and results without ids match across two logs.
 func TestLog_PairsAcrossFiles(t *testing.T) {
 	fold := runtree.Fold{}
 	var runs []string
 	for _, name := range []string{"pre_tool_use.json", "post_tool_use.json"} {
-		data, err := os.ReadFile(realdata.Path(t, "hook-logs", "ranaroussi-quantstats", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, _ := readAll(t, agents.Log, name, data)
+		list, _ := readAll(t, agents.Log, name, ingesttest.Data(t, realdata.Path(t, "hook-logs", "ranaroussi-quantstats", name)))
 		for _, e := range list {
 			fold.Add(e)
 			runs = append(runs, e.Run)
@@ -167,17 +152,10 @@ func TestLog_Faults(t *testing.T) {
 // type.
 func sessionEvents(tb testing.TB) []byte {
 	tb.Helper()
-	files, err := filepath.Glob(filepath.Join(realdata.Path(tb), "hook-payloads", "copilot-cli", "*", "session-events", "*.json"))
-	if err != nil || len(files) == 0 {
-		tb.Fatalf("session events: %v, %v", files, err)
-	}
 	type line struct{ at, text string }
 	var lines []line
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			tb.Fatal(err)
-		}
+	for _, file := range ingesttest.Recorded(tb, "hook-payloads/copilot-cli/*/session-events/*.json") {
+		data := ingesttest.Data(tb, file)
 		var b bytes.Buffer
 		if err := json.Compact(&b, data); err != nil {
 			tb.Fatal(err)

@@ -109,7 +109,7 @@ func codexCommands(t *testing.T) []command {
 	return list
 }
 
-// TestComplaint_Measured checks that no successful command counts as failed.
+// No successful command counts as failed.
 func TestComplaint_Measured(t *testing.T) {
 	var succeeded, failed, found int
 	for _, c := range append(recordedCommands(t), codexCommands(t)...) {

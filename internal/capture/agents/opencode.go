@@ -10,11 +10,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// openCode is OpenCode. It has plugins instead of hook commands. Our plugin sends
-// the arguments of plugin hooks as {"input":…,"output":…}, and bus events
-// unchanged. Calls and messages have ids. A sub-agent is a session, and the event
-// of its creation names the parent. A tool that throws has no tool.execute.after.
-// A bus event reports the error instead.
+// openCode is OpenCode. It has plugins instead of hook commands. Our plugin sends the
+// arguments of plugin hooks as {"input":…,"output":…}, and bus events unchanged. A
+// sub-agent is a session, and the event of its creation names the parent. A tool that
+// throws has no tool.execute.after. A bus event reports the error instead.
 //
 // The answers are for our plugin. {"deny":"why"} makes it throw, and {"output":{…}}
 // gives it members for the output of the hook.
@@ -23,13 +22,8 @@ var openCode = &Tool{
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.Approval: mayDeny | mayAsk},
 }
 
-func readOpenCode(in object, b *builder) {
-	r := &openCodeReader{b: b, in: in}
-	r.read()
-}
+func readOpenCode(in object, b *builder) { (&openCodeReader{b: b, in: in}).read() }
 
-// openCodeReader reads one payload of OpenCode. It owns the members and the name
-// of the hook or of the bus event.
 type openCodeReader struct {
 	b    *builder
 	in   object
@@ -70,7 +64,6 @@ func (r *openCodeReader) read() {
 	}
 }
 
-// openCodeGuess guesses the hook of a payload without a name.
 func openCodeGuess(in object) string {
 	input, output := in.object("input"), in.object("output")
 	switch {
@@ -88,7 +81,6 @@ func openCodeGuess(in object) string {
 	return ""
 }
 
-// prompt adds a message of the user, or of the parent to a sub-agent.
 func (r *openCodeReader) prompt(out object) {
 	message := out.object("message")
 	r.b.scope.step = ident(message.text("id"))
@@ -107,8 +99,8 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial records a later denial in CallIDs. The bus reports an error for the
-// denied call, which must not become its result.
+// denial makes Decided record a denial in CallIDs. The bus reports the denied call as
+// an error, which must not become its result.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }
@@ -117,7 +109,8 @@ func (r *openCodeReader) denial(c toolCall) {
 
 func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session(), Call: "id " + c.id} }
 
-// after adds the result of a call. The result of a sub-agent names its session.
+// after adds the result of a call. The result of a sub-agent names its session, and
+// after adds its end.
 func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
 	e := result{output: r.in.raw("output")}
@@ -141,7 +134,6 @@ func (r *openCodeReader) after(c toolCall, out object) {
 	}
 }
 
-// bus adds an event of the bus.
 func (r *openCodeReader) bus(in object) {
 	if r.in.text("id") != "" {
 		r.b.identifyRaw(r.name)
@@ -169,7 +161,6 @@ func (r *openCodeReader) bus(in object) {
 	}
 }
 
-// created adds a new session, which may be a sub-agent.
 func (r *openCodeReader) created(info object) {
 	r.b.p.Cwd = info.text("directory")
 	if t, ok := info.object("time").moment("created"); ok {
@@ -194,8 +185,8 @@ func (r *openCodeReader) error(failure object) {
 	r.b.failed(cmp.Or(failure.object("data").text("message"), failure.text("message"), name), name, "", r.in.text("model"))
 }
 
-// message adds the current state of a message. A complete message of the assistant
-// is one API call.
+// message adds the current state of a message. A complete message of the assistant is
+// one API call.
 func (r *openCodeReader) message(info object) {
 	if info.text("role") != "assistant" || info.raw("finish") == nil && info.object("time").raw("completed") == nil {
 		r.b.main(r.b.scope, events.MessageUpdated, "", events.MessageData{Message: info.text("id"), Role: info.text("role")})
@@ -217,8 +208,8 @@ func (r *openCodeReader) message(info object) {
 	})
 }
 
-// messagePart adds a piece of a message. The piece of a call that threw is its result,
-// unless our denial made it throw.
+// messagePart adds a piece of a message. The piece of a call that threw becomes the
+// result of the call, unless our denial made it throw.
 func (r *openCodeReader) messagePart(part object) {
 	state := part.object("state")
 	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}

@@ -16,7 +16,12 @@ import (
 
 func parse(tb testing.TB, tool, event, payload string) agents.Payload {
 	tb.Helper()
-	p, err := named(tb, tool).Parse([]byte(payload), agents.Context{Tenant: "acme", Event: event, CallIDs: agents.NewCallIDs()})
+	return parseIn(tb, agents.Context{Tenant: "acme", Event: event, CallIDs: agents.NewCallIDs()}, tool, payload)
+}
+
+func parseIn(tb testing.TB, c agents.Context, tool, payload string) agents.Payload {
+	tb.Helper()
+	p, err := named(tb, tool).Parse([]byte(payload), c)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -35,7 +40,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestDecided checks that a decision is recorded in one event.
+// A decision is recorded in one event.
 func TestDecided(t *testing.T) {
 	p := parse(t, "claude-code", "", claudePre)
 	if p.Cwd != "/w" || p.Document.Meta.TeamRoot != "/w" || p.Document.Meta.ToolCall != "t" || p.Document.Tool != "Bash" {
@@ -87,8 +92,7 @@ func TestDecided_Points(t *testing.T) {
 	}
 }
 
-// TestDecided_ChangedResult checks that no event has text that a hook removed
-// from a result.
+// No event has text that a hook removed from a result.
 func TestDecided_ChangedResult(t *testing.T) {
 	for tool, payload := range map[string]string{
 		"claude-code": claudePost, "codex": codexPost, "gemini-cli": geminiPost, "opencode": openCodePost,
@@ -109,8 +113,7 @@ func TestDecided_ChangedResult(t *testing.T) {
 	}
 }
 
-// TestDecided_Registry checks that a registry without an opinion changes neither
-// the record nor the answer.
+// A registry without an opinion changes neither the record nor the answer.
 func TestDecided_Registry(t *testing.T) {
 	for tool, payload := range map[string]string{
 		"claude-code": claudePost, "codex": codexPost, "gemini-cli": geminiPost, "opencode": openCodePost,
@@ -135,16 +138,11 @@ func TestDecided_Registry(t *testing.T) {
 	}
 }
 
-// TestDecided_DeniedCallWaitsForNothing checks that a denied call does not get
-// the result of a later equal call.
+// A denied call does not get the result of a later equal call.
 func TestDecided_DeniedCallWaitsForNothing(t *testing.T) {
-	for name, pairs := range map[string]agents.CallIDs{"Memory": agents.NewCallIDs(), "Dir": agents.SharedCallIDs(t.TempDir())} {
+	for name, callIDs := range map[string]agents.CallIDs{"Memory": agents.NewCallIDs(), "Dir": agents.SharedCallIDs(t.TempDir())} {
 		read := func(payload string) agents.Payload {
-			p, err := named(t, "gemini-cli").Parse([]byte(payload), agents.Context{Tenant: "acme", CallIDs: pairs})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
+			return parseIn(t, agents.Context{Tenant: "acme", CallIDs: callIDs}, "gemini-cli", payload)
 		}
 		again := strings.Replace(geminiPre, "07:20:47", "07:20:50", 1)
 		result := strings.Replace(strings.Replace(geminiPost, `{"command":"ls"}`, `{"command":"rm -rf build/x"}`, 1), "07:20:48", "07:20:51", 1)
@@ -157,8 +155,7 @@ func TestDecided_DeniedCallWaitsForNothing(t *testing.T) {
 	}
 }
 
-// TestParse_OpenCodeErrors checks that a call that threw is an error, unless it
-// was denied.
+// A call that threw is an error, unless it was denied.
 func TestParse_OpenCodeErrors(t *testing.T) {
 	const part = `{"id":"evt_1","type":"message.part.updated","properties":{"part":{"sessionID":"s","type":"tool","callID":"t","tool":"read",` +
 		`"state":{"status":"error","error":"File not found","time":{"start":1795245783215,"end":1795245783220}}}}}`
@@ -167,15 +164,11 @@ func TestParse_OpenCodeErrors(t *testing.T) {
 	if err != nil || e.ToolCall != "t" || got.Status != events.ToolError || got.Error.Message != "File not found" || got.DurationMS != 5 {
 		t.Errorf("got %s of %q: %+v, %v", e.Type, e.ToolCall, got, err)
 	}
-	pairs := agents.SharedCallIDs(t.TempDir())
-	pre, err := named(t, "opencode").Parse([]byte(openCodePre), agents.Context{CallIDs: pairs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pre.Decided(denied)
-	after, err := named(t, "opencode").Parse([]byte(part), agents.Context{CallIDs: pairs})
-	if err != nil || after.Events[0].Kind() != events.Custom || after.Decides {
-		t.Errorf("a denied call: got %s, %v", after.Events[0].Type, err)
+	callIDs := agents.SharedCallIDs(t.TempDir())
+	parseIn(t, agents.Context{CallIDs: callIDs}, "opencode", openCodePre).Decided(denied)
+	after := parseIn(t, agents.Context{CallIDs: callIDs}, "opencode", part)
+	if after.Events[0].Kind() != events.Custom || after.Decides {
+		t.Errorf("a denied call: got %s", after.Events[0].Type)
 	}
 }
 
@@ -191,18 +184,14 @@ func TestParse_Times(t *testing.T) {
 		{"NotEvenText", "gemini-cli", `{"timestamp":{}}`, "2026-01-02T02:04:05Z"},
 	}
 	for _, tt := range tests {
-		p, err := named(t, tt.tool).Parse([]byte(tt.payload), agents.Context{Now: now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := parseIn(t, agents.Context{Now: now}, tt.tool, tt.payload)
 		if got := p.Events[0].Time.Format(time.RFC3339Nano); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }
 
-// TestParse_Junk checks that only input without an object is refused, and that
-// nothing is lost.
+// Only input without an object is refused, and nothing is lost.
 //
 //guarantee:payload-unknown
 func TestParse_Junk(t *testing.T) {
@@ -253,8 +242,7 @@ func TestParse_Junk(t *testing.T) {
 	}
 }
 
-// TestParse_UnknownEvent checks that an unknown hook event becomes a custom event
-// with its name.
+// An unknown hook event becomes a custom event with its name.
 func TestParse_UnknownEvent(t *testing.T) {
 	for _, name := range agents.Names() {
 		p := parse(t, name, "", `{"hook_event_name":"FutureThing","type":"FutureThing","session_id":"s","sessionId":"s","properties":{},"new":[1,{"a":null}]}`)
@@ -265,15 +253,10 @@ func TestParse_UnknownEvent(t *testing.T) {
 	}
 }
 
-// TestParse_WithoutCallIDs checks that equal calls are one call without CallIDs,
-// and that results still find it.
+// Equal calls are one call without CallIDs, and results still find it.
 func TestParse_WithoutCallIDs(t *testing.T) {
 	read := func(payload string) events.Event {
-		p, err := named(t, "copilot-cli").Parse([]byte(payload), agents.Context{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p.Events[0]
+		return parseIn(t, agents.Context{}, "copilot-cli", payload).Events[0]
 	}
 	pre := read(copilotPre)
 	post := read(`{"sessionId":"s","timestamp":1795246206999,"toolName":"bash","toolArgs":{"command":"rm -rf build/x"},"toolResult":{"resultType":"success"}}`)
@@ -282,7 +265,7 @@ func TestParse_WithoutCallIDs(t *testing.T) {
 	}
 }
 
-// TestParse_BothStyles checks that the two shapes of Copilot CLI give one event.
+// The two shapes of Copilot CLI give one event.
 func TestParse_BothStyles(t *testing.T) {
 	camel, snake := parse(t, "copilot-cli", "preToolUse", copilotPre).Events[0], parse(t, "copilot-cli", "", copilotSnakePre).Events[0]
 	ignore := cmpopts.IgnoreFields(events.Event{}, "Data")
@@ -295,8 +278,7 @@ func TestParse_BothStyles(t *testing.T) {
 	}
 }
 
-// TestParse_DeepArgs checks that hooks judge a call whose arguments are nested
-// too deep to be stored.
+// Hooks judge a call whose arguments are nested too deep to be stored.
 //
 //guarantee:payload-unknown
 func TestParse_DeepArgs(t *testing.T) {

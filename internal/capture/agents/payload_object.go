@@ -10,11 +10,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// object is a JSON object with undecoded members. A member that is missing, null
-// or of another type reads as the zero value.
+// object is a JSON object with undecoded members. A member that is missing, null or of
+// another type reads as the zero value.
 type object map[string]json.RawMessage
 
-// objectOf returns raw as an object, or nil if raw is not an object.
 func objectOf(raw json.RawMessage) object {
 	var o object
 	if json.Unmarshal(raw, &o) != nil {
@@ -23,7 +22,6 @@ func objectOf(raw json.RawMessage) object {
 	return o
 }
 
-// raw returns the first of these members that is present.
 func (o object) raw(names ...string) json.RawMessage {
 	for _, name := range names {
 		if v := o[name]; len(v) > 0 && string(v) != "null" {
@@ -33,7 +31,6 @@ func (o object) raw(names ...string) json.RawMessage {
 	return nil
 }
 
-// text returns the first of these members that is present, if it is a string.
 func (o object) text(names ...string) string {
 	var s string
 	if json.Unmarshal(o.raw(names...), &s) != nil {
@@ -42,8 +39,6 @@ func (o object) text(names ...string) string {
 	return s
 }
 
-// number returns the first of these members that is present, if it is a valid
-// count.
 func (o object) number(names ...string) int64 {
 	const most = 1 << 53
 	var n float64
@@ -53,15 +48,12 @@ func (o object) number(names ...string) int64 {
 	return int64(n)
 }
 
-// yes reports whether a member is true.
 func (o object) yes(name string) bool { return string(o[name]) == "true" }
 
-// object returns the first of these members that is present, if it is an object.
 func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
 
-// moment returns the first of these members that is present, if it is a time. A
-// time is a text in RFC 3339, with UTC as the default zone, or a number of
-// milliseconds since 1970.
+// moment returns the first of these members that is present, if it is a time. A time
+// is a text in RFC 3339, with UTC as the default zone, or milliseconds since 1970.
 func (o object) moment(names ...string) (time.Time, bool) {
 	raw := o.raw(names...)
 	var ms int64
@@ -80,14 +72,12 @@ func (o object) moment(names ...string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// usable returns t in UTC, and whether an event can have this time.
 func usable(t time.Time) (time.Time, bool) {
 	t = t.UTC()
 	return t, t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// canonicalJSON returns raw with sorted members and without white space, so that
-// equal values are equal texts.
+// canonicalJSON returns raw with sorted members and without white space.
 func canonicalJSON(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -105,8 +95,8 @@ func canonicalJSON(raw json.RawMessage) string {
 	return string(text)
 }
 
-// storable returns payload for the data of an event. The result is compact and has
-// U+FFFD for invalid Unicode. storable returns false if payload is nested too deep.
+// storable returns payload for the data of an event, compact and with U+FFFD for
+// invalid Unicode. It returns false if payload is nested too deep.
 func storable(payload []byte) (json.RawMessage, bool) {
 	var e events.Event
 	if e.SetData(json.RawMessage(payload)) != nil || !events.IsData(withinData(e.Data)) {
@@ -115,10 +105,8 @@ func storable(payload []byte) (json.RawMessage, bool) {
 	return e.Data, true
 }
 
-// maxDepth is the depth to which pruned cuts a payload.
 const maxDepth = 64
 
-// pruned replaces values below maxDepth by null.
 func pruned(payload []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(payload))
 	dec.UseNumber()
@@ -153,12 +141,10 @@ func prune(v any, depth int) any {
 	return v
 }
 
-// withinData nests raw as deep as an event does.
 func withinData(raw json.RawMessage) json.RawMessage {
 	return append(append([]byte(`{"raw":`), raw...), '}')
 }
 
-// withRaw returns the JSON object data with raw as its last member "raw".
 func withRaw(data, raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || len(data) < 2 || data[len(data)-1] != '}' {
 		return data
@@ -173,7 +159,6 @@ func withRaw(data, raw json.RawMessage) json.RawMessage {
 	return append(out, '}')
 }
 
-// listOf returns the elements of raw, or nil if raw is not a list.
 func listOf(raw json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
@@ -182,8 +167,8 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// pattern returns a regular expression that is compiled on first use. A hook
-// command runs for milliseconds and needs few of them.
+// pattern returns a regular expression that is compiled on first use. A hook command
+// runs for milliseconds and needs few of them.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -8,20 +8,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// answer is a JSON object of an answer. Its members are encoded in the order of
-// their names, so equal answers are equal bytes.
+// answer is a JSON object of an answer. Equal answers are equal bytes.
 type answer map[string]any
 
 func (a answer) set(name string, value any) { a[name] = value }
 
-// text sets a member that is not empty.
 func (a answer) text(name, value string) {
 	if value != "" {
 		a[name] = value
 	}
 }
 
-// block sets the members of a denial that several tools share.
 func (a answer) block(o hooks.DocumentOutcome) {
 	if o.Verdict == hooks.Deny {
 		a.set("decision", "block")
@@ -29,7 +26,6 @@ func (a answer) block(o hooks.DocumentOutcome) {
 	}
 }
 
-// reply encodes the answer. An empty answer prints nothing.
 func (a answer) reply() Reply {
 	if len(a) == 0 {
 		return Reply{}
@@ -37,7 +33,6 @@ func (a answer) reply() Reply {
 	return Reply{Stdout: append(document(a).Raw(), '\n')}
 }
 
-// decide sets the decision about a call, if hooks made one.
 func (a answer) decide(o hooks.DocumentOutcome) {
 	if o.Verdict != hooks.None && o.Verdict != "" {
 		a.set("permissionDecision", o.Verdict)
@@ -45,15 +40,13 @@ func (a answer) decide(o hooks.DocumentOutcome) {
 	}
 }
 
-// decideFor sets the decision on behalf of a person. It sets nothing if the person
-// is to be asked.
+// decideFor sets the decision on behalf of a person if the verdict is allow or deny.
 func (a answer) decideFor(o hooks.DocumentOutcome) {
 	if d := decisionOf(o); d != nil {
 		a.set("decision", d)
 	}
 }
 
-// special sets the members for one event, if there are any.
 func (a answer) special(event string, special answer) {
 	if len(special) > 0 {
 		special.set("hookEventName", event)
@@ -61,8 +54,6 @@ func (a answer) special(event string, special answer) {
 	}
 }
 
-// decisionOf returns the decision on behalf of a person, or nil if the person is to
-// be asked.
 func decisionOf(o hooks.DocumentOutcome) answer {
 	switch o.Verdict {
 	case hooks.Allow:
@@ -83,15 +74,14 @@ func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	return patched(p.Document.Args, o.Args)
 }
 
-// suppresses reports whether hooks hide a result from the user.
 func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 	now, ok := outcomeOf(o)
 	return ok && now.Suppress
 }
 
-// shaped returns now in the shape of like, because a tool ignores a result of
-// another shape. If now is a text and like is not, now replaces the longest text of
-// like, and the other texts become empty.
+// shaped returns now in the shape of like, because a tool ignores a result of another
+// shape. If now is a text and like is not, now replaces the longest text of like, and
+// the other texts become empty.
 func shaped(like, now hooks.JSON) hooks.JSON {
 	text, isText := textOf(now.Raw())
 	if _, same := textOf(like.Raw()); !isText || same {
@@ -112,7 +102,6 @@ func shaped(like, now hooks.JSON) hooks.JSON {
 	}))
 }
 
-// longestText returns the longest text in v. It skips members named "type".
 func longestText(v any) string {
 	var longest string
 	replaceTexts(v, func(s string) string {
@@ -144,7 +133,6 @@ func replaceTexts(v any, by func(string) string) any {
 	return v
 }
 
-// plain returns the text of a string, and other results as JSON.
 func plain(j hooks.JSON) string {
 	if text, ok := textOf(j.Raw()); ok {
 		return text
@@ -152,7 +140,6 @@ func plain(j hooks.JSON) string {
 	return string(j)
 }
 
-// textOf returns the text of a JSON string, and false for other values.
 func textOf(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {

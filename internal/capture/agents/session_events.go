@@ -6,7 +6,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// sessionStarted adds the start of a run, or its resumption.
 func (b *builder) sessionStarted(in object) {
 	data := events.SessionStartData{From: in.text("source"), Model: in.text("model")}
 	b.event(b.scope, events.RunStarted, "", events.RunStartedData{
@@ -23,7 +22,6 @@ func (b *builder) sessionStarted(in object) {
 // maxSummary bounds summaries. The whole text is in raw.
 const maxSummary = 2000
 
-// failedEnds are the reasons of sessions that end without success.
 var failedEnds = map[string]bool{"error": true, "abort": true, "timeout": true}
 
 // sessionEnded adds the end of a run. A run can resume later.
@@ -33,7 +31,6 @@ func (b *builder) sessionEnded(in object) {
 	b.event(b.scope, events.RunFinished, "", events.RunFinishedData{Success: !failedEnds[reason], Reason: reason})
 }
 
-// prompted adds a prompt, which begins a step.
 func (b *builder) prompted(text string) {
 	data := events.PromptSubmitData{Prompt: text}
 	b.main(b.scope, events.PromptSubmit, "", data)
@@ -48,7 +45,6 @@ func (b *builder) prompted(text string) {
 		})
 }
 
-// stopped adds the end of a step.
 func (b *builder) stopped(in object, output string) {
 	b.main(b.scope, events.StepFinished, "", events.StepFinishedData{
 		StepStatus: events.StepCompleted, OutputSummary: ingest.Clip(output, maxSummary),
@@ -56,14 +52,12 @@ func (b *builder) stopped(in object, output string) {
 	})
 }
 
-// failed adds an error outside of tool calls.
 func (b *builder) failed(message, class, typ, model string) {
 	b.main(b.scope, events.Error, "", events.ErrorData{
 		Error: events.Failure{Message: ingest.Clip(message, maxSummary), Class: class}, ErrorType: typ, Model: model,
 	})
 }
 
-// compacts adds the start of a compaction.
 func (b *builder) compacts(in object) {
 	data := events.CompactBeforeData{Trigger: in.text("trigger")}
 	b.main(b.scope, events.CompactBefore, "", data)
@@ -78,8 +72,6 @@ func (b *builder) compacts(in object) {
 		})
 }
 
-// subagentStarted adds the start of a sub-agent to the run of its parent, and the
-// start of the run of the sub-agent.
 func (b *builder) subagentStarted(sub scope, data events.SubagentStartData) {
 	b.main(b.scope, events.SubagentStart, "", data)
 	b.event(sub, events.RunStarted, "", events.RunStartedData{
@@ -92,7 +84,6 @@ func (b *builder) subagentStarted(sub scope, data events.SubagentStartData) {
 	})
 }
 
-// subagentStopped adds the end of a sub-agent and of its run.
 func (b *builder) subagentStopped(sub scope, data events.SubagentStoppedData, output string) {
 	b.main(b.scope, events.SubagentStopped, "", data)
 	b.event(sub, events.RunFinished, "", events.RunFinishedData{

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Client asks decision services over NATS for the nats hooks of a hooks.yaml.
-// Without a connection every request fails at once. Its methods may be called
-// concurrently.
+// Client asks decision services over NATS for the nats hooks of a hooks.yaml. Without a
+// connection every request fails at once. Its methods may be called concurrently.
 type Client struct {
 	Conn  *nats.Conn
 	Space subjects.Space
@@ -54,8 +53,7 @@ func (c Client) Request(ctx context.Context, tenant, subject string, document []
 	return answer.Data, nil
 }
 
-// Own reports whether the decision service of this deployment listens on a
-// subject.
+// Own reports whether this deployment's decision service listens on a subject.
 func (c Client) Own(subject string) bool {
 	_, err := c.Space.DecisionTenant(subject)
 	return err == nil

@@ -18,12 +18,12 @@ import (
 // Options configure a [Service].
 type Options struct {
 	Registry *hooks.Registry // its hooks decide, and its Appender records
-	Tenant   string          // the only accepted tenant; empty accepts all, and uses "default" for documents without one
+	Tenant   string          // the only accepted tenant; empty accepts all, and assigns "default" to documents without one
 	Space    subjects.Space
-	Caller   func(ctx context.Context) (tenant string) // the only tenant of an HTTP request, "" for any; nil: any
-	Timeout  time.Duration                             // largest timeout of a decision; 0 is [DefaultTimeout]
+	Caller   func(ctx context.Context) (tenant string) // tenant of an HTTP request, "" for any; may be nil
+	Timeout  time.Duration                             // upper limit; 0 is [DefaultTimeout]
 	MaxOpen  int                                       // concurrent decisions, half of them for one tenant; 0 is [DefaultMaxOpen]
-	Logger   *slog.Logger                              // nil discards
+	Logger   *slog.Logger
 }
 
 // Default limits of a service.
@@ -38,16 +38,14 @@ type Service struct {
 	opts  Options
 	slots chan struct{} // one element for each open decision
 
-	// mu guards closed and deciding, and orders open.Go before closed. No other lock
-	// is taken while it is held.
+	// mu guards closed and deciding, and orders open.Go before closed.
 	mu       sync.Mutex
 	closed   bool
 	open     sync.WaitGroup // open requests over NATS
 	deciding map[string]int // open decisions by tenant
 }
 
-// New returns a service. ServeHTTP can be called at once. [Service.Run] answers over
-// NATS.
+// New returns a service that answers HTTP. [Service.Run] answers over NATS.
 func New(opts Options) *Service {
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultTimeout
@@ -64,10 +62,9 @@ func New(opts Options) *Service {
 	return &Service{opts: opts, slots: make(chan struct{}, opts.MaxOpen), deciding: map[string]int{}}
 }
 
-// refusal is the error for a request without a decision. It contains no text of the
-// request.
+// refusal is an error without text of the request.
 type refusal struct {
-	status int // HTTP status
+	status int
 	detail string
 }
 
@@ -81,7 +78,6 @@ var (
 	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("a document has at most %d bytes", wire.MaxBytes)}
 )
 
-// refused converts err to a refusal.
 func refused(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
@@ -89,8 +85,8 @@ func refused(err error) *refusal {
 	return &refusal{http.StatusInternalServerError, "the decision could not be made"}
 }
 
-// decide returns the outcome for a document. If tenant is not empty, the document must
-// not name another one.
+// decide returns the outcome for a document of tenant, or of any tenant if tenant is
+// empty.
 func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeout time.Duration) (hooks.JSON, error) {
 	leave, ok := s.enter(tenant)
 	if !ok {
@@ -127,8 +123,8 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter takes a slot for a decision if one is free. leave returns the slot. A caller
-// with a single tenant gets at most half of the slots.
+// enter takes a slot for a decision if one is free, until leave. A caller with a single
+// tenant gets at most half of the slots.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +147,8 @@ func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	}, true
 }
 
-// assign sets the tenant and the run of a document that does not name them. The
-// default run is the session. It refuses another tenant and invalid ids.
+// assign sets a missing tenant, and the session as a missing run. It refuses another
+// tenant and invalid ids.
 func (s *Service) assign(m *hooks.Meta, tenant string) error {
 	if tenant == "" {
 		tenant = s.opts.Tenant

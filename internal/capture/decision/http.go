@@ -1,26 +1,17 @@
 package decision
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// problem is the body of an error response.
-type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-}
-
-// responseTimeout is the time to send a response.
 const responseTimeout = 10 * time.Second
 
 // ServeHTTP answers a POST with 200 and the outcome, which can be a denial. The caller
@@ -44,7 +35,6 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write([]byte(answer)) //nolint:gosec // the content type is JSON
 }
 
-// readBody returns the document of a request.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case err == nil && (media == "application/json" || media == "application/cloudevents+json"):
@@ -67,11 +57,7 @@ func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "1")
 		s.opts.Logger.WarnContext(r.Context(), "decision refused", "status", why.status, "error", why)
 	}
-	body, err := json.Marshal(problem{Type: "about:blank", Title: http.StatusText(why.status), Status: why.status, Detail: why.detail})
-	if err != nil {
-		return // unreachable: a problem can always be encoded
+	if err := (problem.Problem{Status: why.status, Detail: why.detail}).Write(w); err != nil {
+		s.opts.Logger.DebugContext(r.Context(), "response was not sent", "error", err)
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(why.status)
-	w.Write(body)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Name and version of the service in NATS tools.
 const (
 	serviceName    = "hooktrail-decisions"
 	serviceVersion = "1.0.0"
@@ -24,11 +23,10 @@ const (
 // are cancelled, and the outcome so far is the response.
 const DrainTime = 5 * time.Second
 
-// flushTimeout bounds the last round trip to the broker.
 const flushTimeout = time.Second
 
-// Run answers requests over NATS until ctx ends. It returns once the open requests are
-// answered. A service can run only once.
+// Run answers requests over NATS until ctx ends, and returns after the open ones. A
+// service can run only once.
 func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	subject := s.opts.Space.AllDecisions()
 	if s.opts.Tenant != "" {
@@ -71,7 +69,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take answers a request in a goroutine, so that the subscription can go on.
+// take answers in a goroutine, so that the subscription goes on.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +80,6 @@ func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.open.Go(func() { s.respond(ctx, nc, req, s.answer(ctx, nc, req)) })
 }
 
-// answer returns the response to a request.
 func (s *Service) answer(ctx context.Context, nc *nats.Conn, req micro.Request) *nats.Msg {
 	tenant, err := s.opts.Space.DecisionTenant(req.Subject())
 	if err != nil {
@@ -102,7 +99,6 @@ func (s *Service) answer(ctx context.Context, nc *nats.Conn, req micro.Request) 
 	return &nats.Msg{Data: []byte(outcome)}
 }
 
-// refusing returns the response for a refusal.
 func refusing(why *refusal) *nats.Msg {
 	return &nats.Msg{Header: nats.Header{
 		subjects.ServiceError:     {why.detail},
@@ -110,8 +106,8 @@ func refusing(why *refusal) *nats.Msg {
 	}}
 }
 
-// respond sends a response. It does not use req.Respond, because that works only until
-// the handler of the request returns.
+// respond publishes answer. req.Respond works only until the handler of the request
+// returns.
 func (s *Service) respond(ctx context.Context, nc *nats.Conn, req micro.Request, answer *nats.Msg) {
 	if answer.Subject = req.Reply(); answer.Subject == "" {
 		return // the caller expects no response

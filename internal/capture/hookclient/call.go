@@ -26,19 +26,19 @@ const (
 // Options configure [Answer].
 type Options struct {
 	DataDir string
-	Tenant  string       // if empty, the tenant of the token or "default"
-	Tool    *agents.Tool // the agent, nil if the command line names none
+	Tenant  string       // empty is the tenant of the token or "default"
+	Tool    *agents.Tool // nil if the command line names none
 	Event   string       // name of the hook event, for payloads without one
 
-	Hooks      string           // path of a hooks file, empty for no local hooks
-	Timeout    time.Duration    // of the decision, must be positive
+	Hooks      string // path of a hooks file, empty for no local hooks
+	Timeout    time.Duration
 	FailClosed bool             // deny a call that cannot be decided or recorded
 	Publisher  string           // URL of a publisher, empty for the socket in DataDir
 	Token      string           // bearer token for Publisher
 	Redactor   publish.Redactor // nil for all rules of pkg/redact
 
-	Problems []string // problems of the command line, which are recorded
-	Invalid  error    // error of an unreadable command line, which denies with FailClosed
+	Problems []string // of the command line, which are recorded
+	Invalid  error    // of the command line; denies a call that fails closed
 }
 
 // Result is the outcome of one payload.
@@ -50,8 +50,7 @@ type Result struct {
 	hooks    *hooks.Registry // local hooks, which may still run
 }
 
-// Close waits for hooks that run in the background, until the deadline of the
-// call. Hooks that still run then end with the process.
+// Close waits for hooks that run in the background, until the deadline of the call.
 func (r Result) Close(ctx context.Context) {
 	if r.hooks == nil {
 		return
@@ -61,13 +60,13 @@ func (r Result) Close(ctx context.Context) {
 	_ = r.hooks.Close(ctx)
 }
 
-// CallIDs returns the store that pairs calls without an id. All processes that
-// use a data directory share it.
+// CallIDs returns the store that pairs calls without an id. All processes of a data
+// directory share it.
 func CallIDs(dataDir string) agents.CallIDs {
 	return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls"))
 }
 
-// call is the state of one call. One goroutine owns it, except for fallback.
+// call is the state of one Answer. One goroutine owns all of it except fallback.
 type call struct {
 	Options
 
@@ -75,7 +74,7 @@ type call struct {
 	recorder  *recorder
 	fallback  atomic.Pointer[fallback] // the answer if time runs out now
 	problems  []string
-	hooks     *hooks.Registry // local hooks, if any
+	hooks     *hooks.Registry
 }
 
 func newCall(opts Options) *call {
@@ -84,14 +83,12 @@ func newCall(opts Options) *call {
 	return &call{Options: opts, publisher: p, recorder: r, problems: opts.Problems}
 }
 
-// note adds err, unless it is nil, to the problems of the call.
 func (c *call) note(err error) {
 	if err != nil {
 		c.problems = append(c.problems, err.Error())
 	}
 }
 
-// run reads the payload, decides, records, and returns the reply.
 func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	raw, err := readPayload(stdin)
 	c.note(err)
@@ -121,9 +118,16 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	return reply
 }
 
-// parse parses a payload of any form. The error says why it is unreadable.
+// parse reads a payload. It returns unreadable bytes as a payload to record, with the
+// error.
 func (c *call) parse(raw []byte) (agents.Payload, error) {
-	opts := agents.Context{Tenant: orDefault(c.Tenant), Now: time.Now().UTC(), Event: c.Event, CallIDs: CallIDs(c.DataDir)}
+	key, err := IDKey(c.DataDir)
+	if c.Publisher == "" { // with a publisher, the data directory need not be usable
+		c.note(err)
+	}
+	opts := agents.Context{
+		Tenant: orDefault(c.Tenant), Now: time.Now().UTC(), Event: c.Event, CallIDs: CallIDs(c.DataDir), IDKey: key,
+	}
 	p, err := c.Tool.Parse(raw, opts)
 	if err != nil {
 		c.note(err)
@@ -132,7 +136,7 @@ func (c *call) parse(raw []byte) (agents.Payload, error) {
 	return p, nil
 }
 
-// record records events and notes the problems that it could work around.
+// record records events, and notes the problems that it could work around.
 func (c *call) record(ctx context.Context, list []events.Event) error {
 	warnings, err := c.recorder.record(ctx, list)
 	for _, warning := range warnings {
@@ -141,19 +145,16 @@ func (c *call) record(ctx context.Context, list []events.Event) error {
 	return err
 }
 
-// orDefault returns the tenant of events, which always have one.
 func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
 
-// closedReason is the reason that an agent reads if err blocks it.
 func closedReason(err error) string {
 	return "Blocked by Hooktrail, which fails closed: " + err.Error()
 }
 
-// problemRun is the run of problem events that belong to no other run.
 const problemRun = "publisher-hook"
 
-// problemEvent returns the event that records the problems of a call. raw is the
-// payload if no agent could read it.
+// problemEvent returns an event with the problems of a call. raw is a payload of an
+// unknown tool, or nil.
 func problemEvent(tenant, run string, problems []string, raw []byte) []events.Event {
 	data := struct {
 		events.CustomData
@@ -171,7 +172,6 @@ func problemEvent(tenant, run string, problems []string, raw []byte) []events.Ev
 	return []events.Event{e}
 }
 
-// runOf returns the run of the first event, or "".
 func runOf(list []events.Event) string {
 	if len(list) == 0 {
 		return ""
@@ -179,8 +179,8 @@ func runOf(list []events.Event) string {
 	return list[0].Run
 }
 
-// readPayload reads stdin to its end. With an error it returns the bytes that it
-// has read.
+// readPayload reads a payload. It returns the bytes that it has read even with an
+// error.
 func readPayload(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxPayload+1))
 	if err != nil {

@@ -11,34 +11,31 @@ import (
 )
 
 const (
-	// grace is the time that a call has in addition to the timeout of its decision.
-	// publisher install gives agents a longer timeout than both together.
-	grace = 2 * time.Second
-	// reportTimeout bounds the write of the event that reports a missing one.
+	// grace is added to the timeout of the decision. publisher install gives agents a
+	// longer timeout than both together.
+	grace         = 2 * time.Second
 	reportTimeout = 200 * time.Millisecond
 )
 
-// errLate ends a call at its deadline.
 var errLate = errors.New("not done in time; the event of this hook is missing")
 
 // fallback is the answer of a call that has no time left.
 type fallback struct {
-	run   string // empty until the payload is parsed
+	run   string
 	reply agents.Reply
 }
 
 func (c *call) setFallback(run string, r agents.Reply) { c.fallback.Store(&fallback{run, r}) }
 
-// Answer reads one payload from stdin, has it decided and recorded, and returns
-// the reply. It returns at the deadline at the latest, even if stdin stays open,
-// a disk hangs or redaction takes minutes. A panic becomes a problem. In both
-// cases the reply is the best one known so far.
+// Answer reads one payload from stdin, has it decided and recorded, and returns the
+// reply. It returns at most 200 ms after the deadline, even if stdin stays open or a
+// disk hangs. After the deadline or a panic, the reply is the best one known so far.
 func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+grace)
 }
 
-// answer is Answer with a time limit. The goroutine that it starts owns the call
-// and may outlive it.
+// answer is Answer with a time limit. Its goroutine owns the call and may outlive
+// answer.
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)
@@ -66,8 +63,8 @@ func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Durat
 	}
 }
 
-// giveUp returns the fallback, and records that err made an event go missing. It
-// writes to the spool, because the outbox may be the part that hangs.
+// giveUp returns the fallback, and records that an event is missing. It writes to the
+// spool, because the outbox may be the part that hangs.
 func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
 	list := problemEvent(opts.Tenant, f.run, r.Problems, nil)

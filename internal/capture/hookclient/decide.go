@@ -14,11 +14,10 @@ import (
 // Source is the source of events about hooks that run in the background.
 const Source = "/hooks"
 
-// errNoHooks means that neither a publisher nor local hooks exist.
 var errNoHooks = errors.New("no publisher is running, and there are no hooks here")
 
-// decide returns the reply to a payload and the events to record. A call that
-// fails closed is denied if its hooks could not all be asked.
+// decide returns the reply to a payload and the events to record. A call that fails
+// closed is denied if hooks could not be asked or the command line is invalid.
 func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event) {
 	out, err := c.dispatch(ctx, p)
 	if err == nil {
@@ -36,9 +35,9 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 	return c.Tool.Reply(p, *out), p.Decided(*out)
 }
 
-// dispatch asks the local hooks, and then the publisher unless the call is denied
-// already. The outcome is nil if no hook had an opinion. The error says which
-// hooks could not be asked.
+// dispatch asks the local hooks, and then the publisher unless the local hooks deny or
+// fail. The outcome is nil if neither returned one. The error says which hooks could
+// not be asked.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if p.Document.Point == "" {
 		return nil, nil //nolint:nilnil // there is nothing to decide
@@ -67,7 +66,6 @@ func isDecision(point events.Kind) bool {
 	return ok && p.Class == hooks.DecisionClass
 }
 
-// dispatchLocal asks the hooks of the hooks file. Without a file it returns nil.
 func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.DocumentOutcome, error) {
 	if c.Hooks == "" {
 		return nil, nil //nolint:nilnil // no hooks, no opinion
@@ -89,8 +87,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly records hook executions that end after their dispatch. It drops other
-// events, because the event of the payload already covers them.
+// LateOnly records hook executions that end after their dispatch. The event of the
+// payload covers the others.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

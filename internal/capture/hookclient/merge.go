@@ -1,6 +1,7 @@
 package hookclient
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 
@@ -8,17 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// verdictRank orders the verdicts by strength.
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// merge combines the outcomes of two chains of hooks. The second chain was asked
-// about the document as the first one patched it. Either may be nil.
+// merge combines the outcomes of two chains of hooks, of which either may be nil. The
+// second chain was asked about the document as the first one patched it.
 func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
-		if first == nil {
-			return second
-		}
-		return first
+		return cmp.Or(first, second)
 	}
 	out := *first
 	out.Executions = append(append([]hooks.Execution{}, first.Executions...), second.Executions...)
@@ -38,8 +35,8 @@ func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	return &out
 }
 
-// mergeValues merges two objects, where second wins. Of other values it returns
-// the second.
+// mergeValues merges objects, where second wins. Otherwise it returns second, or first
+// if second is empty.
 func mergeValues(first, second hooks.JSON) hooks.JSON {
 	if first == "" || second == "" {
 		return first + second
@@ -56,9 +53,8 @@ func mergeValues(first, second hooks.JSON) hooks.JSON {
 	return merged
 }
 
-// patched returns d with the arguments and the result of an outcome. The next
-// chain is asked about this document, so a result that one chain withholds stays
-// withheld.
+// patched returns d with the changes of out, for the next chain of hooks. A result
+// that one chain withholds stays withheld.
 func patched(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
 	if out == nil {
 		return d

@@ -20,19 +20,15 @@ import (
 )
 
 const (
-	// quickResponse is the time within which a publisher starts its response when
-	// no decision is needed. A publisher that is not running is detected at once,
-	// because its socket or port refuses the connection.
+	// quickResponse is the time within which a publisher starts its response when no
+	// decision is needed. A publisher that is not running is detected at once.
 	quickResponse = 250 * time.Millisecond
-	// maxAnswer is the size limit of a response in bytes.
-	maxAnswer = 2 * MaxPayload
+	maxAnswer     = 2 * MaxPayload
 )
 
-// errSilent cancels a request without a response.
 var errSilent = errors.New("publisher does not answer")
 
-// publisherClient sends requests to one publisher. Its methods may be called
-// concurrently.
+// publisherClient sends requests to one publisher. It may be used concurrently.
 type publisherClient struct {
 	url     string // empty for the socket in dataDir
 	token   string
@@ -41,16 +37,15 @@ type publisherClient struct {
 	unreachable atomic.Bool // a request got no response
 }
 
-// Ask asks the publisher that serves a data directory about a document of a tool.
-// It takes at most [DefaultTimeout].
+// Ask asks the publisher of a data directory about a document, for at most
+// [DefaultTimeout].
 func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	return (&publisherClient{dataDir: dataDir}).ask(ctx, tool.Name(), d, DefaultTimeout)
 }
 
-// ask sends a document and returns the outcome. The publisher must start its
-// response within wait.
+// ask asks the publisher. It waits at most wait for the start of the response.
 func (p *publisherClient) ask(ctx context.Context, tool string, d hooks.Document, wait time.Duration) (*hooks.DocumentOutcome, error) {
 	body, err := EncodeDocument(d)
 	if err != nil {
@@ -80,8 +75,8 @@ func (p *publisherClient) send(ctx context.Context, list []events.Event, tenant 
 	return err
 }
 
-// post sends a request and returns the response. The publisher must start the
-// response within wait, and end it before ctx ends.
+// post returns the body of the response. It waits at most wait for the start, and
+// until ctx ends for the rest.
 func (p *publisherClient) post(ctx context.Context, path, contentType string, body []byte, wait time.Duration) ([]byte, error) {
 	base, client, err := p.connect()
 	if err != nil {
@@ -115,8 +110,8 @@ func (p *publisherClient) post(ctx context.Context, path, contentType string, bo
 	return reply, nil
 }
 
-// failed returns the error of a request without a response. It is errNoHooks if
-// no publisher serves the data directory.
+// failed returns the error of a request, or errNoHooks if no publisher serves the data
+// directory.
 func (p *publisherClient) failed(ctx context.Context, err error) error {
 	if p.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
 		return errNoHooks
@@ -131,7 +126,6 @@ func (p *publisherClient) failed(ctx context.Context, err error) error {
 	return fmt.Errorf("ask a publisher: %w", err)
 }
 
-// connect returns the base URL of the publisher and a client that reaches it.
 func (p *publisherClient) connect() (string, *http.Client, error) {
 	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -150,7 +144,7 @@ func (p *publisherClient) connect() (string, *http.Client, error) {
 	return u.Scheme + "://" + u.Host + u.Path, client, nil
 }
 
-// CheckURL reports whether text can be the URL of a publisher.
+// CheckURL returns an error unless text can be the URL of a publisher.
 func CheckURL(text string) error {
 	_, err := parseURL(text)
 	return err

@@ -12,12 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTimeout bounds the wait for the publisher, and the wait for the outbox.
-// The agent waits meanwhile.
+// recordTimeout bounds the wait for the publisher, and again for the outbox.
 const recordTimeout = 500 * time.Millisecond
 
-// SharedOutbox returns the outbox of a data directory that short-lived processes
-// append to. The publisher of the directory forwards it.
+// SharedOutbox returns the folder of the outbox that short-lived processes of a data
+// directory append to. The publisher of the directory forwards it.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
 // recorder stores the events of one call. Its methods may be called concurrently.
@@ -34,10 +33,9 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record redacts events and stores them. They go to the publisher at the URL if
-// there is one, and otherwise into the shared outbox. A local publisher never
-// gets them directly, so each event takes one way only and arrives once. record
-// goes on after ctx has ended. warnings are problems that it worked around.
+// record redacts events and stores them at the publisher at the URL, if any, or in the
+// shared outbox. A local publisher never gets them directly, so each event arrives once.
+// record goes on after ctx has ended, and works around the problems in warnings.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -68,9 +66,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 	return warnings, err
 }
 
-// store appends redacted events to the shared outbox. If the outbox is full, they
-// are lost and recorded as a gap. Then it sweeps files of earlier calls. A failed
-// sweep is only a warning.
+// store appends redacted events to the shared outbox and sweeps spool files. If the
+// outbox is blocked, it spools the events. A full outbox loses them and records a gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

@@ -19,9 +19,9 @@ const SocketName = "publisher.sock"
 // maxSocketPath is the longest socket path that every system accepts, in bytes.
 const maxSocketPath = 103
 
-// SocketPath returns a path under which the file in dir can be a socket. If the
-// path itself is too long, the result goes through the open folder in /proc. done
-// closes the folder.
+// SocketPath returns a path under which the file in dir can be a socket. A long path
+// is replaced by one through the open folder in /proc, which works until done is
+// called.
 func SocketPath(dir, name string) (path string, done func(), err error) {
 	if path = filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, func() {}, nil
@@ -36,17 +36,17 @@ func SocketPath(dir, name string) (path string, done func(), err error) {
 	return "/proc/self/fd/" + strconv.Itoa(int(folder.Fd())) + "/" + name, func() { _ = folder.Close() }, nil
 }
 
-// errForeign refuses a socket that another user owns.
 var errForeign = errors.New("the socket is another user's, who would read what the agent does")
 
-// ownedBy reports whether a user or root owns the file. Root trusts every file.
+// ownedBy reports whether user or root owns the file. For root as user it is always
+// true.
 func ownedBy(info fs.FileInfo, user int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || user == 0 || stat.Uid == 0 || int64(stat.Uid) == int64(user)
 }
 
-// Dial connects to the publisher that serves a data directory. It refuses a socket
-// of another user, who may have placed it in a writable data directory.
+// Dial connects to the publisher of a data directory. It refuses the socket of another
+// user, who may have placed it in a writable directory.
 func Dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	info, err := os.Lstat(filepath.Join(dataDir, SocketName))
 	if err != nil {

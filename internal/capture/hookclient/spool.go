@@ -17,23 +17,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A process that is suspended while it appends to the shared outbox blocks all
-// other processes. That happens when a user suspends an agent with its hooks.
-// Other calls then write their events into spool files, one file per call. Sweep
-// moves them into the outbox once it is free.
+// A suspended agent also suspends its hooks. A hook that is suspended while it appends
+// to the shared outbox blocks all others. Other calls then write their events into spool
+// files, one per call, and Sweep moves them into the outbox once it is free.
 
 // SpoolDir returns the folder of the spool files in a data directory.
 func SpoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
 
 const (
-	spoolSuffix = ".jsonl"
-	// damagedSuffix is appended to the name of an unreadable file.
+	spoolSuffix   = ".jsonl"
 	damagedSuffix = ".damaged"
-	// sweepInterval is the interval at which a publisher sweeps the folder.
 	sweepInterval = 30 * time.Second
 )
 
-// spool writes redacted events into a new spool file.
 func spool(dataDir string, list []events.Event) error {
 	dir := SpoolDir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -50,10 +46,9 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// Sweep moves the spooled events of a data directory into its shared outbox. It
-// removes a file after its events are stored, so an interruption can store them
-// twice. It continues after a file that fails, and returns the first error.
-// Several processes may sweep at the same time.
+// Sweep moves the spooled events of a data directory into its shared outbox. An
+// interruption can store events twice. Sweep continues after a file that fails, and
+// returns the first error. Several processes may sweep at the same time.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +65,7 @@ func Sweep(ctx context.Context, dataDir string) error {
 	return err
 }
 
-// sweepFile moves one file, unless another process has locked it.
+// sweepFile moves one file into the shared outbox, unless another process has it locked.
 func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -94,8 +89,8 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	return nil
 }
 
-// spooled reads a spool file. It returns no events if another process has removed
-// the file. It renames an unreadable file, so that the error occurs only once.
+// spooled returns the events of a spool file, which another process may have removed.
+// It renames an unreadable file, so that the error occurs only once.
 func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +107,7 @@ func spooled(path string) (list []events.Event, err error) {
 	return list, nil
 }
 
-// SweepAlways sweeps at an interval until ctx ends. It logs errors and tries again.
+// SweepAlways sweeps at an interval until ctx ends, and logs errors.
 func SweepAlways(ctx context.Context, dataDir string, logger *slog.Logger) {
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()

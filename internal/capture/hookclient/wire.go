@@ -8,11 +8,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// DocumentType is the media type of a request for a decision. The publisher does
-// not record such a request, because publisher hook records the payload.
+// DocumentType is the media type of a request for a decision. The publisher does not
+// record it, because publisher hook records the payload.
 const DocumentType = "application/vnd.hooktrail.document+json"
 
-// wireDocument is the wire form of a [hooks.Document].
 type wireDocument struct {
 	Point   events.Kind     `json:"point"`
 	Meta    hooks.Meta      `json:"meta"`
@@ -43,7 +42,6 @@ func DecodeDocument(body []byte) (hooks.Document, error) {
 	}, nil
 }
 
-// wireOutcome is the wire form of a [hooks.DocumentOutcome].
 type wireOutcome struct {
 	Verdict    hooks.Verdict     `json:"verdict"`
 	Reason     string            `json:"reason,omitempty"`
@@ -61,11 +59,10 @@ func EncodeOutcome(out hooks.DocumentOutcome) ([]byte, error) {
 	})
 }
 
-// errOutcome is returned for an unreadable response.
 var errOutcome = errors.New("its answer cannot be read; is it of this version?")
 
-// DecodeOutcome reads the response to a document of a hook point. Its error contains
-// no text of the body.
+// DecodeOutcome reads the response to a document of a hook point. Its error contains no
+// text of the body.
 func DecodeOutcome(point events.Kind, body []byte) (hooks.DocumentOutcome, error) {
 	var w wireOutcome
 	if err := json.Unmarshal(body, &w); err != nil || !w.valid() {
@@ -77,7 +74,6 @@ func DecodeOutcome(point events.Kind, body []byte) (hooks.DocumentOutcome, error
 	}, nil
 }
 
-// valid reports whether the outcome has a known verdict and a list of executions.
 func (w wireOutcome) valid() bool {
 	switch w.Verdict {
 	case hooks.None, hooks.Allow, hooks.Ask, hooks.Deny:

@@ -13,15 +13,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CloudEvents yields the events of JSON lines. Each line is a CloudEvent in JSON
-// structured mode, for example from auditor replay.
+// CloudEvents yields the events of lines that are CloudEvents in JSON structured mode.
 //
-// CloudEvents removes the producer, the sequence and the salt, which belong to the
-// outbox that sent the event before. All other attributes and fields stay, also
-// unknown ones. An event without a tenant gets the tenant of opts. With opts.Only,
-// events of other tenants are reported instead. The seals and gaps of another
-// outbox (run.sealed, gap.recorded) are meaningless here. They are reported as a
-// LineError that wraps [ErrRecord], unless opts.Records is set.
+// It removes the producer, the sequence and the salt, which belong to the outbox that
+// sent the event before. All other attributes and fields stay. An event without a
+// tenant gets the tenant of opts. The records of Hooktrail's own services, such as
+// seals, access records and edits of issues, are about another outbox or by somebody
+// else. They are reported as a LineError that wraps [ErrReserved], unless opts.Records
+// is set. Chunks of blobs stay, because events refer to them.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -36,9 +35,12 @@ func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[event
 	}
 }
 
-// event decodes a CloudEvent and applies the options.
 func (o Options) event(text []byte, line int) (events.Event, error) {
-	e, err := decodeEvent(text, o.Records)
+	reserved := reservedInHistory
+	if o.Records {
+		reserved = allKinds
+	}
+	e, err := decodeEvent(text, reserved)
 	switch {
 	case err != nil:
 		return events.Event{}, asLineError(o.File, line, err)
@@ -50,30 +52,29 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// ErrRecord reports a seal or a gap, which only an outbox may write about its
-// events.
-var ErrRecord = errors.New("a record of another outbox's numbering")
+// DecodeEvent reads one CloudEvent as [CloudEvents] reads a line, but no [Reserved] kind.
+// It returns errors of [events.Decode] and [events.Event.Normalize], errors that wrap
+// [ErrReserved], and errors about ids.
+func DecodeEvent(data []byte) (events.Event, error) { return decodeEvent(data, Reserved) }
 
-// decodeEvent reads one CloudEvent and removes the attributes of its outbox. It
-// refuses the records of another outbox, unless records is true.
-func decodeEvent(data []byte, records bool) (events.Event, error) {
+func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, error) {
 	e, err := events.Decode(data)
 	if err != nil {
 		return events.Event{}, err
 	}
-	if err := adopt(&e, records); err != nil {
+	if err := adopt(&e, reserved); err != nil {
 		return events.Event{}, offsetInInput(data, e, err)
 	}
 	return e, nil
 }
 
-// numberBytes exceeds the length of the producer id and the salt that an outbox
-// adds to an event. The attributes must stay within their limit with these.
+// numberBytes exceeds the length of the producer id and the salt that an outbox adds
+// to an event. With these bytes the attributes must stay within their limit.
 const numberBytes = 64
 
-func adopt(e *events.Event, records bool) error {
-	if k := e.Kind(); !records && (k == events.RunSealed || k == events.GapRecorded) {
-		return fmt.Errorf("%s: %w", k, ErrRecord)
+func adopt(e *events.Event, reserved func(events.Kind) bool) error {
+	if k := e.Kind(); reserved(k) {
+		return fmt.Errorf("%s: %w", k, ErrReserved)
 	}
 	added := numberBytes
 	if e.Tenant == "" {
@@ -102,7 +103,6 @@ func asLineError(file string, number int, err error) *LineError {
 	return report
 }
 
-// reason returns the reason without the offset, because the report has the column.
 func reason(e *events.InvalidError) string {
 	if e.Attribute == "" {
 		return e.Reason

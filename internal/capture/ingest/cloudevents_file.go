@@ -14,9 +14,9 @@ import (
 // CloudEventsFormat is the name of the format.
 const CloudEventsFormat = "cloudevents"
 
-// CloudEventFile yields the events of a file of CloudEvents in JSON. The file has
-// one event in each line, as for [CloudEvents], or a list of events, or events that
-// span lines. Events of other tenants are reported.
+// CloudEventFile yields the events of a file that has one event in each line, a list
+// of events, or events that span lines. Events of other tenants are reported and
+// skipped.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -39,7 +39,7 @@ func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[ev
 	}
 }
 
-// joined joins the members of each document, and passes the elements of lists on.
+// joined yields each object as one fragment, and the elements of lists unchanged.
 func joined(fragments iter.Seq2[Fragment, error]) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		var whole Object
@@ -61,8 +61,8 @@ func joined(fragments iter.Seq2[Fragment, error]) iter.Seq2[Fragment, error] {
 	}
 }
 
-// hasLines reports whether an input with this head has one event in each line. The
-// head must not begin a list, and its first line must not end inside an object.
+// hasLines reports whether the input begins no list and its first line ends with
+// neither "{" nor ",".
 func hasLines(head []byte) bool {
 	line, _, _ := bytes.Cut(Opening(head), []byte("\n"))
 	line = bytes.TrimRight(line, " \t\r")

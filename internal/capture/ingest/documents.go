@@ -13,8 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Fragment is a piece of a JSON document. It is a member of an object, or an element
-// of a list.
+// Fragment is a member of a JSON object or an element of a list.
 type Fragment struct {
 	Document int             // index of the document in the input
 	Member   string          // name of the member; empty for the elements of a document that is a list
@@ -24,15 +23,14 @@ type Fragment struct {
 	End      bool            // the document ended; only Document and Line are set
 }
 
-// Documents yields the fragments of the consecutive JSON documents in r. It yields
-// the elements of a document that is a list, and of members with the given names,
-// one by one. Other members are one fragment each. Documents holds one fragment in
-// memory, of at most [MaxLine] bytes.
+// Documents yields the fragments of the JSON documents in r. The elements of a list,
+// and of members named in lists, are separate fragments. Documents holds one fragment
+// of at most [MaxLine] bytes in memory.
 //
 // A document that is neither an object nor a list is reported and skipped. A syntax
-// error is reported as a [*LineError]. It ends the document and the input, because
-// the start of the next value is unknown. With opts.Open, an incomplete document is
-// neither a fault nor ended.
+// error is reported as a [*LineError] and ends the input, because the start of the
+// next value is unknown. With opts.Open, an incomplete document is neither a fault nor
+// ended.
 func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
@@ -40,7 +38,6 @@ func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) 
 	}
 }
 
-// documents reads one input. It owns the decoder and the number of the document.
 type documents struct {
 	ctx    context.Context //nolint:containedctx // the state does not outlive the loop of this context
 	opts   Options
@@ -48,11 +45,10 @@ type documents struct {
 	yield  func(Fragment, error) bool
 	dec    *json.Decoder
 	source *positionReader
-	number int  // of the current document
-	inside bool // the decoder is inside a value
+	number int
+	inside bool
 }
 
-// read reads all documents. limit bounds each value.
 func (in *documents) read(r io.Reader, limit int64) {
 	in.source = newPositionReader(r, limit)
 	in.dec = json.NewDecoder(in.source)
@@ -63,10 +59,8 @@ func (in *documents) read(r io.Reader, limit int64) {
 	}
 }
 
-// errStopped reports that the receiver of the fragments stopped.
 var errStopped = errors.New("stopped")
 
-// document reads one document and reports whether to continue.
 func (in *documents) document() bool {
 	token, err := in.dec.Token()
 	switch {
@@ -92,7 +86,6 @@ func (in *documents) document() bool {
 	return in.yield(Fragment{Document: in.number, Element: -1, Line: line, End: true}, nil) && err == nil
 }
 
-// object reads an object to its end.
 func (in *documents) object() error {
 	for in.dec.More() {
 		token, err := in.dec.Token()
@@ -113,7 +106,7 @@ func (in *documents) object() error {
 	return err
 }
 
-// listed reads a member that should be a list. Other values are one fragment.
+// listed yields the elements of a list, or else the whole member.
 func (in *documents) listed(name string) error {
 	token, err := in.dec.Token()
 	if err != nil {
@@ -128,7 +121,7 @@ func (in *documents) listed(name string) error {
 	return in.give(name, -1, JSON(token))
 }
 
-// opened reads the rest of an object after its brace, and yields the whole object.
+// opened reads the rest of an object after its brace.
 func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {
@@ -153,7 +146,6 @@ func (in *documents) opened(name string) error {
 	return in.give(name, -1, text)
 }
 
-// list reads a list to its end.
 func (in *documents) list(name string) error {
 	for i := 0; in.dec.More(); i++ {
 		if err := in.value(name, i); err != nil {
@@ -164,7 +156,6 @@ func (in *documents) list(name string) error {
 	return err
 }
 
-// value reads one value and yields it.
 func (in *documents) value(name string, element int) error {
 	var text json.RawMessage
 	in.inside = true
@@ -193,8 +184,8 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail reports the error that ended the input, and returns whether the document
-// ended too. It did not if the input is still open or the receiver stopped.
+// fail reports the error that ended the input. It returns whether to yield the end of
+// the document too.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -221,8 +212,8 @@ func (in *documents) fail(err error) bool {
 	return in.yield(Fragment{}, report)
 }
 
-// broken returns the distance from the last good token to the syntax error. The
-// offset of the decoder's error has different origins.
+// broken returns the distance from the last good token to the syntax error. The offset
+// of the decoder's error has different origins.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon
@@ -235,8 +226,8 @@ func (in *documents) broken(err error) int64 {
 	return 0
 }
 
-// Documents calls read with each fragment of [Documents], until the receiver of the
-// events stops. It reports whether it reached the end of the input.
+// Documents calls read with each fragment of [Documents], as [Emitter.Lines] does with
+// lines.
 func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment), lists ...string) bool {
 	return each(m, Documents(ctx, r, m.opts, lists...), func(p Fragment) {
 		m.line = p.Line
@@ -244,8 +235,7 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 	})
 }
 
-// WrongShape reports that the current fragment has the wrong shape. err is an error
-// of encoding/json.
+// WrongShape reports an error of encoding/json about the current fragment.
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
 	report.Column, report.Kept = 0, kept // the column counts from the start of the fragment

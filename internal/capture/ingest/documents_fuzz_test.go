@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// FuzzDocuments checks that the result does not depend on the sizes of reads, and
-// that the fragments of a valid object are the whole object.
+// The result does not depend on the sizes of reads, and the fragments of a valid
+// object are the whole object.
 func FuzzDocuments(f *testing.F) {
 	f.Add([]byte(`{"a":1,"steps":[{"b":"c"},2]} [3,{}]` + "\n7"))
 	f.Add([]byte(`{"steps":{"a":[1],"a":"<"}}`))

@@ -22,8 +22,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A value longer than the limit is refused. A document may be longer, and memory
-// is bounded by its values.
+// A value longer than the limit is refused. A document may be longer, and memory is
+// bounded by its values.
 func TestDocuments_Limit(t *testing.T) {
 	const limit = 1 << 20
 	var got []string

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Emitter yields the events and the fault reports of one input. It owns the runs of
-// the input. After the receiver of the events stopped, it yields nothing.
+// Emitter yields the events and the fault reports of one input, until the receiver
+// stops.
 type Emitter struct {
 	opts    Options
 	source  string
@@ -26,16 +26,16 @@ type Emitter struct {
 	untimed bool // Now was called: some times are not from the input
 	seen    map[[16]byte]int
 	runs    map[string]*Run
-	order   []*Run // by their start
+	order   []*Run
 }
 
-// NewEmitter returns an emitter for one input of a tool. It passes events to yield.
+// NewEmitter returns an emitter that passes the events of one input to yield.
 func NewEmitter(tool string, opts Options, yield func(events.Event, error) bool) *Emitter {
 	return &Emitter{opts: opts, source: tool, yield: yield, seen: map[[16]byte]int{}, runs: map[string]*Run{}}
 }
 
-// Lines calls read with each line of r, until the receiver of the events stops. It
-// reports whether it reached the end of the input.
+// Lines calls read with each line of r, until the receiver stops. It reports whether
+// it reached the end of the input.
 func (m *Emitter) Lines(ctx context.Context, r io.Reader, read func(Line)) bool {
 	return each(m, Lines(ctx, r, m.opts), func(in Line) {
 		m.line = in.Number
@@ -43,8 +43,6 @@ func (m *Emitter) Lines(ctx context.Context, r io.Reader, read func(Line)) bool 
 	})
 }
 
-// each calls read with each value of an input and reports the errors, until the
-// receiver of the events stops. It reports whether it reached the end of the input.
 func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	for value, err := range input {
 		if err == nil {
@@ -62,15 +60,13 @@ func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	return true
 }
 
-// At sets the line of the following events. [Emitter.Lines] sets it for each line.
-// An adapter that delays lines calls At.
+// At sets the line of the following events. An adapter that delays lines calls it.
 func (m *Emitter) At(line int) { m.line = line }
 
 // Stopped reports whether the receiver of the events stopped.
 func (m *Emitter) Stopped() bool { return m.stopped }
 
-// Report yields a fault of the input. The input continues after a [*LineError] and
-// ends after any other error.
+// Report yields a fault. The input ends after any error but a [*LineError].
 func (m *Emitter) Report(err error) {
 	if !m.stopped {
 		m.stopped = !m.yield(events.Event{}, err)
@@ -90,9 +86,9 @@ func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	m.Report(report)
 }
 
-// Decode decodes the JSON object in a line into v and returns a copy of its text. If
-// the line is not an object, Decode reports it and returns nil. If members have an
-// unexpected type, Decode reports the line as kept and returns the error.
+// Decode decodes the JSON object in a line into v and returns a copy of its text. It
+// reports a line that is not an object and returns no text. It reports a member of an
+// unexpected type and returns both the text and the error.
 func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	err := json.Unmarshal(text, v)
@@ -109,8 +105,8 @@ func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	return text, err
 }
 
-// LineID derives an id for a line without one. The id covers the content and the
-// number of equal lines before, so it does not depend on later lines.
+// LineID derives an id from the content of a line and the number of equal lines
+// before.
 func (m *Emitter) LineID(text []byte) string {
 	sum := sha256.Sum256(text)
 	key := [16]byte(sum[:16])
@@ -122,8 +118,7 @@ func (m *Emitter) LineID(text []byte) string {
 	return id
 }
 
-// Send yields e. It reports an invalid event instead, for example one whose data is
-// nested too deep.
+// Send yields e, or reports an invalid event, for example one that is nested too deep.
 func (m *Emitter) Send(e events.Event) {
 	if m.stopped {
 		return
@@ -144,8 +139,19 @@ type Origin struct {
 	Time  time.Time // when it happened
 }
 
-// Now returns the time for events whose input has no time. From then on, no id
-// depends on times.
+// Time returns the time in text, or else before. It reports an invalid time.
+func (m *Emitter) Time(text string, before time.Time) time.Time {
+	if at, ok := Time(text); ok {
+		return at
+	}
+	if text != "" {
+		m.Fault(BadTime, true)
+	}
+	return before
+}
+
+// Now returns the time for events whose input has no time. From then on, the ids of
+// aggregates do not cover times.
 func (m *Emitter) Now() time.Time {
 	m.untimed = true
 	if m.opts.Now == nil {
@@ -154,7 +160,6 @@ func (m *Emitter) Now() time.Time {
 	return m.opts.Now().UTC()
 }
 
-// stamp returns the time for the id of an aggregate.
 func (m *Emitter) stamp(at time.Time) string {
 	if m.untimed {
 		return ""

@@ -36,32 +36,32 @@ func kinds(list []events.Event) (names []string) {
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func place(id string, seconds int) ingest.Origin {
+func at(id string, seconds int) ingest.Origin {
 	return ingest.Origin{ID: id, Time: start.Add(time.Duration(seconds) * time.Second)}
 }
 
-// story is a run with a prompt, a call that is made and answered twice, and a
+// runTwice emits a run with a prompt, a call that is made and answered twice, and a
 // repeated step id.
-func story(m *ingest.Emitter) {
-	r := m.Run(ingest.Identity{Run: "r", Session: "r", Agent: "tool"}, place("0", 0), events.RunStartedData{})
-	r.Prompt(place("p", 1), events.PromptSubmitData{Prompt: "go"})
+func runTwice(m *ingest.Emitter) {
+	r := m.Run(ingest.Identity{Run: "r", Session: "r", Agent: "tool"}, at("0", 0), events.RunStartedData{})
+	r.Prompt(at("p", 1), events.PromptSubmitData{Prompt: "go"})
 	for i := range 2 {
-		at := place("c", 2+i)
-		at.Block = i
-		r.Call(at, "t", events.ToolBeforeData{Tool: "Bash"})
-		r.Result(at, "t", events.ToolResultData{Status: events.ToolError})
+		p := at("c", 2+i)
+		p.Block = i
+		r.Call(p, "t", events.ToolBeforeData{Tool: "Bash"})
+		r.Result(p, "t", events.ToolResultData{Status: events.ToolError})
 	}
 	r.Spend(events.Tokens{Input: 3})
 	r.Step().Answer("done")
-	again := m.Run(ingest.Identity{Run: "r"}, place("0", 4), events.RunStartedData{})
-	again.Open(place("p", 5), "")
+	again := m.Run(ingest.Identity{Run: "r"}, at("0", 4), events.RunStartedData{})
+	again.Open(at("p", 5), "")
 	again.Touch(start.Add(9 * time.Second))
 	m.Finish()
 	m.Finish()
 }
 
 func TestRun(t *testing.T) {
-	list, reports := collect(ingest.Options{Tenant: "t"}, story)
+	list, reports := collect(ingest.Options{Tenant: "t"}, runTwice)
 	want := []string{"run.started", "prompt.submit p", "tool.before p t", "tool.result p t", "step.finished p", "step.finished p-2", "run.finished"}
 	if diff := cmp.Diff(want, kinds(list)); diff != "" || len(reports) > 0 {
 		t.Errorf("reports %q, (-want +got):\n%s", reports, diff)
@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 
 // An open input finishes no step and no run.
 func TestRun_Open(t *testing.T) {
-	list, _ := collect(ingest.Options{Tenant: "t", Open: true}, story)
+	list, _ := collect(ingest.Options{Tenant: "t", Open: true}, runTwice)
 	want := []string{"run.started", "prompt.submit p", "tool.before p t", "tool.result p t", "step.finished p"}
 	if diff := cmp.Diff(want, kinds(list)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -90,15 +90,15 @@ func TestEmitter_Refuses(t *testing.T) {
 	deep := json.RawMessage(strings.Repeat("[", 600) + strings.Repeat("]", 600))
 	_, reports := collect(ingest.Options{File: "f", Tenant: "t"}, func(m *ingest.Emitter) {
 		m.At(7)
-		r := m.Run(ingest.Identity{Run: "r", Agent: "tool"}, place("0", 0), events.RunStartedData{})
-		r.Emit(place("1", 0), events.Custom, "", events.CustomData{Name: "deep", Data: deep})
+		r := m.Run(ingest.Identity{Run: "r", Agent: "tool"}, at("0", 0), events.RunStartedData{})
+		r.Emit(at("1", 0), events.Custom, "", events.CustomData{Name: "deep", Data: deep})
 	})
 	if diff := cmp.Diff([]string{"f:7: custom: data.data: nested more than 512 deep"}, reports); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	calls := 0
 	m := ingest.NewEmitter("tool", ingest.Options{Tenant: "t"}, func(events.Event, error) bool { calls++; return false })
-	story(m)
+	runTwice(m)
 	m.Fault("late", false)
 	if calls != 1 || !m.Stopped() {
 		t.Errorf("got %d calls after the first was refused, want none", calls-1)
@@ -132,8 +132,8 @@ func TestEmitter_LineID(t *testing.T) {
 	}
 }
 
-// In an open input, an incomplete last line is not a fault. A complete line
-// without a line feed is read.
+// In an open input, an incomplete last line is not a fault. A complete line without a
+// line feed is read.
 func TestLines_Open(t *testing.T) {
 	for in, want := range map[string]int{"{}\n{\"a\"": 1, "{}\n{}": 2, "{}\n{": 1, "": 0, "{\n{}": 2} {
 		got := 0
@@ -163,7 +163,7 @@ func TestHeadObjects(t *testing.T) {
 }
 
 func TestWithout(t *testing.T) {
-	tests := []struct{ object, told, want string }{
+	tests := []struct{ object, mapped, want string }{
 		{`{"b":1,"a":{"x":[1, 2]},"c":"<&>"}`, "b", `{"a":{"x":[1, 2]},"c":"<&>"}`},
 		{`{"a":1}`, "a", ""},
 		{`{}`, "a", ""},
@@ -171,8 +171,8 @@ func TestWithout(t *testing.T) {
 		{`{"a":`, "b", `{"a":`},
 	}
 	for _, tt := range tests {
-		if got := string(ingest.Without([]byte(tt.object), tt.told)); got != tt.want {
-			t.Errorf("Without(%s, %s): got %s, want %s", tt.object, tt.told, got, tt.want)
+		if got := string(ingest.Without([]byte(tt.object), tt.mapped)); got != tt.want {
+			t.Errorf("Without(%s, %s): got %s, want %s", tt.object, tt.mapped, got, tt.want)
 		}
 	}
 }
@@ -181,8 +181,8 @@ func TestWithout(t *testing.T) {
 func FuzzWithout(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":{"c":[1,2]}}`), "a")
 	f.Add([]byte(`{"<":1,"\ud800":"x"}`), "<")
-	f.Fuzz(func(t *testing.T, object []byte, told string) {
-		rest := ingest.Without(object, told)
+	f.Fuzz(func(t *testing.T, object []byte, mapped string) {
+		rest := ingest.Without(object, mapped)
 		var all, left map[string]json.RawMessage
 		if json.Unmarshal(object, &all) != nil {
 			return
@@ -190,7 +190,7 @@ func FuzzWithout(f *testing.F) {
 		if rest != nil && json.Unmarshal(rest, &left) != nil {
 			t.Fatalf("remaining members are not an object: %s", rest)
 		}
-		delete(all, told)
+		delete(all, mapped)
 		if len(all) != len(left) {
 			t.Fatalf("got %d members, want %d", len(left), len(all))
 		}

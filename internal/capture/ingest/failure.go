@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// errorClasses maps texts in failures of the infrastructure to their class. The
-// first match counts.
+// errorClasses maps texts in failures of the infrastructure to their class. The first
+// match counts.
 var errorClasses = []struct{ text, class string }{
 	{"overloaded", "overloaded"},
 	{"rate_limit", "rate_limit"},
@@ -31,8 +31,8 @@ var errorClasses = []struct{ text, class string }{
 	{"internal server error", "server_error"},
 }
 
-// FailureClass derives the class of a failure from its text. It knows failures of
-// the infrastructure, such as an overloaded model. Other failures have no class.
+// FailureClass derives the class of a failure of the infrastructure from its text.
+// Other failures have no class.
 func FailureClass(text string) string {
 	lower := strings.ToLower(text)
 	for _, c := range errorClasses {
@@ -43,8 +43,8 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call with this message. It also returns
-// content as the result, unless the failure has all of it.
+// Failed returns the failure of a tool call, and content as the result unless the
+// failure has all of it.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

@@ -13,8 +13,7 @@ func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns the start of the first element of a list, for [Members]. It
-// returns false if head does not begin a list.
+// FirstElement returns the start of the first element of a list, for [Members].
 func FirstElement(head []byte) (first []byte, list bool) {
 	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {
@@ -23,8 +22,8 @@ func FirstElement(head []byte) (first []byte, list bool) {
 	return Opening(first), true
 }
 
-// Hash returns 8 hexadecimal digits of the hash of a JSON value. White space does
-// not change the hash.
+// Hash returns 8 hexadecimal digits of the hash of a JSON value, without regard to
+// white space.
 func Hash(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {
@@ -35,8 +34,8 @@ func Hash(value json.RawMessage) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Object collects the members of a JSON object. It preserves their text and order.
-// The zero value is empty.
+// Object collects the members of a JSON object. It preserves their text and order. The
+// zero value is empty.
 type Object struct{ text []byte }
 
 // Add adds a member. value must be valid JSON.
@@ -70,8 +69,8 @@ func SingleMember(name string, value json.RawMessage) json.RawMessage {
 	return o.JSON()
 }
 
-// JSON encodes texts, numbers, lists and maps without HTML escapes. It returns nil
-// for a value that it cannot encode.
+// JSON encodes v without HTML escapes. It returns nil for a value that it cannot
+// encode.
 func JSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -82,10 +81,10 @@ func JSON(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// UniqueNames makes the names of one input unique. The zero value is ready to use.
+// UniqueNames makes names unique. The zero value is ready to use.
 type UniqueNames struct{ seen map[string]int }
 
-// Unique returns name. A repeated name gets its number appended.
+// Unique returns name. A repeated name gets a number appended.
 func (n *UniqueNames) Unique(name string) string {
 	if n.seen == nil {
 		n.seen = map[string]int{}

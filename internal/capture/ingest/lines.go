@@ -26,7 +26,6 @@ type LineError struct {
 	cause error
 }
 
-// Unwrap returns the cause, if there is one.
 func (e *LineError) Unwrap() error { return e.cause }
 
 // Error returns "file:line:column: reason". It quotes no text of the line.
@@ -43,9 +42,8 @@ type Line struct {
 	Text   []byte // without trailing white space; valid until the next line is read
 }
 
-// Lines yields the lines of r that are not blank. It reports a line that is too long
-// as a [*LineError]. A line that is not UTF-8 is reported, repaired and yielded. Any
-// other error ends the input.
+// Lines yields the lines of r that are not blank. A line that is not UTF-8 is
+// reported, repaired and yielded.
 func Lines(ctx context.Context, r io.Reader, opts Options) iter.Seq2[Line, error] {
 	file := opts.File
 	return func(yield func(Line, error) bool) {
@@ -78,7 +76,6 @@ func Lines(ctx context.Context, r io.Reader, opts Options) iter.Seq2[Line, error
 	}
 }
 
-// notUTF8 returns the offset of the first byte that is not UTF-8.
 func notUTF8(text []byte) int {
 	for i := 0; i < len(text); {
 		c, size := utf8.DecodeRune(text[i:])
@@ -97,11 +94,9 @@ type lineReader struct {
 	buf    []byte
 	number int
 	limit  int
-	torn   bool // the input ended inside the line
+	torn   bool
 }
 
-// next returns the next line that is not blank. It returns errTooLong for a line
-// beyond the limit, and io.EOF at the end.
 func (in *lineReader) next() (Line, error) {
 	for {
 		text, err := in.read()

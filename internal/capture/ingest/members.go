@@ -4,29 +4,34 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"slices"
 )
 
 // HeadBytes is the length of the head by which formats are detected.
 const HeadBytes = 64 << 10
 
-// HeadObjects yields the JSON objects in the lines of head. It skips other lines. If
-// head cuts the last line, its object has only the members before the cut.
+// HeadObjects yields the JSON objects in the lines of head. If head cuts the last
+// line, its object has only the members before the cut.
 func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	return func(yield func(map[string]json.RawMessage) bool) {
 		for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\uFEFF"))) {
 			if bytes.IndexByte(line, '{') < 0 {
 				continue
 			}
-			object := Members(line)
-			if len(object) > 0 && !yield(object) {
+			if object := Members(line); len(object) > 0 && !yield(object) {
 				return
 			}
 		}
 	}
 }
 
-// Members returns the members of the JSON object at the start of head. A member
-// that is cut off has no value.
+// Has reports whether members has all names, with or without a value.
+func Has(members map[string]json.RawMessage, names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { _, ok := members[name]; return !ok })
+}
+
+// Members returns the members of the JSON object at the start of head. A member that
+// is cut off has no value.
 func Members(head []byte) map[string]json.RawMessage {
 	object := map[string]json.RawMessage{}
 	in := json.NewDecoder(bytes.NewReader(head))
@@ -37,13 +42,13 @@ func Members(head []byte) map[string]json.RawMessage {
 		token, err := in.Token()
 		name, isName := token.(string)
 		if err != nil || !isName {
-			return object
+			break
 		}
 		var value json.RawMessage
 		err = in.Decode(&value)
 		object[name] = value
 		if err != nil {
-			return object
+			break
 		}
 	}
 	return object

@@ -8,14 +8,16 @@ type Options struct {
 	Tenant string // the tenant of the events
 	Only   bool   // [CloudEvents] reports events of other tenants instead of yielding them
 
-	// Records makes [CloudEvents] yield the seals and gaps of other outboxes. It is
-	// for readers of a history that publish nothing.
+	// Records makes [CloudEvents] yield the seals and gaps of other outboxes, for readers
+	// that publish nothing.
 	Records bool
 
-	// Now returns the time for events whose input has no time. For a file this is the
-	// time of its last change. No id depends on it. The default is the start of 1970.
+	HookKey []byte // secret from which the ids of stored hook payloads derive; may be nil
+
+	// Now returns the time for events whose input has no time, which for a file is its
+	// last change. No id depends on it. The default is the start of 1970.
 	Now func() time.Time
-	// Open is set while the input is still being written. An incomplete last line is
-	// not a fault, and the end of the input does not finish steps and runs.
+	// Open is set while the input is still being written. An incomplete last line is no
+	// fault, and the end of the input does not finish steps and runs.
 	Open bool
 }

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// maxFiles bounds the files of a patch.
 const maxFiles = 1000
 
-// PatchedFiles returns the files that a git patch changes, each once and in order.
-// It returns at most a thousand files.
+// PatchedFiles returns the files that a git patch changes, each once and in order. It
+// returns at most a thousand files.
 func PatchedFiles(patch string) []string {
 	var files []string
 	seen := map[string]bool{}

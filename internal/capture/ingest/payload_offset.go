@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// offsetInInput corrects the offset of an error of Normalize. Normalize counts bytes
-// of a compacted payload, and the result counts bytes of the input of e.
+// offsetInInput converts the offset of an error of Normalize, which counts bytes of a
+// compacted payload, to an offset in input.
 func offsetInInput(input []byte, e events.Event, err error) error {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); !ok || invalid.Offset < 0 {
 		return err
@@ -24,7 +24,6 @@ func offsetInInput(input []byte, e events.Event, err error) error {
 	return invalid
 }
 
-// findPayload returns the data member of an event and its offset in the input.
 func findPayload(input []byte) (start int, data json.RawMessage) {
 	in := json.NewDecoder(bytes.NewReader(input))
 	for {

@@ -6,12 +6,11 @@ import (
 	"io"
 )
 
-// positionReader is a reader that maps offsets to lines and limits the length of a
-// value.
+// positionReader maps offsets to lines and limits the length of a value.
 type positionReader struct {
 	r     *bufio.Reader
 	taken func() int64 // the number of bytes in values that were read
-	limit int64        // bounds one value
+	limit int64
 	read  int64
 
 	ends  []int64 // the starts of lines behind the latest position
@@ -23,7 +22,7 @@ type positionReader struct {
 func newPositionReader(r io.Reader, limit int64) *positionReader {
 	p := &positionReader{limit: limit, r: bufio.NewReaderSize(r, 64<<10), line: 1, taken: func() int64 { return 0 }}
 	if mark, err := p.r.Peek(3); err == nil && string(mark) == "\uFEFF" {
-		_, _ = p.r.Discard(3) // Peek has already read these bytes
+		_, _ = p.r.Discard(3)
 	}
 	return p
 }

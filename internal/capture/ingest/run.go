@@ -12,45 +12,50 @@ import (
 type Identity struct {
 	Run     string
 	Session string
-	Agent   string // the tool, or the name of a sub-agent
+	Agent   string
 
-	ParentRun, ParentAgent string // of a sub-agent's run
+	ParentRun, ParentAgent string
 }
 
-// Run emits the events of one run of an input. It owns the counters of the run, the
-// open step and the ids of tool calls. It holds no content.
+// Sub returns the identity of a run below the run of i.
+func (i Identity) Sub(name, agent string) Identity {
+	return Identity{Run: i.Run + "/" + name, Session: i.Session, Agent: agent, ParentRun: i.Run, ParentAgent: i.Agent}
+}
+
+// Run emits the events of one run of an input. It counts them, derives their ids, and
+// pairs calls with results.
 type Run struct {
 	Identity
 	Failure *events.Failure // the failure of the latest step; nil for success
-	Output  string          // the clipped answer of the latest step
+	Output  string
 	About   json.RawMessage // the raw member of run.finished
 
 	m           *Emitter
-	step        *Step // the open step, or nil
+	step        *Step
 	calls       map[string]*call
 	first, last time.Time
 	finished    bool
 
-	stepIDs map[string]int // counts the uses of each id
+	stepIDs UniqueNames
 
 	steps, toolCalls, toolErrors, answered int
 	tokens                                 events.Tokens
 }
 
-// call is a tool call. It stays after its result, to detect a second result.
+// call stays after its result, to detect a second result.
 type call struct {
 	tool     string
 	at       time.Time
 	answered bool
 }
 
-// Run starts a run and emits run.started. If the run was started before, Run returns
-// it, and the input continues it.
+// Run starts a run and emits run.started. If the run was started before, Run only
+// returns it.
 func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run {
 	if r := m.runs[id.Run]; r != nil {
 		return r
 	}
-	r := &Run{Identity: id, m: m, first: p.Time, last: p.Time, calls: map[string]*call{}, stepIDs: map[string]int{}}
+	r := &Run{Identity: id, m: m, first: p.Time, last: p.Time, calls: map[string]*call{}}
 	m.runs[id.Run] = r
 	m.order = append(m.order, r)
 	r.Emit(p, events.RunStarted, "", started)
@@ -69,8 +74,8 @@ func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	r.m.Send(e)
 }
 
-// Aggregate emits an event whose content grows with the input. The id covers the
-// content. name distinguishes the aggregates of one kind in a run.
+// Aggregate emits an event whose content grows with the input. name distinguishes the
+// aggregates of one kind in a run.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))
@@ -96,8 +101,8 @@ func (r *Run) Touch(at time.Time) {
 	}
 }
 
-// Call emits tool.before. It opens a step if none is open. Call returns false for a
-// repeated id, and emits and counts nothing. The adapter then emits another event.
+// Call emits tool.before. It opens a step if none is open. For a repeated id it
+// returns false and emits nothing.
 func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	s := r.Within(p)
 	if r.calls[id] != nil {
@@ -116,9 +121,9 @@ func (r *Run) Called(id string) bool { return r.calls[id] != nil }
 // Answered reports whether the result of the call was emitted.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
 
-// Result emits tool.result. The call need not exist. The tool defaults to the tool of
-// the call, and the duration to the time since the call. Result returns false for a
-// second result of a call, and emits and counts nothing.
+// Result emits tool.result. The tool defaults to the tool of the call, and the
+// duration to the time since the call. For a second result of a call, Result returns
+// false and emits nothing.
 func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	s := r.Within(p)
 	k := r.calls[id]
@@ -186,8 +191,8 @@ func (r *Run) Finish(data *events.RunFinishedData) {
 	r.Aggregate("", "", r.last, events.RunFinished, *data)
 }
 
-// Finish finishes the remaining runs of the input in the order of their start. It
-// does nothing while the input is open.
+// Finish finishes the remaining runs in the order of their start. It does nothing
+// while the input is open.
 func (m *Emitter) Finish() {
 	for _, r := range m.order {
 		if !r.finished {

@@ -1,14 +1,12 @@
 package ingest
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Step is a prompt with the work that follows, or one turn of a model. The tool
-// determines which.
+// Step is a prompt with the work that follows, or one turn of a model.
 type Step struct {
 	ID         string
 	Input      string // clipped
@@ -37,21 +35,16 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins another one with the id of p. A repeated id
-// gets its number appended.
+// Open ends the open step and begins another one. A repeated id gets a number
+// appended.
 func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
-	id := p.ID
-	for r.stepIDs[id]++; r.stepIDs[id] > 1; r.stepIDs[id]++ {
-		id += "-" + strconv.Itoa(r.stepIDs[id])
-	}
-	r.step = &Step{ID: id, Input: Clip(input, MaxInput), first: p.Time, last: p.Time}
+	r.step = &Step{ID: r.stepIDs.Unique(p.ID), Input: Clip(input, MaxInput), first: p.Time, last: p.Time}
 	r.steps++
 	return r.step
 }
 
-// Within returns the open step. It opens one if none is open, for example before the
-// first prompt.
+// Within returns the open step. It opens one if none is open.
 func (r *Run) Within(p Origin) *Step {
 	if r.step == nil {
 		r.Open(p, "")
@@ -68,7 +61,7 @@ func (r *Run) Prompt(p Origin, data events.PromptSubmitData) {
 	r.Emit(p, events.PromptSubmit, "", data)
 }
 
-// CloseStep ends the open step, if there is one, and emits step.finished.
+// CloseStep emits step.finished for the open step, if there is one.
 func (r *Run) CloseStep() {
 	s := r.step
 	if s == nil {

@@ -12,8 +12,8 @@ import (
 // MaxID bounds the id of a session, an agent or a call. Two ids fit into one run id.
 const MaxID = 120
 
-// Usable reports whether s can be an id in an attribute. It must be short and have
-// none of the characters that CloudEvents forbids. The empty string is usable.
+// Usable reports whether s can be an id in an attribute. CloudEvents forbids some
+// characters. The empty string is usable.
 func Usable(s string) bool {
 	if len(s) > MaxID || !utf8.ValidString(s) {
 		return false
@@ -23,7 +23,7 @@ func Usable(s string) bool {
 	})
 }
 
-// SessionOf derives the session from the name of a file, without its extensions.
+// SessionOf derives the session from the name of a file.
 func SessionOf(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -43,7 +43,8 @@ func Time(s string) (time.Time, bool) {
 // BadTime is the reason for a line with an invalid time.
 const BadTime = "timestamp: not a time of the years 1970 to 9999, that of the line before is taken"
 
-// Clip cuts s between characters to at most n bytes, and appends "…" if it cut.
+// Clip returns s. If s is longer than n bytes, Clip cuts it between characters and
+// appends "…".
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -61,7 +62,7 @@ const (
 	MaxMessage = 2000 // of an error message
 )
 
-// MaxCount bounds a count of the input, so that sums do not overflow.
+// MaxCount bounds counts, so that sums do not overflow.
 const MaxCount = 1 << 40
 
 // AreCounts reports whether all numbers are valid counts.
@@ -72,7 +73,7 @@ func AreCounts(numbers ...float64) bool {
 // Number returns raw as a whole number, or 0 if it is not a number in range.
 func Number(raw json.RawMessage) int64 {
 	var n float64
-	if json.Unmarshal(raw, &n) != nil || n < 0 || n > MaxCount {
+	if json.Unmarshal(raw, &n) != nil || !AreCounts(n) {
 		return 0
 	}
 	return int64(n)

@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// Without returns object without the members in mapped. Adapters store the result in
-// raw, so that an event has every member of the tool's JSON once. The order and the
-// text of members stay. Without returns nil if no member is left. It returns a value
-// that is not an object unchanged.
+// Without returns object without the members in mapped, or nil if none is left. The
+// order and the text of members stay. It returns a value that is not an object
+// unchanged. Adapters store the result in raw, so that an event has each member once.
 func Without(object json.RawMessage, mapped ...string) json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(object))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {

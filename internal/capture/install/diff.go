@@ -6,8 +6,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// unified returns the difference of two texts as a unified diff. It is empty for
-// equal texts. Both kinds of line ends count as equal.
+// unified returns a unified diff, which ignores the kind of line ends.
 func unified(from, to string, before, after []byte) string {
 	return udiff.Unified(from, to, unixLines(before), unixLines(after))
 }

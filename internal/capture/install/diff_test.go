@@ -1,7 +1,12 @@
 package install
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,6 +53,40 @@ func TestUnified_Applies(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// The program patch accepts the diffs, also of texts without a last line feed.
+func TestUnified_Patch(t *testing.T) {
+	program, err := exec.LookPath("patch")
+	if err != nil {
+		t.Skipf("the program patch, which applies the diffs of this test, is not installed: %v", err)
+	}
+	texts := []string{"", "{}", "{}\n", "a\nb\nc", "a\nb\nc\n", "a\nb\nx", "a\nx\nc"}
+	for _, before := range texts {
+		for _, after := range texts {
+			file := filepath.Join(t.TempDir(), "settings.json")
+			if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			diff := unified(file, file, []byte(before), []byte(after))
+			if before == after && diff == "" {
+				continue // patch refuses an empty diff
+			}
+			cmd := exec.CommandContext(t.Context(), program, "--fuzz=0", file)
+			cmd.Stdin = strings.NewReader(diff)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%q to %q: %v\n%s\n%s", before, after, err, out, diff)
+				continue
+			}
+			got, err := os.ReadFile(file)
+			if err != nil && (after != "" || !errors.Is(err, fs.ErrNotExist)) { // patch may remove an empty file
+				t.Fatal(err)
+			}
+			if string(got) != after {
+				t.Errorf("%q to %q: patch wrote %q with\n%s", before, after, got, diff)
+			}
+		}
+	}
 }
 
 // patched applies a unified diff to lines.

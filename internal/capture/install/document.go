@@ -9,8 +9,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// SyntaxError reports the place at which a file cannot be understood. It quotes
-// at most one character of the file, because configurations can hold secrets.
+// SyntaxError reports the place at which a file cannot be understood. It quotes at most
+// one character, because configurations can hold secrets.
 type SyntaxError struct {
 	File   string
 	Line   int // from 1
@@ -23,29 +23,25 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
 
-// The kinds of values that edits distinguish.
 const (
 	kindObject = '{'
 	kindList   = '['
 	kindText   = '"'
 )
 
-// maxNested bounds the lists and objects of a document, because the parser
-// recurses into each.
+// maxNested bounds the lists and objects of a document, because the parser recurses.
 const maxNested = 100_000
 
-// maxDepth limits how deep values are nested. No agent's configuration comes near it.
+// maxDepth bounds the nesting. No configuration needs as much.
 const maxDepth = 200
 
-// byteOrderMark may start a file.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// document is JSON with comments and trailing commas. Offsets count the bytes
-// of data.
+// document is JSON with comments and trailing commas. Offsets count the bytes of data.
 type document struct {
 	file string
-	mark []byte // the byte order mark, if the file has one
-	data []byte // the rest of the file
+	mark []byte
+	data []byte // without the mark
 	root *hujson.Value
 }
 
@@ -77,8 +73,8 @@ func parse(file string, data []byte) (*document, error) {
 	return d, d.checkKeys()
 }
 
-// deepest returns the offset of the first value that is nested more than limit levels
-// below v.
+// deepest returns the offset of the first value that is more than limit levels below
+// v.
 func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 	if limit < 0 {
 		return v.StartOffset, true
@@ -100,10 +96,10 @@ func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 	return 0, false
 }
 
-// bytes returns the whole file.
 func (d *document) bytes() []byte { return append(bytes.Clone(d.mark), d.data...) }
 
-// refused converts an error of the parser. It leaves out the text of literals.
+// refused returns an error of the parser as a SyntaxError, without the text of
+// literals.
 func (d *document) refused(err error) error {
 	report := &SyntaxError{File: d.file, Line: 1, Column: 1}
 	place, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
@@ -117,7 +113,6 @@ func (d *document) refused(err error) error {
 	return report
 }
 
-// checkKeys reports the first key that an object has twice.
 func (d *document) checkKeys() error {
 	for v := range d.root.All() {
 		if kind(v) != kindObject {
@@ -134,7 +129,6 @@ func (d *document) checkKeys() error {
 	return nil
 }
 
-// wrong returns the error for the text at an offset.
 func (d *document) wrong(at int, reason string) error {
 	before := d.data[:min(at, len(d.data))]
 	line := 1 + bytes.Count(before, []byte("\n"))
@@ -151,13 +145,12 @@ func kind(v *hujson.Value) hujson.Kind {
 
 // item is an element of a list or a member of an object.
 type item struct {
-	start int    // offset of the key or of the element
+	start int
 	key   string // empty for an element
 	value *hujson.Value
 	comma int // offset of the comma after the value; -1 without one
 }
 
-// items returns the items of a list or an object, and nothing for other values.
 func items(v *hujson.Value) []item {
 	var all []item
 	switch of := v.Value.(type) {
@@ -187,7 +180,6 @@ func literal(v *hujson.Value) string {
 	return l.String()
 }
 
-// index returns the index of the member with that name, or -1.
 func index(v *hujson.Value, key string) int {
 	if kind(v) == kindObject {
 		for i, it := range items(v) {
@@ -199,7 +191,6 @@ func index(v *hujson.Value, key string) int {
 	return -1
 }
 
-// member returns the member with that name, or nil.
 func member(v *hujson.Value, key string) *hujson.Value {
 	if i := index(v, key); i >= 0 {
 		return items(v)[i].value

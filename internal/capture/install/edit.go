@@ -9,13 +9,11 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// splice replaces the text between two offsets.
 type splice struct {
 	from, to int
 	text     string
 }
 
-// with returns the document after changes, which are sorted by their offsets.
 func (d *document) with(changes ...splice) (*document, error) {
 	var b bytes.Buffer
 	b.Write(d.mark)
@@ -29,7 +27,6 @@ func (d *document) with(changes ...splice) (*document, error) {
 	return parse(d.file, b.Bytes())
 }
 
-// newline returns the line end of the document.
 func (d *document) newline() string {
 	if bytes.Contains(d.data, []byte("\r\n")) {
 		return "\r\n"
@@ -37,8 +34,7 @@ func (d *document) newline() string {
 	return "\n"
 }
 
-// indent returns the indentation of the first indented member of the root. The
-// default is two spaces.
+// indent returns the first indentation in the root, or two spaces.
 func (d *document) indent() string {
 	for _, it := range items(d.root) {
 		if lead, blank := d.lead(it.start); blank && lead != "" {
@@ -48,21 +44,19 @@ func (d *document) indent() string {
 	return "  "
 }
 
-// lead returns the text before an offset on its line, and whether it is only
-// white space.
+// lead returns the text before an offset on its line, and whether it is blank.
 func (d *document) lead(at int) (string, bool) {
 	line := string(d.data[bytes.LastIndexByte(d.data[:at], '\n')+1 : at])
 	return line, strings.Trim(line, " \t") == ""
 }
 
-// leadOf returns the indentation of the line of an offset.
 func (d *document) leadOf(at int) string {
 	line, _ := d.lead(at)
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// added returns the document with v as the last element of a list or, with a
-// key, as the last member of an object. It copies the layout of the item before.
+// added returns the document with v as the last element of a list or, with a key, as the
+// last member of an object. It copies the layout of the item before.
 func (d *document) added(to *hujson.Value, key string, v any) (*document, error) {
 	all := items(to)
 	if len(all) == 0 {
@@ -107,8 +101,8 @@ func (d *document) addedFirst(to *hujson.Value, key string, v any) (*document, e
 	return d.with(splice{start, end, d.newline() + inner + written + d.newline() + outer})
 }
 
-// afterComment returns the end of the comment that follows an offset on the same
-// line. Without a comment it returns the offset.
+// afterComment returns the end of the comment that follows an offset on its line, or
+// else the offset.
 func (d *document) afterComment(at int) int {
 	rest := d.data[at:]
 	blank := len(rest) - len(bytes.TrimLeft(rest, " \t"))
@@ -125,8 +119,8 @@ func (d *document) afterComment(at int) int {
 	return at
 }
 
-// encoded returns the text of a value or, with a key, of a member. It spans lines
-// that are indented by lead if lines is true.
+// encoded returns the text of a value or, with a key, of a member. If lines is set,
+// the text spans lines that are indented by lead.
 func (d *document) encoded(key string, v any, lead string, lines bool) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -145,7 +139,6 @@ func (d *document) encoded(key string, v any, lead string, lines bool) (string, 
 	return string(name) + ": " + s, err
 }
 
-// removed returns the document without the item at an index.
 func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	all := items(from)
 	it := all[index]
@@ -160,8 +153,8 @@ func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before returns the start of the white space in front of an offset. If nothing
-// else is on the line, the end of the previous line belongs to it.
+// before returns the start of the white space in front of an offset, or the end of the
+// previous line if the offset is alone on its line.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--
@@ -181,7 +174,6 @@ func (d *document) bare(v *hujson.Value) bool {
 	return (k == kindObject || k == kindList) && len(bytes.TrimSpace(d.data[v.StartOffset+1:v.EndOffset-1])) == 0
 }
 
-// lineLength returns the length of the first line, without its end.
 func lineLength(b []byte) int {
 	if i := bytes.IndexAny(b, "\r\n"); i >= 0 {
 		return i

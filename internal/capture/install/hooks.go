@@ -10,11 +10,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// hooksKey is the member of a configuration that has the hooks.
 const hooksKey = "hooks"
 
-// ours identifies the hooks that this package wrote for a tool. Their commands
-// start one of the programs.
+// ours identifies our hooks, whose commands start one of the programs.
 type ours struct {
 	tool     string
 	programs []string // names without folders
@@ -28,17 +26,15 @@ func oursOf(tool string, programs ...string) ours {
 	return o
 }
 
-// wrote reports whether a command is ours.
 func (o ours) wrote(command string) bool {
 	program, args := firstWord(command)
 	args, ok := strings.CutPrefix(args, " hook "+o.tool)
 	return ok && (args == "" || strings.ContainsAny(args[:1], " \t")) && slices.Contains(o.programs, baseName(program))
 }
 
-// commandKeys are the members of a handler that can hold its command.
+// commandKeys can have the command of a handler.
 var commandKeys = []string{"command", "bash", "powershell"}
 
-// is reports whether a handler is ours.
 func (o ours) is(v *hujson.Value) bool {
 	return slices.ContainsFunc(commandKeys, func(key string) bool {
 		c := member(v, key)
@@ -49,10 +45,9 @@ func (o ours) is(v *hujson.Value) bool {
 // position locates a hook in the list of an event.
 type position struct {
 	entry   int
-	handler int // the index in a group that has other hooks too; -1 for the whole entry
+	handler int // -1 for the whole entry
 }
 
-// find returns the positions of our hooks in the list of an event.
 func (o ours) find(entries *hujson.Value) (found []position) {
 	for i, entry := range items(entries) {
 		if o.is(entry.value) {
@@ -77,13 +72,12 @@ func (o ours) find(entries *hujson.Value) (found []position) {
 	return found
 }
 
-// editor changes the hooks of a document. Each edit parses the document again.
+// editor parses the document again after each edit.
 type editor struct {
 	doc  *document
 	ours ours
 }
 
-// hooks returns the object of hooks, or nil if the document has none.
 func (e *editor) hooks() (*hujson.Value, error) {
 	if kind(e.doc.root) != kindObject {
 		return nil, e.doc.wrong(e.doc.root.StartOffset, "an object is expected here")
@@ -95,7 +89,6 @@ func (e *editor) hooks() (*hujson.Value, error) {
 	return h, nil
 }
 
-// event returns the list of an event, or nil if the document has none.
 func (e *editor) event(name string) (*hujson.Value, error) {
 	h, err := e.hooks()
 	if err != nil {
@@ -126,7 +119,6 @@ func (e *editor) put(name string, entry any) error {
 	return e.add(name, entry)
 }
 
-// add adds entry to the list of an event.
 func (e *editor) add(name string, entry any) (err error) {
 	h, err := e.hooks()
 	if err != nil {
@@ -146,7 +138,8 @@ func (e *editor) add(name string, entry any) (err error) {
 	return err
 }
 
-// remove removes our hooks of an event, the last one first.
+// remove removes the found hooks, the last one first, so that the other positions stay
+// valid.
 func (e *editor) remove(name string, found []position) error {
 	for _, at := range slices.Backward(found) {
 		from, err := e.event(name)
@@ -164,8 +157,8 @@ func (e *editor) remove(name string, found []position) error {
 	return nil
 }
 
-// clear removes our hooks of all events except those in wanted. It also removes
-// the lists and the object that become empty.
+// clear removes our hooks of all events except wanted, and the lists and objects that
+// become empty.
 func (e *editor) clear(wanted []string) error {
 	h, err := e.hooks()
 	if err != nil || h == nil {
@@ -194,7 +187,6 @@ func (e *editor) clear(wanted []string) error {
 	return e.prune(e.doc.root, hooksKey)
 }
 
-// prune removes a member whose list or object is empty.
 func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	if i := index(of, key); e.doc.bare(items(of)[i].value) {
 		e.doc, err = e.doc.removed(of, i)
@@ -202,8 +194,7 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal reports whether a value of the document equals v. A value with comments
-// equals nothing.
+// equal reports whether a value has no comments and equals v.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	want, err := json.Marshal(v)
 	var got bytes.Buffer

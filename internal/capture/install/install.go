@@ -14,22 +14,22 @@ import (
 
 // Options configure a plan.
 type Options struct {
-	Project string // the project folder; empty selects the configuration of the user
-	Home    string // the home folder of the user
-	// Program is the program that the agent starts, as a shell reads it:
-	// "publisher" or a quoted path. Flags follow the name of the tool.
+	Project string // empty selects the configuration of the user
+	Home    string
+	// Program is "publisher" or a path, quoted for a shell. Flags follow the tool's
+	// name.
 	Program   string
 	Flags     string
-	Timeout   time.Duration // the agent's limit for a hook; at least one second
+	Timeout   time.Duration // the agent's limit; at least one second
 	Uninstall bool
-	Getenv    func(string) string // reads variables that move a tool's folder; nil reads none
+	Getenv    func(string) string // reads variables; nil reads none
 }
 
 // Change is a planned change of a tool's configuration.
 type Change struct {
 	Tool string
 	File string
-	Note string // tells the user about another necessary step; may be empty
+	Note string
 
 	before, after   []byte // nil without a file
 	removed, exists bool
@@ -59,7 +59,7 @@ func (c *Change) Action() Action {
 	return Updated
 }
 
-// Diff returns c as a unified diff. It is empty if nothing changes.
+// Diff returns c as a unified diff, empty if nothing changes.
 func (c *Change) Diff() string {
 	from, to := c.File, c.File
 	if !c.exists {
@@ -71,8 +71,7 @@ func (c *Change) Diff() string {
 	return unified(from, to, c.before, c.after)
 }
 
-// Plan returns the change that installs or uninstalls the hooks of a tool. It
-// writes nothing.
+// Plan returns the change that installs or uninstalls the hooks of a tool.
 func Plan(name string, opts Options) (*Change, error) {
 	t, err := named(name)
 	if err != nil {
@@ -105,7 +104,6 @@ func Plan(name string, opts Options) (*Change, error) {
 	return c, c.planHooks(t, opts)
 }
 
-// planHooks plans the change of a JSON configuration.
 func (c *Change) planHooks(t *tool, opts Options) error {
 	start := c.before
 	blank := len(bytes.TrimSpace(bytes.TrimPrefix(start, byteOrderMark))) == 0
@@ -132,7 +130,7 @@ func (c *Change) planHooks(t *tool, opts Options) error {
 	return nil
 }
 
-// fill adds the hooks of a tool to the document and removes outdated hooks.
+// fill adds hooks and removes outdated ones.
 func (e *editor) fill(t *tool, opts Options) (err error) {
 	if err := e.clear(t.events); err != nil {
 		return err
@@ -160,8 +158,8 @@ func (e *editor) fill(t *tool, opts Options) (err error) {
 	return nil
 }
 
-// holdsOnly reports whether the document is an object with nothing else than one
-// of these members, and without comments.
+// holdsOnly reports whether the document has no comments and at most one member, which
+// is one of members.
 func (d *document) holdsOnly(members []setting) bool {
 	if len(bytes.TrimSpace(d.data)) != d.root.EndOffset-d.root.StartOffset { // a comment around the object
 		return false
@@ -172,7 +170,6 @@ func (d *document) holdsOnly(members []setting) bool {
 	})
 }
 
-// planRemoval removes our hooks. It removes the file if nothing else is in it.
 func (c *Change) planRemoval(t *tool, e *editor) error {
 	installed := e.doc.bytes()
 	if err := e.clear(nil); err != nil {

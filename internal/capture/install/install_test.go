@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -188,15 +189,13 @@ func TestPlan_Entries(t *testing.T) {
 		if err := json.Unmarshal([]byte(read(t, fileOf(t, tt.tool, opts))), &file); err != nil {
 			t.Fatal(err)
 		}
-		var got []byte
-		if len(file.Hooks[tt.event]) == 1 {
-			var v any
-			if err := json.Unmarshal(file.Hooks[tt.event][0], &v); err != nil {
+		var got bytes.Buffer
+		if entries := file.Hooks[tt.event]; len(entries) == 1 {
+			if err := json.Compact(&got, entries[0]); err != nil {
 				t.Fatal(err)
 			}
-			got = compacted(t, file.Hooks[tt.event][0])
 		}
-		if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+		if diff := cmp.Diff(tt.want, got.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.tool, diff)
 		}
 		if (file.Version == 1) != (tt.tool == "copilot-cli") {
@@ -326,14 +325,4 @@ func TestPlan_User(t *testing.T) {
 	if _, err := Plan("codex", Options{Project: "/does/not/exist"}); err == nil {
 		t.Error("a missing project was accepted")
 	}
-}
-
-// compacted returns JSON without white space.
-func compacted(tb testing.TB, raw json.RawMessage) []byte {
-	tb.Helper()
-	out, err := json.Marshal(raw)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
 }

@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// openCodePlugin is our plugin for OpenCode, which has no hook commands.
+// openCodePlugin stands in for hook commands, which OpenCode does not have.
 //
 //go:embed opencode.js
 var openCodePlugin string
 
-// planPlugin plans to write or remove the plugin.
 func (c *Change) planPlugin(opts Options) error {
 	marker, _, _ := strings.Cut(openCodePlugin, "\n")
 	if c.exists && !bytes.HasPrefix(c.before, []byte(marker)) {

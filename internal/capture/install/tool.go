@@ -8,21 +8,19 @@ import (
 	"time"
 )
 
-// tool describes the configuration of an agent.
 type tool struct {
 	name    string
-	project string                                            // path of the file in a project
-	user    func(home string, env func(string) string) string // path of the user's file
-	events  []string                                          // the hook events that agents report
-	entry   func(c caller) any                                // the entry in the list of an event
-	top     []setting                                         // other members that the file requires
-	note    string                                            // tells the user about another necessary step; may be empty
+	project string
+	user    func(home string, env func(string) string) string
+	events  []string
+	entry   func(c caller) any
+	top     []setting
+	note    string // another step that the user must take
 
 	eventArgument bool // payloads do not name their event, so the command does
 	plugin        bool // the whole file is ours
 }
 
-// setting is a required member of a configuration.
 type setting struct {
 	key   string
 	value any
@@ -64,8 +62,8 @@ var tools = []tool{
 		user: func(home string, _ func(string) string) string {
 			return filepath.Join(home, ".gemini", "settings.json")
 		},
-		// Model events are left out. Gemini CLI sends one for each piece of an
-		// answer, and each holds the whole conversation.
+		// Gemini CLI sends a model event with the whole conversation for each piece of
+		// an answer, so none is here.
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
 		},
@@ -99,8 +97,8 @@ func named(name string) (*tool, error) {
 	return &tools[i], nil
 }
 
-// below returns a function that locates a file of the user. The file is in the
-// folder that a variable names, or else in a folder of the home folder.
+// below returns a function that locates a file in the folder that a variable names, or
+// else below the home folder.
 func below(variable, folder, file string) func(string, func(string) string) string {
 	return func(home string, env func(string) string) string {
 		if dir := env(variable); dir != "" {
@@ -110,25 +108,22 @@ func below(variable, folder, file string) func(string, func(string) string) stri
 	}
 }
 
-// caller is the command that a tool runs, and its time limit.
 type caller struct {
 	command string
 	timeout time.Duration
 }
 
-// Tools measure timeouts in one of these units.
 func seconds(d time.Duration) int64      { return int64((d + time.Second - 1) / time.Second) }
 func milliseconds(d time.Duration) int64 { return d.Milliseconds() }
 
-// handler is a hook of a group in Claude Code, Codex and Gemini CLI.
 type handler struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
 	Timeout int64  `json:"timeout"`
 }
 
-// group returns the entry for tools that group their hooks by a matcher. Our
-// group has no matcher and so receives every event.
+// group returns a function that builds entries without a matcher, which receive every
+// event.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {
@@ -137,7 +132,6 @@ func group(unit func(time.Duration) int64) func(caller) any {
 	}
 }
 
-// flat returns the entry for Copilot CLI.
 func flat(c caller) any {
 	return struct {
 		Type    string `json:"type"`

@@ -13,10 +13,8 @@ import (
 // ErrChanged reports that another program changed the file after [Plan] read it.
 var ErrChanged = errors.New("another program changed the file; try again")
 
-// Apply writes the change atomically. After a crash the file has either its old
-// or its new content. Apply writes through symbolic links, also to a target that
-// does not exist yet. It keeps permissions and the owner, and refuses read-only
-// files.
+// Apply writes the change atomically, also through symbolic links to a missing target.
+// It keeps permissions and the owner, and refuses read-only files.
 func (c *Change) Apply() error {
 	action := c.Action()
 	if action == Unchanged {
@@ -48,11 +46,10 @@ func (c *Change) Apply() error {
 	return nil
 }
 
-// maxLinks bounds a chain of symbolic links.
 const maxLinks = 40
 
-// target resolves links and returns the file with its info, which is nil if the
-// file does not exist. It fails for a read-only file.
+// target resolves links. The info of a missing file is nil. target fails for a
+// read-only file.
 func target(file string) (string, fs.FileInfo, error) {
 	file, err := follow(file)
 	if err != nil {
@@ -68,7 +65,7 @@ func target(file string) (string, fs.FileInfo, error) {
 	return file, info, err
 }
 
-// follow resolves links. The target need not exist.
+// follow resolves links to a target that need not exist.
 func follow(file string) (string, error) {
 	for range maxLinks {
 		to, err := os.Readlink(file)
@@ -91,7 +88,7 @@ func follow(file string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// replace replaces the content of a file atomically. old is nil for a new file.
+// replace replaces a file atomically. old is nil for a new file.
 func replace(file string, data []byte, old fs.FileInfo) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
@@ -115,8 +112,7 @@ func replace(file string, data []byte, old fs.FileInfo) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// keepOwner gives f the owner of the old file, so that root can edit a file of
-// the user.
+// keepOwner keeps the owner of the old file, so that root can edit a file of the user.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -1,16 +1,15 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
-// Access configures which senders may use the HTTP server, and how much they may
-// send.
+// Access configures which senders may use the HTTP server, and how much they may send.
 type Access struct {
 	TokenFile string // [tokens.Path] of the data directory if empty
 	TLS       TLSFiles
@@ -27,11 +26,7 @@ func (a Access) Validate() error {
 
 // Tokens opens the token file.
 func (a Access) Tokens(dataDir string) (*tokens.File, error) {
-	path := a.TokenFile
-	if path == "" {
-		path = tokens.Path(dataDir)
-	}
-	return tokens.Open(path)
+	return tokens.Open(cmp.Or(a.TokenFile, tokens.Path(dataDir)))
 }
 
 // Warn logs missing protection of a server that other machines can reach.
@@ -42,10 +37,4 @@ func (a Access) Warn(ctx context.Context, logger *slog.Logger, file *tokens.File
 	if a.TLS.Cert == "" {
 		logger.WarnContext(ctx, "server accepts events and tokens in plain text; --tls-cert and --tls-key enable encryption")
 	}
-}
-
-// Secure enables TLS on server if there is a certificate.
-func (a Access) Secure(server *http.Server, logger *slog.Logger) (err error) {
-	server.TLSConfig, err = a.TLS.Config(logger)
-	return err
 }

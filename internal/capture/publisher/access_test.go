@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -74,9 +73,7 @@ func (a *authority) issue(tb testing.TB, dir string, serial int64) (cert, key st
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		writeText(tb, name, string(pem.EncodeToMemory(block)))
 	}
 	return cert, key
 }
@@ -107,8 +104,9 @@ func serial(t *testing.T, client *http.Client, url string) (number int64, protoc
 // startTLS serves /livez over TLS with files, and returns its address.
 func startTLS(t *testing.T, files TLSFiles) string {
 	t.Helper()
-	srv := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
-	if err := (Access{TLS: files}).Secure(srv, slog.New(slog.DiscardHandler)); err != nil {
+	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	srv, err := Access{TLS: files}.Server(t.Context(), nothing, slog.New(slog.DiscardHandler))
+	if err != nil {
 		t.Fatal(err)
 	}
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -140,9 +138,7 @@ func TestTLS_Reload(t *testing.T) {
 	check(10)
 	ca.issue(t, dir, 20)
 	check(20)
-	if err := os.WriteFile(cert, []byte("broken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, cert, "broken")
 	check(20)
 	ca.issue(t, dir, 30)
 	check(30)
@@ -153,9 +149,7 @@ func TestTLS_ClientCA(t *testing.T) {
 	ca, dir := newAuthority(t), t.TempDir()
 	cert, key := ca.issue(t, dir, 1)
 	caFile := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, caFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})))
 	url := startTLS(t, TLSFiles{Cert: cert, Key: key, ClientCA: caFile})
 	load := func(cert, key string) tls.Certificate {
 		pair, err := tls.LoadX509KeyPair(cert, key)

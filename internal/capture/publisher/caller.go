@@ -7,27 +7,27 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
 // callerKey is the context key of the caller's tenant.
 type callerKey struct{}
 
-// TenantOf returns the only tenant that the caller of a request may act for. It is
-// the tenant of the token, or the only tenant of this publisher. It is empty if the
-// caller may name any tenant. [Handler] sets it in the context of each request.
+// TenantOf returns the only tenant that the caller of a request may act for: the tenant
+// of the token or of this publisher. It is empty if the caller may name any tenant.
+// [Handler] sets it.
 func TenantOf(ctx context.Context) string {
 	tenant, _ := ctx.Value(callerKey{}).(string)
 	return tenant
 }
 
-// withTenant returns a context with the tenant of the caller.
 func withTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, callerKey{}, tenant)
 }
 
-// authorized refuses requests without a valid token if tokens are required. It sets
-// the tenant of the caller.
+// authorized refuses requests without a required token, and sets the tenant of the
+// caller.
 func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		tenant, err := h.tenantOf(r)
@@ -36,11 +36,11 @@ func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
 			next(w, r.WithContext(withTenant(r.Context(), tenant)))
 		case errors.Is(err, tokens.ErrRequired), errors.Is(err, tokens.ErrUnknown):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="hooktrail"`)
-			h.refuse(w, r, problem{Status: http.StatusUnauthorized, Detail: err.Error() + ": Authorization: Bearer TOKEN, of publisher token create"}, nil)
+			h.refuse(w, r, problem.Problem{Status: http.StatusUnauthorized, Detail: err.Error() + "; send Authorization: Bearer TOKEN with a token that publisher token create has made"}, nil)
 		case errors.Is(err, errOtherTenant):
-			h.refuse(w, r, problem{Status: http.StatusForbidden, Detail: err.Error()}, nil)
+			h.refuse(w, r, problem.Problem{Status: http.StatusForbidden, Detail: err.Error()}, nil)
 		default:
-			h.refuse(w, r, problem{Status: http.StatusServiceUnavailable, Detail: "tokens cannot be checked at present"}, err)
+			h.refuse(w, r, problem.Problem{Status: http.StatusServiceUnavailable, Detail: "tokens cannot be checked at present"}, err)
 		}
 	}
 }
@@ -64,7 +64,6 @@ func (h *handler) tenantOf(r *http.Request) (string, error) {
 	return token.Tenant, nil
 }
 
-// bearerToken returns the token of the Authorization header, or "".
 func bearerToken(header http.Header) tokens.Secret {
 	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {

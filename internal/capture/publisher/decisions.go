@@ -14,17 +14,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// ownHooks returns the options for hooks that decide in this process. They may
-// ask other decision services, and never the one that runs them.
-func ownHooks(c decision.Client) hookfile.Options {
+// ownHooks lets hooks ask other decision services, but not this one.
+func ownHooks(b *broker.Broker) hookfile.Options {
+	c := decision.Client{Conn: b.Conn(), Space: b.Space()}
 	return hookfile.Options{Requester: c, Own: c.Own}
 }
 
-// decisionSource is the source of events that record decisions.
 const decisionSource = "/decisions"
 
-// backgroundTimeout bounds the wait for background hooks at shutdown. Hooks that end
-// in time are recorded.
+// backgroundTimeout bounds the wait for background hooks at shutdown.
 const backgroundTimeout = 3 * time.Second
 
 // Decider answers requests for decisions over HTTP and NATS. A nil Decider is valid
@@ -36,15 +34,15 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns a decider with the hooks of file. It records each decision in
-// to. Without a file it returns nil.
+// NewDecider returns a decider with the hooks of file, or nil without a file. It records
+// each decision in to.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
 		return nil, nil //nolint:nilnil // nil is a valid Decider
 	}
 	opts = opts.withDefaults()
 	r := hooks.NewRegistry(hooks.Options{Appender: to, Source: decisionSource, Logger: opts.Logger})
-	if err := file.Register(r, ownHooks(decision.Client{Conn: opts.Broker.Conn(), Space: opts.Broker.Space()})); err != nil {
+	if err := file.Register(r, ownHooks(opts.Broker)); err != nil {
 		return nil, err
 	}
 	return &Decider{registry: r, broker: opts.Broker, logger: opts.Logger, service: decision.New(decision.Options{
@@ -52,8 +50,8 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions. It decides only for the tenant
-// of the caller, see [TenantOf]. It is nil if d is nil.
+// Handler returns the handler of POST /v1/decisions, or nil if d is nil. It decides only
+// for the tenant of the caller, see [TenantOf].
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil
@@ -79,8 +77,8 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// start runs the decider until stop is called. stop returns its error. failed
-// receives an error if the decider ends earlier.
+// start runs d in a goroutine. stop ends it and returns its error. failed receives the
+// error of an early end.
 func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

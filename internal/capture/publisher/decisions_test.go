@@ -36,11 +36,7 @@ func parseHooks(t testing.TB, text string) *hookfile.File {
 
 func (r *running) decide(t *testing.T, body string) (int, string) {
 	t.Helper()
-	resp, err := http.Post(r.url+"/v1/decisions", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply(t, resp)
+	return r.postTo(t, "/v1/decisions", http.Header{"Content-Type": {"application/json"}}, strings.NewReader(body))
 }
 
 // HTTP and NATS give the same decision. Each decision is an event in the stream.
@@ -61,10 +57,7 @@ func TestRun_Decides(t *testing.T) {
 	if status, body := r.decide(t, `{"event":"run.started"}`); status != http.StatusBadRequest || !strings.Contains(body, "runid") {
 		t.Errorf("without a run: got %d %s", status, body)
 	}
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Fatal(err)
-	}
+	r.end(t)
 	if _, err := nc.Request("hooktrail.decide.acme", []byte(write), time.Minute); !errors.Is(err, nats.ErrNoResponders) {
 		t.Errorf("after the end: got %v", err)
 	}
@@ -109,10 +102,7 @@ func TestRun_DecidesWithoutBroker(t *testing.T) {
 	if msg, err := askUntilThere(t, srv.Connect(t), "hooktrail.decide.acme"); err != nil || !strings.Contains(string(msg.Data), `"verdict":"deny"`) {
 		t.Errorf("got %v, %v", msg, err)
 	}
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Fatal(err)
-	}
+	r.end(t)
 	if n := len(srv.Events(t)); n != 2 {
 		t.Errorf("in the stream: got %d events, want 2", n)
 	}

@@ -7,12 +7,10 @@
 //
 // Import, Pipe and Run each have an outbox in the data directory. All hook commands
 // share another one, which Run forwards. An event is in the outbox before its sender
-// gets an acknowledgement. It reaches the stream once and in order. It survives a
-// crash, a stopped broker and a full disk. Events that are unsent when a process ends
-// are sent when it runs again.
+// gets an acknowledgement. It reaches the stream once and in order, even after a
+// crash, a stopped broker or a full disk. The next run sends unsent events.
 //
-// The three outboxes drop duplicates, by tenant, source and id, so input can be sent
-// again safely. The outbox of Run remembers the latest 500,000 events for this.
-//
-// The package has 26 files, because each path into the outbox is one file.
+// The outboxes of Import, Pipe and Run drop duplicates, by tenant, source and id, so
+// input can be sent again safely. The outbox of Run remembers the latest 500,000
+// events for this.
 package publisher

@@ -19,20 +19,19 @@ import (
 
 // Counts count the events of an input.
 type Counts struct {
-	Events  int `json:"events"`            // read from the input
-	New     int `json:"new"`               // added to the outbox
-	Known   int `json:"known"`             // duplicates of earlier events
-	Records int `json:"records,omitempty"` // records of another outbox about its numbering, which are skipped
+	Events  int `json:"events"`
+	New     int `json:"new"` // added to the outbox
+	Known   int `json:"known"`
+	Records int `json:"records,omitempty"` // of reserved kinds; skipped
 }
 
 // Contents count the events of an input by their content.
 type Contents struct {
 	ToolCalls  int `json:"tool_calls"`
-	ToolErrors int `json:"tool_errors"` // tool calls that failed
-	Errors     int `json:"errors"`      // failures of models and agents
+	ToolErrors int `json:"tool_errors"`
+	Errors     int `json:"errors"` // failures of models and agents
 }
 
-// count adds e.
 func (c *Contents) count(e events.Event) {
 	switch e.Kind() { //nolint:exhaustive // the others are not counted
 	case events.ToolBefore:
@@ -63,10 +62,8 @@ func (m Malformed) String() string {
 	return (&ingest.LineError{File: m.File, Line: m.Line, Column: m.Column, Reason: m.Reason}).Error()
 }
 
-// maxMalformed is the largest number of malformed lines that a summary lists.
 const maxMalformed = 1000
 
-// sink takes events.
 type sink interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
@@ -76,10 +73,11 @@ type feed struct {
 	sink      sink
 	counts    Counts
 	contents  Contents
-	malformed int         // number of malformed lines
-	list      []Malformed // the first of these lines
-	last      Malformed   // the latest of these lines
+	malformed int
+	list      []Malformed // the first malformed lines
+	last      Malformed   // the latest one
 	runs      map[string]struct{}
+	tenants   map[string]struct{} // nil if they do not matter
 }
 
 // take appends all events of the input. It counts malformed lines and goes on. Any
@@ -113,17 +111,20 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	if e.Run != "" {
 		f.runs[e.Run] = struct{}{}
 	}
+	if f.tenants != nil {
+		f.tenants[orDefault(e.Tenant)] = struct{}{}
+	}
 	f.contents.count(e)
 	return nil
 }
 
-// noted counts err and returns true if err concerns a single line or event.
+// noted reports whether err concerns a single line or event, and counts it then.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
 	invalid, isInvalid := errors.AsType[*events.InvalidError](err)
 	switch {
-	case errors.Is(err, ingest.ErrRecord):
+	case errors.Is(err, ingest.ErrReserved):
 		f.counts.Records++
 		return true
 	case isLine:
@@ -137,8 +138,7 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts the line of m, once. If a line has several reports, the first one
-// with a loss is listed.
+// add counts the line of m once, and lists its first report with a loss.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -155,18 +155,16 @@ func (f *feed) add(m Malformed) {
 	f.last = m
 }
 
-// outboxDir returns the folder of an outbox.
 func outboxDir(dataDir, name string) string { return filepath.Join(dataDir, "outbox", name) }
 
 const (
-	// lockWarning is the time after which a wait for another process is logged.
 	lockWarning = 2 * time.Second
 	// interruptedFlush is the time that an interrupted process has to send events.
 	interruptedFlush = 2 * time.Second
 )
 
-// openOutbox opens the outbox opts.Name in dataDir. The default redactor has all rules
-// of pkg/redact.
+// openOutbox opens the outbox opts.Name. The default redactor has all rules of
+// pkg/redact.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
 	opts.Dir = outboxDir(dataDir, opts.Name)
 	if opts.Redactor == nil {
@@ -185,8 +183,8 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox waits until all events are in the stream. After ctx has ended it waits
-// for [interruptedFlush]. The error says how many events stay in the outbox.
+// closeOutbox waits until all events are in the stream, or for [interruptedFlush] once
+// ctx has ended. The error says how many events stay.
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

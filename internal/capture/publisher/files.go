@@ -27,19 +27,18 @@ type input struct {
 	info  fs.FileInfo
 }
 
-// found has the files of some paths without duplicates.
+// found has the files of some paths, without duplicates.
 type found struct {
 	inputs  []input
 	bytes   uint64
 	seen    map[string]bool
-	unread  error    // errors of unreadable folders
-	skipped []string // files of sub-agents that belong to given files but are not in inputs
+	unread  error
+	skipped []string // files of sub-agents of the inputs that are not inputs
 }
 
-// findTranscripts returns the files of paths. A path is a file, a pattern, a folder,
-// or "-" for stdin. In a folder it finds the names that end in one of exts, with or
-// without .gz. The main file of a session comes before the files of its sub-agents,
-// which are in <session>/subagents.
+// findTranscripts returns the files of paths. In a folder it finds names that end in one
+// of exts, with or without .gz. The file of a session comes before those of its
+// sub-agents, in <session>/subagents.
 func findTranscripts(paths, exts []string) (found, error) {
 	all := found{seen: map[string]bool{}}
 	for _, path := range paths {
@@ -61,7 +60,6 @@ func findTranscripts(paths, exts []string) (found, error) {
 	return all, nil
 }
 
-// find adds the files of one path.
 func (all *found) find(path string, exts []string) error {
 	if path == stdinPath {
 		all.add(input{path: stdinPath, given: true})
@@ -80,8 +78,6 @@ func (all *found) find(path string, exts []string) error {
 	return nil
 }
 
-// match adds the files of a pattern. "*" matches any characters except "/", and "**"
-// matches any number of folders.
 func (all *found) match(pattern string, exts []string) error {
 	names, err := doublestar.FilepathGlob(pattern)
 	if err != nil {
@@ -95,7 +91,7 @@ func (all *found) match(pattern string, exts []string) error {
 		info, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			continue // a broken link, or a removed file
+			continue
 		case err != nil:
 			return err
 		case !info.IsDir():
@@ -120,8 +116,7 @@ func (all *found) add(in input) {
 	}
 }
 
-// walk adds the files in dir and its subfolders. It follows links to files, and a
-// link to a folder only if dir is one. It records unreadable subfolders in unread.
+// walk follows links to files, and a link to a folder only if dir is one.
 func (all *found) walk(dir string, exts []string) error {
 	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
@@ -151,12 +146,11 @@ func (all *found) walk(dir string, exts []string) error {
 	return nil
 }
 
-// addRegular adds path to infos if it leads to a regular file.
 func addRegular(infos map[string]fs.FileInfo, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // a broken link, for example the lock file of an editor
+		return nil // for example the lock file of an editor
 	case err == nil && info.Mode().IsRegular():
 		infos[path] = info
 	}

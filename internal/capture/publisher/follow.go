@@ -9,22 +9,19 @@ import (
 	"time"
 )
 
-// followed is the state of a file that is followed.
 type followed struct {
-	info  fs.FileInfo   // at the latest read; nil before the first
-	ended time.Time     // end of the latest read
-	took  time.Duration // duration of the latest read
-	done  bool          // the latest read took the file as complete
+	info  fs.FileInfo // nil before the first read
+	ended time.Time
+	took  time.Duration
+	done  bool // the file was taken as complete
 }
 
-// pauseFactor is the pause before the next read of a file, as a multiple of the
-// duration of the latest read.
+// pauseFactor times the duration of the latest read is the pause before the next one.
 const pauseFactor = 10
 
 // follow imports the files of all paths, and then their changes, until ctx ends. It
-// reads a changed file from its beginning, because tools may truncate or replace
-// files. Events of earlier reads are duplicates, which the outbox drops. Long files
-// take longer to read, so they are read less often.
+// reads a changed file from its beginning, because tools may truncate or replace files.
+// The outbox drops events of earlier reads. Long files are read less often.
 //
 // The runs of a file are finished once it has not changed for Rest, or when ctx ends.
 func (im *importer) follow(ctx, work context.Context) error {
@@ -56,8 +53,7 @@ func (im *importer) follow(ctx, work context.Context) error {
 	}
 }
 
-// find returns the files that exist now. A path without files is not an error,
-// because files can appear later.
+// find returns the files that exist now. A path may have none yet.
 func (im *importer) find(ctx context.Context) ([]input, error) {
 	var all []input
 	for _, path := range im.opts.Paths {
@@ -72,8 +68,7 @@ func (im *importer) find(ctx context.Context) ([]input, error) {
 	return all, nil
 }
 
-// state returns the record of an input, and whether the file has changed since its
-// latest read.
+// state also reports whether the file has changed since its latest read.
 func (im *importer) state(in input) (f *file, changed bool) {
 	f = im.files[in.path]
 	if f == nil {
@@ -98,8 +93,7 @@ func (im *importer) update(work context.Context, in input) error {
 	return im.reread(work, f, in, !rested)
 }
 
-// complete reads the files that have changed since their latest read, or that were
-// incomplete then. It takes them all as complete.
+// complete takes changed and incomplete files as complete.
 func (im *importer) complete(work context.Context) error {
 	inputs, err := im.find(work)
 	if err != nil {
@@ -117,7 +111,6 @@ func (im *importer) complete(work context.Context) error {
 	return nil
 }
 
-// reread reads a file from its beginning.
 func (im *importer) reread(work context.Context, f *file, in input, open bool) error {
 	began, before := time.Now(), f.fresh
 	err := im.read(work, work, in, open)

@@ -20,23 +20,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// format is a transcript format.
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect reports whether a file has this format. It gets the path and the first
-	// 64 KiB of the file. The formats exclude each other.
+	// detect gets the path and the first 64 KiB of a file. The formats exclude each
+	// other.
 	detect func(head []byte, path string) bool
-	// exts are the file name extensions that are read in folders.
-	exts []string
+	exts   []string // read in folders
 }
 
 var lineExts = []string{".jsonl"}
 
-// AutoFormat stands for the format that is detected for each input.
+// AutoFormat selects the format of each input by its content.
 const AutoFormat = "auto"
 
-// formats lists all formats in the order of the help.
+// formats is in the order of the help.
 var formats = []format{
 	{name: claude.Source, events: claude.Events, detect: claude.Detect, exts: lineExts},
 	{name: codex.Source, events: codex.Events, detect: codex.Detect, exts: lineExts},
@@ -52,7 +50,6 @@ var formats = []format{
 // ErrFormat is wrapped by the error for an unknown format.
 var ErrFormat = errors.New("format cannot be imported")
 
-// formatNamed returns the format of a name, or nil.
 func formatNamed(name string) *format {
 	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
 	if i < 0 {
@@ -70,7 +67,6 @@ func FormatNames() string {
 	return strings.Join(names, ", ")
 }
 
-// checkFormat returns an error for a name that is not in formats.
 func checkFormat(name string) error {
 	if name == AutoFormat || formatNamed(name) != nil {
 		return nil
@@ -78,7 +74,6 @@ func checkFormat(name string) error {
 	return fmt.Errorf("%w: %q is unknown; there is %s, and %s, which detects the format", ErrFormat, name, FormatNames(), AutoFormat)
 }
 
-// detect returns the format of an input that begins with head, or nil.
 func detect(head []byte, path string) *format {
 	for i := range formats {
 		if formats[i].detect(head, path) {
@@ -88,7 +83,6 @@ func detect(head []byte, path string) *format {
 	return nil
 }
 
-// extsOf returns the file name extensions of a format, or of all formats.
 func extsOf(name string) []string {
 	if f := formatNamed(name); f != nil {
 		return f.exts

@@ -1,8 +1,8 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -23,48 +23,52 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// The headers of an answer to a hook payload.
+// Headers of the response to a hook payload.
 const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
 	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
 )
 
-// HookService answers hook payloads of agents at POST /v1/hooks/{tool}. It also answers
-// requests for decisions from publisher hook, on the socket of a data directory.
+// HookService answers hook payloads of agents at POST /v1/hooks/{tool}, and requests of
+// publisher hook for decisions on the socket of a data directory.
 type HookService struct {
 	registry *hooks.Registry
 	callIDs  agents.CallIDs
+	idKey    []byte
 	to       Appender
 	opts     Options
 }
 
 // NewHookService returns a service with the hooks of file, which may be nil. It records
-// payloads in to. [HookService.Start] starts it.
+// in to.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
-	s := &HookService{to: to, opts: opts, callIDs: hookclient.CallIDs(opts.DataDir)}
+	key, err := hookclient.IDKey(opts.DataDir)
+	if err != nil { // hooks matter more than ids that nobody can predict
+		opts.Logger.Warn("ids of hook events can be predicted", "error", err)
+	}
+	s := &HookService{to: to, opts: opts, callIDs: hookclient.CallIDs(opts.DataDir), idKey: key}
 	s.registry = hooks.NewRegistry(hooks.Options{Appender: hookclient.LateOnly{To: to}, Source: hookclient.Source, Logger: opts.Logger})
 	if file == nil {
 		return s, nil
 	}
-	return s, file.Register(s.registry, ownHooks(decision.Client{Conn: opts.Broker.Conn(), Space: opts.Broker.Space()}))
+	return s, file.Register(s.registry, ownHooks(opts.Broker))
 }
 
-// close waits for background hooks until ctx ends.
 func (s *HookService) close(ctx context.Context) {
 	if err := s.registry.Close(ctx); err != nil {
 		s.opts.Logger.WarnContext(ctx, "hooks did not end in time", "error", err)
 	}
 }
 
-// ServeHTTP answers a payload in the format of its tool. The response is 200 with the
-// stdout of the hook command, and has [ExitHeader] and [StderrHeader]. The event is
-// in the outbox by then. ?event=NAME names the event of payloads without its name.
-// Errors are problems: 404 for an unknown tool, 413 for a payload that is too large,
-// and 503 if the event cannot be recorded. A denial is answered even then.
+// ServeHTTP answers a payload with status 200, the stdout of the hook command,
+// [ExitHeader] and [StderrHeader]. The event is in the outbox by then. ?event=NAME names
+// the event of payloads without its name. Errors are problems: 404 for an unknown tool,
+// 413 for a large payload, and 503 if the event cannot be recorded. A denial is answered
+// even then.
 //
-// A body of type [hookclient.DocumentType] is a request for a decision. It is
-// answered with 403 if it names another tenant.
+// A body of type [hookclient.DocumentType] is a request for a decision. It gets 403 if
+// it names another tenant.
 func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tool, err := agents.Named(r.PathValue("tool"))
 	if err != nil {
@@ -72,8 +76,8 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookclient.MaxPayload))
-	// A slow body may have used up the write timeout of the server. Not every server
-	// supports deadlines.
+	// A slow body may have used up the write timeout. Not every server supports
+	// deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout))
 	if err != nil {
 		status := http.StatusBadRequest
@@ -90,18 +94,13 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.servePayload(w, r, tool, body)
 }
 
-// tenant returns the tenant of the payloads of a caller.
 func (s *HookService) tenant(ctx context.Context) string {
-	if tenant := TenantOf(ctx); tenant != "" {
-		return tenant
-	}
-	return orDefault(s.opts.Tenant)
+	return orDefault(cmp.Or(TenantOf(ctx), s.opts.Tenant))
 }
 
-// servePayload decides about a payload, records it and answers.
 func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool *agents.Tool, body []byte) {
 	ctx := r.Context()
-	c := agents.Context{Tenant: s.tenant(ctx), Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), CallIDs: s.callIDs}
+	c := agents.Context{Tenant: s.tenant(ctx), Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), CallIDs: s.callIDs, IDKey: s.idKey}
 	p, err := tool.Parse(body, c)
 	if err != nil {
 		p = tool.Unreadable(body, c)
@@ -134,8 +133,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	w.Write(reply.Stdout)
 }
 
-// record appends events to the outbox. A full outbox may block, so the time is
-// limited.
+// record appends events to the outbox within a time limit, because a full outbox may
+// block.
 func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookclient.DefaultTimeout)
 	defer cancel()
@@ -147,8 +146,8 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	return nil
 }
 
-// serveDocument answers a request for a decision. It sends the headers at once, so
-// that the client can tell a slow hook from a server that hangs.
+// serveDocument answers a request for a decision. It sends the headers at once, so that
+// the client can tell a slow hook from a server that hangs.
 func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body []byte) {
 	d, err := hookclient.DecodeDocument(body)
 	if err != nil {
@@ -170,7 +169,7 @@ func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body
 	d.Meta.Tenant = tenant
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).Flush() // best effort: not every server can flush
+	_ = http.NewResponseController(w).Flush() // best effort
 	out, err := s.registry.DispatchDocument(r.Context(), d)
 	if err != nil {
 		s.opts.Logger.WarnContext(r.Context(), "hooks were not dispatched", "point", d.Point, "error", err)
@@ -185,16 +184,12 @@ func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body
 	}
 }
 
-// refuse answers with a problem.
 func (s *HookService) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	if status >= http.StatusInternalServerError {
 		w.Header().Set("Retry-After", "1")
 		s.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "hook payload refused", slog.Int("status", status), slog.Any("error", err))
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	p := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: err.Error()}
-	if err := json.NewEncoder(w).Encode(p); err != nil {
+	if err := (problem.Problem{Status: status, Detail: err.Error()}).Write(w); err != nil {
 		s.opts.Logger.DebugContext(r.Context(), "response was not sent", "error", err)
 	}
 }

@@ -61,8 +61,5 @@ func TestHookService_Refuses(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d", tt.name, status, body, tt.want)
 		}
 	}
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Error(err)
-	}
+	r.end(t)
 }

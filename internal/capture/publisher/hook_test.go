@@ -40,10 +40,7 @@ func TestHook_Denies(t *testing.T) {
 			if status, body := reply(t, resp); status != http.StatusOK || body != tt.Denied+"\n" || resp.Header.Get(ExitHeader) != "0" {
 				t.Errorf("posted: got %d %s, %v", status, body, resp.Header)
 			}
-			r.stop()
-			if err := <-r.done; err != nil {
-				t.Error(err)
-			}
+			r.end(t)
 		})
 	}
 }
@@ -87,10 +84,7 @@ func TestHook_Merges(t *testing.T) {
 			if got := answerHook(t, hookclienttest.Removals[0], hookclient.Options{DataDir: dir, Hooks: hookclienttest.HooksFile(t, tt.here)}); got.Status != 0 || got.Stderr != "" {
 				t.Errorf("got %+v", got)
 			}
-			r.stop()
-			if err := <-r.done; err != nil {
-				t.Fatal(err)
-			}
+			r.end(t)
 			calls := hookclienttest.Calls(t, recordedIn(t, srv, dir))
 			if len(calls) != 1 || string(calls[0].Verdict) != tt.verdict || calls[0].Reason != tt.reason || len(calls[0].Executions) != tt.executions {
 				t.Errorf("recorded %+v", calls)

@@ -13,10 +13,9 @@ import (
 
 // Default size limits of a request in bytes.
 const (
-	// DefaultMaxBody limits the body. A batch is not kept in memory, so it may be
-	// large.
+	// DefaultMaxBody limits a body, of which only an event is in memory at a time.
 	DefaultMaxBody = 256 << 20
-	// DefaultMaxEvent limits one event, which is kept in memory.
+	// DefaultMaxEvent limits one event.
 	DefaultMaxEvent = 16 << 20
 )
 
@@ -24,16 +23,14 @@ const (
 	// A sender must send at least chunkSize bytes of its body in each chunkTimeout.
 	chunkSize    = 1 << 20
 	chunkTimeout = time.Minute
-	// replyTimeout is the time for the response after the body was read.
 	replyTimeout = time.Minute
 	// drainLimit and drainTimeout limit the rest of a refused body that is read.
 	drainLimit   = 64 << 20
 	drainTimeout = 10 * time.Second
 )
 
-// drained reads the rest of a refused body before the response, within limits. Many
-// senders read no response before they have sent their whole body. drained also
-// extends the deadlines of large bodies.
+// drained reads the rest of a refused body before the response, because many senders
+// read no response before that. It also extends the deadlines of large bodies.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -44,8 +41,7 @@ func drained(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// sizeLimited limits the size of the body, both compressed and uncompressed. It
-// removes the content encoding.
+// sizeLimited limits the body, both compressed and uncompressed, and decompresses it.
 func (h *handler) sizeLimited(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, h.opts.MaxBody)
@@ -61,7 +57,6 @@ func (h *handler) sizeLimited(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// inflate replaces the body of r by its uncompressed form.
 func inflate(r *http.Request, limit int64) error {
 	encodings := r.Header.Values("Content-Encoding")
 	if len(encodings) == 0 {
@@ -86,8 +81,7 @@ func inflate(r *http.Request, limit int64) error {
 	return nil
 }
 
-// timedBody is a body that extends the deadlines of its request after each chunk. The
-// timeouts of the server are too short for a large body.
+// timedBody extends the deadlines of its request after each chunk.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -107,12 +101,10 @@ func (p *timedBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// draining is a ResponseWriter that reads the rest of the body before an error
-// response.
 type draining struct {
 	http.ResponseWriter
 	body    io.Reader
-	expects bool // the sender waits for 100 Continue before it sends the body
+	expects bool // the sender waits for 100 Continue
 	done    bool // the status is sent
 }
 
@@ -131,7 +123,6 @@ func (d *draining) WriteHeader(status int) {
 	}
 	if !d.done {
 		d.done = true
-		// A slow body may have used up the write timeout.
 		_ = control.SetWriteDeadline(time.Now().Add(replyTimeout))
 	}
 	d.ResponseWriter.WriteHeader(status)

@@ -2,19 +2,20 @@ package publisher
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
+	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxIDs is the largest number of ids in a response.
 const maxIDs = 1000
 
-// accepted is the body of a 202 response.
 type accepted struct {
 	Accepted   int      `json:"accepted"`
 	Duplicates int      `json:"duplicates,omitempty"` // events among them that were stored before
@@ -22,9 +23,8 @@ type accepted struct {
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 
-// events stores the events of a request one by one, as they come in. It stops at the
-// first error. The events before it are stored, and are duplicates if the sender
-// repeats the request.
+// events stores the events of a request one by one, and stops at the first error. The
+// earlier events are duplicates if the sender repeats the request.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
@@ -37,11 +37,16 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.reply(w, r, http.StatusAccepted, "application/json", done)
+	body, err := json.Marshal(done)
+	if err != nil {
+		h.refuse(w, r, problemOf(err), err) // unreachable: numbers and strings can be encoded
+		return
+	}
+	h.write(w, r, http.StatusAccepted, "application/json", append(body, '\n'))
 }
 
-// located adds to p the position of the bad event, and the events stored before it.
-func located(p problem, at cehttp.Received, done accepted) problem {
+// located adds the position of the bad event to p, and the events before it.
+func located(p problem.Problem, at cehttp.Received, done accepted) problem.Problem {
 	if p.Index == nil && p.Line == 0 && at.Index >= 0 {
 		offset := int(at.Offset)
 		p.Index, p.Line, p.Offset = &at.Index, at.Line, &offset
@@ -50,10 +55,13 @@ func located(p problem, at cehttp.Received, done accepted) problem {
 	return p
 }
 
-// take stores e for the tenant of the caller. It waits at most [replyTimeout] for room
-// in a full outbox, because a lost connection is not visible while the body comes in.
+// take waits at most [replyTimeout] for room in a full outbox, because a lost connection
+// is not visible while the body comes in.
 func (h *handler) take(ctx context.Context, e events.Event, done *accepted) error {
-	if err := assign(&e, TenantOf(ctx)); err != nil {
+	if k := e.Kind(); ingest.Reserved(k) {
+		return fmt.Errorf("%s: %w", k, ingest.ErrReserved)
+	}
+	if err := h.assign(&e, TenantOf(ctx)); err != nil {
 		return err
 	}
 	id := e.ID
@@ -77,13 +85,15 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	return nil
 }
 
-// assign sets the tenant of an event without one, and refuses an event of a tenant
-// that the caller may not act for.
-func assign(e *events.Event, tenant string) error {
+// assign sets a missing tenant, and refuses one that the caller may not act for. A caller
+// that may act for any tenant may not add tenants without a limit.
+func (h *handler) assign(e *events.Event, tenant string) error {
 	switch {
 	case e.Tenant == "":
 		e.Tenant = orDefault(tenant)
-	case tenant != "" && e.Tenant != tenant:
+	case tenant == "":
+		return h.opts.Tenants.Admit(e.Tenant)
+	case e.Tenant != tenant:
 		return fmt.Errorf("%w: those of %q only are taken from you here", publish.ErrForeignTenant, tenant)
 	}
 	return nil

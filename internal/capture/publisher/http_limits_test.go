@@ -73,10 +73,7 @@ func TestRun_LargeBatch(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	t.Logf("heap from the system grew by %d MiB", (int64(after.HeapSys)-int64(before.HeapSys))>>20)
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Fatal(err)
-	}
+	r.end(t)
 	if n := len(srv.Events(t)); n != count {
 		t.Errorf("got %d events in the stream, want %d", n, count)
 	}
@@ -92,10 +89,7 @@ func TestRun_LargeEvent(t *testing.T) {
 			t.Fatalf("got %d %s", status, answer)
 		}
 	}
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Fatal(err)
-	}
+	r.end(t)
 	list := srv.Events(t)
 	last := list[len(list)-1]
 	var named events.Common

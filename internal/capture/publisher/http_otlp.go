@@ -9,21 +9,22 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/otlp"
+	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// otlp stores the telemetry of an OpenTelemetry exporter. Items that cannot become
-// events are reported as a partial success. An unreadable request is refused. If
-// storing fails, the response asks the exporter to repeat the request, and the
-// events that are stored already become duplicates.
+// otlp stores the telemetry of an OpenTelemetry exporter. It reports items that cannot
+// become events as a partial success. If storing fails, the exporter repeats the
+// request, and events that are stored already become duplicates.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err != nil || media != otlp.JSON && media != otlp.Protobuf {
-			h.refuse(w, r, problem{Status: http.StatusUnsupportedMediaType, Detail: "content type: want " + otlp.JSON + " or " + otlp.Protobuf}, nil)
+			h.refuse(w, r, problem.Problem{Status: http.StatusUnsupportedMediaType, Detail: "content type: want " + otlp.JSON + " or " + otlp.Protobuf}, nil)
 			return
 		}
 		limit := min(DefaultMaxEvent, h.opts.MaxBody)
@@ -41,8 +42,7 @@ func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	}
 }
 
-// takeOTLP stores the events of a request. It returns the number of rejected spans or
-// records, and the reason of the first rejection.
+// takeOTLP returns the number of rejected spans or records, and the first reason.
 func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
 	var done accepted
 	opts := otlp.Options{Tenant: orDefault(TenantOf(ctx)), Now: time.Now().UTC()}
@@ -54,7 +54,7 @@ func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string
 		_, isInvalid := errors.AsType[*events.InvalidError](err)
 		switch {
 		case err == nil:
-		case isRejected, isInvalid, errors.Is(err, subjects.ErrID):
+		case isRejected, isInvalid, errors.Is(err, subjects.ErrID), errors.Is(err, ingest.ErrReserved):
 			if rejected++; rejected == 1 {
 				why = "the first, " + err.Error()
 			}
@@ -65,22 +65,20 @@ func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string
 	return rejected, why, nil
 }
 
-func problemOfOTLP(err error) problem {
+func problemOfOTLP(err error) problem.Problem {
 	if errors.Is(err, otlp.ErrDocument) {
-		return problem{Status: http.StatusBadRequest, Detail: err.Error()}
+		return problem.Problem{Status: http.StatusBadRequest, Detail: err.Error()}
 	}
 	return problemOf(err)
 }
 
-// gRPC codes of error responses.
 const (
 	grpcInvalidArgument   = 3
 	grpcResourceExhausted = 8
 	grpcUnavailable       = 14
 )
 
-// refuseOTLP sends p in the error format of OTLP.
-func (h *handler) refuseOTLP(w http.ResponseWriter, r *http.Request, media string, p problem, cause error) {
+func (h *handler) refuseOTLP(w http.ResponseWriter, r *http.Request, media string, p problem.Problem, cause error) {
 	code := grpcInvalidArgument
 	switch {
 	case p.Status == http.StatusRequestEntityTooLarge:
@@ -94,7 +92,6 @@ func (h *handler) refuseOTLP(w http.ResponseWriter, r *http.Request, media strin
 	h.write(w, r, p.Status, media, otlp.Refusal(media, code, p.Detail))
 }
 
-// write sends an encoded body.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")

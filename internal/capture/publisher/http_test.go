@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -212,7 +213,7 @@ func TestHandler(t *testing.T) {
 				t.Errorf("taken (-want +got):\n%s", diff)
 			}
 			if w.Code >= 400 && strings.Contains(w.Header().Get("Content-Type"), "json") {
-				var p problem
+				var p problem.Problem
 				if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != w.Code || p.Title == "" {
 					t.Errorf("got problem %+v, %v", p, err)
 				}

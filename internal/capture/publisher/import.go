@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -17,39 +19,31 @@ import (
 // ImportOptions configure [Import].
 type ImportOptions struct {
 	Broker  *broker.Broker
-	DataDir string    // the outbox is DataDir/outbox/import
-	Tenant  string    // tenant of the runs; "default" if empty
-	Format  string    // of the inputs; empty or [AutoFormat] detects it
-	Paths   []string  // files, patterns, folders, and "-" for Stdin
+	DataDir string // the outbox is DataDir/outbox/import
+	Tenant  string // tenant of the runs; "default" if empty
+	Format  string // of the inputs; empty or [AutoFormat] detects it
+	Paths   []string
 	Stdin   io.Reader // input of the path "-"
 
-	// Follow goes on with added lines and new files until ctx ends. The end of ctx is
-	// not an error then.
+	// Follow goes on with added lines and new files until ctx ends, and then returns
+	// without an error.
 	Follow bool
 	Poll   time.Duration // interval of the search for changes; default 250 ms
-	Rest   time.Duration // the runs of a file are finished after this time without a change; default 1 minute
+	Rest   time.Duration // time without a change after which the runs of a file are finished; default 1 minute
 
-	Redactor publish.Redactor // nil for all rules of pkg/redact, [publish.NoRedaction] for none
+	Redactor publish.Redactor // nil for all rules of pkg/redact
 
 	Progress func(done, total uint64) // in bytes of input; may be nil
 	Logger   *slog.Logger
 }
 
 func (o ImportOptions) withDefaults() ImportOptions {
-	if o.Tenant == "" {
-		o.Tenant = "default"
-	}
-	if o.Format == "" {
-		o.Format = AutoFormat
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Tenant = orDefault(o.Tenant)
+	o.Format = cmp.Or(o.Format, AutoFormat)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Rest = cmp.Or(o.Rest, DefaultRest)
 	if o.Poll <= 0 {
 		o.Poll = 250 * time.Millisecond
-	}
-	if o.Rest == 0 {
-		o.Rest = DefaultRest
 	}
 	return o
 }
@@ -71,9 +65,9 @@ func (o ImportOptions) Validate() error {
 	return checkFormat(o.withDefaults().Format)
 }
 
-// Import reads transcripts and returns once all their events are in the stream. Events
-// of earlier imports are skipped. With an error, the summary covers the part that was
-// imported. Unsent events stay in the outbox.
+// Import reads transcripts and returns once all their events are in the stream. It skips
+// events of earlier imports. With an error, the summary covers the imported part, and
+// unsent events stay in the outbox.
 func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
 	if err := opts.Validate(); err != nil {
 		return sum, err
@@ -85,13 +79,16 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 		return sum, err
 	}
 	sum.Skipped = found.skipped
+	key, err := hookclient.IDKey(opts.DataDir)
+	if err != nil {
+		return sum, err
+	}
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
 		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor}, opts.Logger)
 	if err != nil {
 		return sum, err
 	}
-	im := &importer{opts: opts, sink: p, runs: map[string]struct{}{}, files: map[string]*file{}, total: found.bytes}
-	// After ctx has ended, the current input may still be finished.
+	im := &importer{opts: opts, hookKey: key, sink: p, runs: map[string]struct{}{}, files: map[string]*file{}, total: found.bytes}
 	work, stop := lingering(ctx)
 	defer stop()
 	if opts.Follow {
@@ -100,6 +97,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 		err = im.all(ctx, work, found.inputs)
 	}
 	im.summarise(&sum)
+	sum.Sent = Sent{Producer: p.Stats().Producer, Tenants: []string{opts.Tenant}}
 	if opts.Follow {
 		ctx = work
 	}
@@ -109,7 +107,8 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 // lingerTimeout is the time to finish the current input after an interrupt.
 const lingerTimeout = 10 * time.Second
 
-// lingering returns a context that ends [lingerTimeout] after ctx, or with stop.
+// lingering returns a context that outlives ctx by [lingerTimeout], unless stop is
+// called.
 func lingering(ctx context.Context) (work context.Context, stop context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(ctx, func() {
@@ -122,9 +121,9 @@ func lingering(ctx context.Context) (work context.Context, stop context.CancelFu
 	}
 }
 
-// importer is the state of one import.
 type importer struct {
 	opts        ImportOptions
+	hookKey     []byte // of [hookclient.IDKey]
 	sink        sink
 	runs        map[string]struct{}
 	files       map[string]*file // by path
@@ -134,19 +133,17 @@ type importer struct {
 	here        uint64   // of the current input
 }
 
-// file is the state of one input.
 type file struct {
 	input
 	format string
 	feed   feed // of the latest read
 	fresh  int  // new events of all reads
 
-	recorded bool // it is part of the summary
+	recorded bool
 	state    followed
 }
 
-// all imports the inputs one after the other. It continues after an unreadable input
-// and returns these errors at the end.
+// all imports the inputs one after the other, and goes on after an unreadable one.
 func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	var unread error
 	for _, in := range inputs {
@@ -174,8 +171,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 // ErrUnrecognised is returned for a file with an unknown format.
 var ErrUnrecognised = errors.New("unknown format")
 
-// read imports one input. The end of ctx ends the reading, and the end of work also
-// ends the appending. open means that the input is still being written.
+// read stops reading when ctx ends, and appending when work ends. open means that the
+// input is still being written.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {
@@ -195,13 +192,13 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 		case begins == nil:
 			return im.unrecognised(in)
 		case format != nil && format != begins:
-			return nil // a file in a folder with another format than the requested one
+			return nil // a file in a folder, of another format
 		}
 		format, name = begins, begins.name
 	}
 	feed := feed{sink: im.sink, runs: im.runs}
 	err = feed.take(work, in.path, format.events(work, im.counted(o), ingest.Options{
-		File: inputName(in.path), Tenant: im.opts.Tenant, Now: o.now, Open: open,
+		File: inputName(in.path), Tenant: im.opts.Tenant, Now: o.now, Open: open, HookKey: im.hookKey,
 	}))
 	err = o.failure(err)
 	if err == nil || feed.counts.Events > 0 {
@@ -210,7 +207,6 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 	return err
 }
 
-// inputName returns the name of an input in reports.
 func inputName(path string) string {
 	if path == stdinPath {
 		return "stdin"
@@ -218,8 +214,7 @@ func inputName(path string) string {
 	return path
 }
 
-// unrecognised handles a file with an unknown format. It is an error if the user named
-// the file, and is listed if it was found in a folder.
+// unrecognised fails only for a file that the user named.
 func (im *importer) unrecognised(in input) error {
 	if in.given {
 		return ErrUnrecognised
@@ -230,7 +225,6 @@ func (im *importer) unrecognised(in input) error {
 	return nil
 }
 
-// record stores the counts of the latest read of an input.
 func (im *importer) record(in input, format string, read feed) {
 	f := im.files[in.path]
 	if f == nil {
@@ -245,7 +239,6 @@ func (im *importer) record(in input, format string, read feed) {
 	f.fresh += read.counts.New
 }
 
-// counted returns a reader of r that reports progress.
 func (im *importer) counted(r io.Reader) io.Reader {
 	if im.opts.Progress == nil {
 		return r
@@ -258,7 +251,7 @@ func (im *importer) counted(r io.Reader) io.Reader {
 	})
 }
 
-// passed reports an input as done, even if it was read in part.
+// passed counts an input as done, even if only a part was read.
 func (im *importer) passed(in input) {
 	if in.info != nil {
 		im.here = uint64(in.info.Size())

@@ -1,10 +1,7 @@
 package publisher
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,19 +51,6 @@ func TestImport_AutoOfRecordedData(t *testing.T) {
 }
 
 // packed returns text compressed with gzip.
-func packed(tb testing.TB, text string) string {
-	tb.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(text)); err != nil {
-		tb.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return b.String()
-}
-
 // Problems of unusual files are reported. The readable part is imported.
 func TestImport_AutoOfOddFiles(t *testing.T) {
 	const (
@@ -79,8 +63,8 @@ func TestImport_AutoOfOddFiles(t *testing.T) {
 		{"WithMark", "a.json", "\uFEFF" + resolved, "a.json openhands: 7 events, 1 calls, 1 failed, 0 errors, 0 bad"},
 		{"Truncated", "a.json", resolved[:strings.Index(resolved, `{"observation"`)+9], "a.json openhands: 6 events, 1 calls, 0 failed, 0 errors, 1 bad"},
 		{"FollowedByJunk", "a.json", resolved + "secret", "a.json openhands: 7 events, 1 calls, 1 failed, 0 errors, 1 bad"},
-		{"Packed", "a.json.gz", packed(t, resolved), "a.json.gz openhands: 7 events, 1 calls, 1 failed, 0 errors, 0 bad"},
-		{"PackedAndCut", "a.gz", packed(t, strings.Repeat(cloud+"\n", 99))[:60], ""},
+		{"Packed", "a.json.gz", zipped(resolved).String(), "a.json.gz openhands: 7 events, 1 calls, 1 failed, 0 errors, 0 bad"},
+		{"PackedAndCut", "a.gz", zipped(strings.Repeat(cloud+"\n", 99)).String()[:60], ""},
 		{"ListOfCloudEvents", "a.json", "[" + cloud + "]", "a.json cloudevents: 1 events, 1 calls, 0 failed, 0 errors, 0 bad"},
 		{"CloudEventsWithABadOne", "a.jsonl", cloud + "\nsecret\n", "a.jsonl cloudevents: 1 events, 1 calls, 0 failed, 0 errors, 1 bad"},
 		{"Empty", "a.jsonl", "", "a.jsonl : 0 events, 0 calls, 0 failed, 0 errors, 0 bad"},
@@ -92,9 +76,7 @@ func TestImport_AutoOfOddFiles(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, b := open(t)
 			name := filepath.Join(t.TempDir(), tt.file)
-			if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeText(t, name, tt.text)
 			sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: t.TempDir(), Format: AutoFormat, Paths: []string{name}})
 			var got []string
 			for _, f := range sum.Files {

@@ -13,7 +13,9 @@ type ImportSummary struct {
 	Malformed    int           `json:"malformed"`              // lines
 	Lines        []Malformed   `json:"malformed_lines"`        // the first 1000 of them
 	Skipped      []string      `json:"skipped,omitempty"`      // files of sub-agents next to given files
-	Unrecognised []string      `json:"unrecognised,omitempty"` // files in folders with an unknown format, the first 1000 of them
+	Unrecognised []string      `json:"unrecognised,omitempty"` // files in folders, the first 1000 of them
+	Audited      Audited       `json:"audited,omitempty"`      // set by the command
+	Sent         Sent          `json:"-"`
 }
 
 // FileSummary is the result for one file.
@@ -25,7 +27,6 @@ type FileSummary struct {
 	Malformed int `json:"malformed"`
 }
 
-// summarise fills the summary from the state of the inputs.
 func (im *importer) summarise(sum *ImportSummary) {
 	for _, f := range im.order {
 		s := FileSummary{

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// opened is an input that is being read.
 type opened struct {
 	*bufio.Reader
 	bytes *watched
@@ -36,14 +35,13 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inputError is a failure of one input. The other inputs can still be read.
+// inputError does not affect the other inputs.
 type inputError struct{ error }
 
 // Unwrap returns the cause.
 func (e *inputError) Unwrap() error { return e.error }
 
-// failure returns the error of an import that ended with err. If reading failed, it is
-// an inputError, even if err is nil.
+// failure makes a failed read an inputError, even if err is nil.
 func (o *opened) failure(err error) error {
 	switch failed := o.bytes.err; {
 	case failed == nil, err != nil && !errors.Is(err, failed):
@@ -54,7 +52,6 @@ func (o *opened) failure(err error) error {
 	return &inputError{err}
 }
 
-// open opens an input and decompresses gzip.
 func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	o := &opened{now: time.Now}
 	var r io.Reader
@@ -89,7 +86,7 @@ func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	return o, nil
 }
 
-// endsWith returns a reader that turns errors of r into io.EOF once ctx has ended.
+// endsWith turns errors of r into io.EOF once ctx has ended.
 func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
@@ -100,8 +97,7 @@ func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// openFile opens a file. Opening or reading a pipe can block. The end of ctx
-// interrupts both.
+// openFile opens a file. The end of ctx interrupts a pipe that blocks.
 func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
 		return os.Open(name)
@@ -116,9 +112,8 @@ func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// detect returns the format of the input, or nil, and the beginning of the input. An
-// empty input has an empty beginning. From a pipe it reads only as many bytes as it
-// needs, because a pipe can be slow.
+// detect also returns the beginning of the input, which is empty for an empty input.
+// From a pipe, which can be slow, it reads only as many bytes as it needs.
 func (o *opened) detect(in input) (f *format, head []byte) {
 	n := 1
 	if in.info != nil && in.info.Mode().IsRegular() {

@@ -21,9 +21,7 @@ import (
 func writeTranscript(t *testing.T, name, session string) {
 	t.Helper()
 	line := `{"type":"user","sessionId":"` + session + `","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"go"}}` + "\n"
-	if err := os.WriteFile(name, []byte(line), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, name, line)
 }
 
 // An unreadable file is reported. The other files are imported.
@@ -35,7 +33,7 @@ func TestImport_UnreadableFile(t *testing.T) {
 	writeTranscript(t, last, "c")
 	socket, err := net.Listen("unix", broken) // not even root can open it
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("the unreadable file is a Unix socket, which this system refuses: %v", err)
 	}
 	defer socket.Close()
 	sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: t.TempDir(), Format: "claude-code", Paths: []string{first, broken, last}})
@@ -53,7 +51,7 @@ func TestImport_BrokenGzip(t *testing.T) {
 	_, b := open(t)
 	dir := t.TempDir()
 	line := `{"type":"user","sessionId":"b","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"go"}}` + "\n"
-	whole := packed(t, line)
+	whole := zipped(line).String()
 	for name, text := range map[string]string{
 		"a.jsonl.gz": whole[:12], "b.jsonl.gz": whole[:len(whole)-4], "c.jsonl.gz": "\x1f\x8bno", "d.jsonl": strings.ReplaceAll(line, `"b"`, `"d"`),
 	} {
@@ -73,7 +71,7 @@ func TestImport_BrokenGzip(t *testing.T) {
 // An unreadable folder is reported. The other folders are imported.
 func TestFindTranscripts_NoPermission(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root may look into every folder")
+		t.Skip("root can read the folder without permissions that this test needs")
 	}
 	dir := t.TempDir()
 	closed, other := filepath.Join(dir, "a"), filepath.Join(dir, "b.jsonl")
@@ -99,7 +97,7 @@ func TestFindTranscripts_Links(t *testing.T) {
 	writeTranscript(t, filepath.Join(folder, "own.jsonl"), "o")
 	for name, to := range map[string]string{link: folder, filepath.Join(folder, "linked.jsonl"): target, filepath.Join(folder, ".#lock.jsonl"): "me@host:1"} {
 		if err := os.Symlink(to, name); err != nil {
-			t.Skip(err)
+			t.Skipf("the folder of this test needs symbolic links, which this system refuses: %v", err)
 		}
 	}
 	found, err := findTranscripts([]string{link}, lineExts)
@@ -120,7 +118,7 @@ func TestImport_InterruptedPipe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fifo := filepath.Join(t.TempDir(), "fifo")
 			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-				t.Skip(err)
+				t.Skipf("the blocking input of this test is a named pipe, which this system refuses: %v", err)
 			}
 			if writer {
 				w, err := os.OpenFile(fifo, os.O_RDWR, 0) // does not wait for a reader
@@ -160,9 +158,7 @@ func TestImport_CountsLines(t *testing.T) {
 		`{"type":"user","sessionId":"s","uuid":"q","message":{"content":` + deep + `}}`,
 		`{"type":"assistant","sessionId":"s","uuid":"r","message":{"content":[{"type":"x","a":` + deep + `},{"type":"x","b":` + deep + `}]}}`,
 	}
-	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, name, strings.Join(lines, "\n"))
 	sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: t.TempDir(), Format: "claude-code", Paths: []string{name}})
 	if err != nil {
 		t.Fatal(err)

@@ -18,13 +18,13 @@ type Outbox struct {
 	Shared   bool              `json:"shared"`
 	Waiting  uint64            `json:"waiting"`
 	Bytes    int64             `json:"bytes"`
-	Oldest   *time.Time        `json:"oldest,omitempty"` // time of the first waiting event
-	Tenants  map[string]uint64 `json:"tenants"`          // waiting events by tenant
+	Oldest   *time.Time        `json:"oldest,omitempty"` // of the first waiting event
+	Tenants  map[string]uint64 `json:"tenants"`          // by tenant
 	DiskSize int64             `json:"disk_bytes"`
-	Gaps     []publish.Gap     `json:"gaps"`       // losses that are not yet in the stream
+	Gaps     []publish.Gap     `json:"gaps"`       // not yet in the stream
 	Damaged  uint64            `json:"damaged"`    // waiting records that cannot be read
 	Kept     []string          `json:"quarantine"` // copies of damaged segments
-	Open     bool              `json:"open"`       // a process has it open
+	Open     bool              `json:"open"`
 	Process  int               `json:"process,omitempty"`
 
 	unique bool
@@ -32,7 +32,7 @@ type Outbox struct {
 }
 
 // Outboxes returns the state of the named outboxes in dataDir, or of all. With an error
-// it still returns the outboxes that it could read.
+// it still returns those that it could read.
 func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	folder := filepath.Join(dataDir, "outbox")
 	entries, err := os.ReadDir(folder)

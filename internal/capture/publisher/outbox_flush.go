@@ -29,8 +29,8 @@ const (
 )
 
 // FlushOutboxes sends the waiting events of outboxes, and returns their number. If
-// another process has an outbox open, it waits for that process to send them. The
-// failure of one outbox does not affect the others.
+// another process has an outbox open, it waits for that process. The failure of one
+// outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)
@@ -54,7 +54,7 @@ func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err err
 	return sent, err
 }
 
-// flushOne sends the waiting events of one outbox. It returns the number that remains.
+// flushOne returns the number of events that remain.
 func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(left uint64)) (left uint64, err error) {
 	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 {
 		return 0, nil
@@ -73,7 +73,6 @@ func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(le
 	return awaitOther(ctx, opts.DataDir, o, progress)
 }
 
-// reopen opens an outbox with the options that it was created with.
 func reopen(ctx context.Context, opts FlushOptions, o Outbox) (*publish.Publisher, error) {
 	open := publish.Open
 	if o.Shared {
@@ -85,7 +84,6 @@ func reopen(ctx context.Context, opts FlushOptions, o Outbox) (*publish.Publishe
 	})
 }
 
-// flushOpened flushes and closes p, and reports progress meanwhile.
 func flushOpened(ctx context.Context, p *publish.Publisher, progress func(left uint64)) (left uint64, err error) {
 	flushed := make(chan error, 1)
 	go func() { flushed <- p.Flush(ctx) }()
@@ -108,7 +106,6 @@ func flushOpened(ctx context.Context, p *publish.Publisher, progress func(left u
 	}
 }
 
-// awaitOther waits until the process that has the outbox open has sent its events.
 func awaitOther(ctx context.Context, dataDir string, o Outbox, progress func(left uint64)) (left uint64, err error) {
 	tick := time.NewTicker(flushPoll)
 	defer tick.Stop()

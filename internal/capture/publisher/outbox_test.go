@@ -54,24 +54,7 @@ func TestRun_ForwardsTheSharedOutbox(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
 	share(t, dir, 0, 3)
-	run := func() (stop func()) {
-		ctx, cancel := context.WithCancel(t.Context())
-		ended, running := make(chan error, 1), make(chan struct{})
-		go func() {
-			ended <- Run(ctx, Options{
-				Broker: b, DataDir: dir, Listen: "127.0.0.1:0",
-				Ready: func(string) { close(running) },
-			})
-		}()
-		<-running
-		return func() {
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	stop := run()
+	r := runServer(t, Options{Broker: b, DataDir: dir})
 	waitEmpty(t, dir)
 	share(t, dir, 3, 6)
 	waitEmpty(t, dir)
@@ -79,11 +62,11 @@ func TestRun_ForwardsTheSharedOutbox(t *testing.T) {
 	if err != nil || !list[0].Open || list[0].Process != os.Getpid() {
 		t.Errorf("outbox %+v, error %v; want it open in this process", list, err)
 	}
-	stop()
+	r.end(t)
 	share(t, dir, 6, 8)
-	stop = run()
+	r = runServer(t, Options{Broker: b, DataDir: dir})
 	waitEmpty(t, dir)
-	stop()
+	r.end(t)
 	wantShared(t, srv, 8)
 }
 
@@ -148,9 +131,7 @@ func TestOutboxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	data[len(data)/2] ^= 1
-	if err := os.WriteFile(segments[0], data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, segments[0], string(data))
 	list, err := Outboxes(dir)
 	if err != nil || len(list) != 1 || list[0].Waiting != 4 || list[0].Damaged != 1 || list[0].Tenants["acme"] != 4 || len(list[0].Kept) != 0 {
 		t.Fatalf("outboxes %+v, error %v; want four events and one damaged record", list, err)
@@ -190,9 +171,7 @@ func TestOutboxes_OneCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	identity := filepath.Join(outboxDir(dir, "broken"), "outbox.json")
-	if err := os.WriteFile(identity, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, identity, "{")
 	list, err := Outboxes(dir)
 	if err == nil || !strings.Contains(err.Error(), identity) || len(list) != 1 || list[0].Waiting != 3 {
 		t.Errorf("outboxes %+v, error %v", list, err)

@@ -1,13 +1,18 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/stream/admission"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -15,28 +20,30 @@ import (
 type PipeOptions struct {
 	Broker  *broker.Broker
 	DataDir string // the outbox is DataDir/outbox/pipe
-	Tenant  string // the only accepted tenant, or empty for all with "default" for events without one
+	Tenant  string // as in [HandlerOptions]
 	Name    string // name of the input in reports
 
-	Redactor publish.Redactor // nil for all rules of pkg/redact, [publish.NoRedaction] for none
+	Tenants *admission.Policy // as in [HandlerOptions]; the input ends at another tenant
+
+	Redactor publish.Redactor // nil for all rules of pkg/redact
 	Logger   *slog.Logger
 }
 
 // PipeSummary is the result of [Pipe].
 type PipeSummary struct {
 	Counts
-	Malformed int         `json:"malformed"`       // lines
-	Lines     []Malformed `json:"malformed_lines"` // the first 1000 of them
+	Malformed int         `json:"malformed"`         // lines
+	Lines     []Malformed `json:"malformed_lines"`   // the first 1000 of them
+	Audited   Audited     `json:"audited,omitempty"` // set by the command
+	Sent      Sent        `json:"-"`
 }
 
-// Pipe reads CloudEvents, one per line, until the input ends. It returns once all are
-// in the stream. The summary is valid even with an error.
+// Pipe reads CloudEvents, one per line, and returns once all are in the stream. The
+// summary is valid even with an error.
 func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, error) {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
-		publish.Options{Name: "pipe", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor}, opts.Logger)
+		publish.Options{Name: "pipe", Tenant: opts.Tenant, Unique: true, UniqueSame: true, Redactor: opts.Redactor}, opts.Logger)
 	if err != nil {
 		return PipeSummary{}, err
 	}
@@ -45,24 +52,34 @@ func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, err
 		return err
 	})
 	defer lines.Close()
-	f := feed{sink: p, runs: map[string]struct{}{}}
+	f := feed{sink: admitting{p, opts.Tenants}, runs: map[string]struct{}{}, tenants: map[string]struct{}{}}
 	err = f.take(ctx, opts.Name, ingest.CloudEvents(ctx, lines, ingest.Options{
 		File: opts.Name, Tenant: orDefault(opts.Tenant), Only: opts.Tenant != "",
 	}))
 	sum := PipeSummary{Counts: f.counts, Malformed: f.malformed, Lines: f.list}
+	sum.Sent = Sent{Producer: p.Stats().Producer, Tenants: slices.Sorted(maps.Keys(f.tenants))}
 	return sum, errors.Join(err, closeOutbox(ctx, p, outboxDir(opts.DataDir, "pipe")))
 }
 
-func orDefault(tenant string) string {
-	if tenant == "" {
-		return "default"
-	}
-	return tenant
+// admitting refuses events of tenants that are not accepted.
+type admitting struct {
+	sink
+	tenants *admission.Policy
 }
 
-// interruptible returns a reader of the bytes that copyTo writes. The reader fails once
-// ctx has ended. The goroutine of copyTo ends with its next write, so it may block in
-// a read until the process ends. The caller closes the reader.
+// Append implements sink.
+func (a admitting) Append(ctx context.Context, e events.Event) (events.Event, error) {
+	if err := a.tenants.Admit(e.Tenant); err != nil {
+		return events.Event{}, err
+	}
+	return a.sink.Append(ctx, e)
+}
+
+func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
+
+// interruptible returns a reader of the bytes that copyTo writes. It fails once ctx has
+// ended, and copyTo may then block in a read until the process ends. The caller closes
+// the reader.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

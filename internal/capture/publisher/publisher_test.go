@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -139,9 +138,7 @@ func importOne(t *testing.T, b *broker.Broker, dir, tenant, name string) {
 func TestImport_Interrupted(t *testing.T) {
 	srv, b := open(t)
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(name, []byte(`{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"go"}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, name, `{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"go"}}`)
 	opts := ImportOptions{Broker: b, DataDir: dir, Format: "claude-code", Paths: []string{name}}
 	srv.Stop()
 	ctx, cancel := context.WithCancel(t.Context())

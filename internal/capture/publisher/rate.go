@@ -9,14 +9,16 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/hooktrail/hooktrail/internal/capture/problem"
 )
 
-// rates limits the events per second of each tenant. A request needs room for one
-// event. The other events of a batch count too, and delay the next request.
+// rates limits the events per second of each tenant. A request needs room for one event.
+// The other events of a batch delay the next request.
 type rates struct {
 	limit rate.Limit // 0: no limit
 
-	mu       sync.Mutex // guards limiters; no other lock is taken while it is held
+	mu       sync.Mutex // guards limiters
 	limiters map[string]*rate.Limiter
 }
 
@@ -24,8 +26,7 @@ func newRates(perSecond float64) *rates {
 	return &rates{limit: rate.Limit(perSecond), limiters: map[string]*rate.Limiter{}}
 }
 
-// of returns the limiter of a tenant. The number of limiters is the number of tenants
-// with a token.
+// of returns the limiter of a tenant. Only tenants with a token have one.
 func (r *rates) of(tenant string) *rate.Limiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,10 +38,9 @@ func (r *rates) of(tenant string) *rate.Limiter {
 	return l
 }
 
-// chargeKey is the context key of the events that a request is charged for.
 type chargeKey struct{}
 
-// charge counts one event of the request. rateLimited has counted the first one.
+// charge counts one event of the request. rateLimited counts the first one.
 func charge(ctx context.Context) {
 	if c, ok := ctx.Value(chargeKey{}).(*charged); ok {
 		if c.events++; c.events > 1 {
@@ -49,13 +49,11 @@ func charge(ctx context.Context) {
 	}
 }
 
-// charged counts the events of one request.
 type charged struct {
 	limiter *rate.Limiter
 	events  int
 }
 
-// rateLimited refuses requests of tenants that are over their limit.
 func (h *handler) rateLimited(next http.HandlerFunc) http.HandlerFunc {
 	if h.rates.limit <= 0 {
 		return next
@@ -67,7 +65,7 @@ func (h *handler) rateLimited(next http.HandlerFunc) http.HandlerFunc {
 		if wait := turn.DelayFrom(now); wait > 0 {
 			turn.CancelAt(now)
 			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			h.refuse(w, r, problem{Status: http.StatusTooManyRequests, Detail: "more events than are taken of a tenant"}, nil)
+			h.refuse(w, r, problem.Problem{Status: http.StatusTooManyRequests, Detail: "more events than are taken of a tenant"}, nil)
 			return
 		}
 		next(w, r.WithContext(context.WithValue(r.Context(), chargeKey{}, &charged{limiter: limiter})))

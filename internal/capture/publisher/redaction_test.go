@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,9 +19,7 @@ const mailLine = `{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01
 //guarantee:secrets
 func TestImport_Redacts(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(name, []byte(mailLine), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, name, mailLine)
 	take := func(r publish.Redactor) (data []string) {
 		srv, b := open(t)
 		opts := ImportOptions{Broker: b, DataDir: t.TempDir(), Format: "claude-code", Paths: []string{name}, Redactor: r}

@@ -1,10 +1,8 @@
 package publisher
 
 import (
-	"compress/gzip"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +19,11 @@ func TestImport_Report(t *testing.T) {
 	gemini := filepath.Join(dir, "gemini-cli", "entireio-cli", "ab-2b9748b105-0", "full.jsonl")
 	empty := filepath.Join(dir, "gemini-cli", "integration-responses", "context-compress-interactive.compress-empty.responses")
 	packed := filepath.Join(t.TempDir(), "full.jsonl.gz")
-	pack(t, gemini, packed)
+	text, err := os.ReadFile(gemini)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, packed, zipped(string(text)).String())
 	sum, err := Import(t.Context(), ImportOptions{
 		Broker: b, DataDir: t.TempDir(), Paths: []string{claude, codex, gemini, packed, empty},
 	})
@@ -39,21 +41,4 @@ func TestImport_Report(t *testing.T) {
 	if diff := cmp.Diff(want, sum.Files); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-func pack(tb testing.TB, from, to string) {
-	tb.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var b strings.Builder
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write(data); err != nil {
-		tb.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	writeText(tb, to, b.String())
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/capture/problem"
 )
 
 // running is a running publisher.
@@ -43,13 +45,18 @@ func runServer(t *testing.T, opts Options) *running {
 	return r
 }
 
+// end stops the publisher.
+func (r *running) end(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if err := <-r.done; err != nil {
+		t.Fatalf("a clean stop: got %v", err)
+	}
+}
+
 func (r *running) post(t *testing.T, body string) (int, string) {
 	t.Helper()
-	resp, err := http.Post(r.url+"/v1/events", "application/cloudevents+json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply(t, resp)
+	return r.postTo(t, "/v1/events", http.Header{"Content-Type": {structuredType}}, strings.NewReader(body))
 }
 
 func reply(t *testing.T, resp *http.Response) (int, string) {
@@ -88,10 +95,7 @@ func TestRun(t *testing.T) {
 	if status, text := r.post(t, "{}"); status != 400 {
 		t.Errorf("got %d %s, want 400", status, text)
 	}
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Errorf("a clean stop: got %v", err)
-	}
+	r.end(t)
 	if diff := cmp.Diff([]string{"1", "2", "3"}, without(srv.Events(t))); diff != "" {
 		t.Errorf("in the stream (-want +got):\n%s", diff)
 	}
@@ -109,7 +113,7 @@ func TestRun_Full(t *testing.T) {
 		id := string(rune('a'+i%26)) + string(rune('a'+i/26))
 		status, text := r.post(t, one(id))
 		if status == 503 {
-			var p problem
+			var p problem.Problem
 			if err := json.Unmarshal([]byte(text), &p); err != nil || p.Detail != "the outbox is full" {
 				t.Errorf("got %s, %v", text, err)
 			}
@@ -124,10 +128,7 @@ func TestRun_Full(t *testing.T) {
 		t.Errorf("got %d events taken, want some", len(taken))
 	}
 	srv.Restart(t)
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Errorf("a clean stop: got %v", err)
-	}
+	r.end(t)
 	if diff := cmp.Diff(taken, without(srv.Events(t))); diff != "" {
 		t.Errorf("in the stream (-want +got):\n%s", diff)
 	}

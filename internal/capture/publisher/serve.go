@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,14 +11,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
+	"github.com/hooktrail/hooktrail/internal/stream/admission"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// uniqueLast is the number of recent events that are recognised as duplicates. They
-// take up to 80 MiB of memory.
+// uniqueLast is the number of recent events that are recognised as duplicates. They take
+// up to 80 MiB of memory.
 const uniqueLast = 500_000
 
 // DefaultListen is the default address of the HTTP server.
@@ -27,19 +30,20 @@ const DefaultListen = "127.0.0.1:8080"
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string // the outbox is DataDir/outbox/serve
-	Tenant  string // the only accepted tenant, or empty for all with "default" for events without one
+	Tenant  string // as in [HandlerOptions]
 
-	Listen      string // address of the HTTP server; empty is [DefaultListen]
-	AllowRemote bool   // allow an address outside the loopback
-	MaxBody     int64  // size limit of a request in bytes; 0 is [DefaultMaxBody]
-	Access      Access // senders and their limits
+	Listen      string
+	AllowRemote bool  // allow an address outside the loopback
+	MaxBody     int64 // of a request in bytes; 0 is [DefaultMaxBody]
+	Access      Access
+	Tenants     *admission.Policy // as in [HandlerOptions]
 	Durability  publish.Durability
 	Quota       int64               // bytes that may wait in the outbox; 0 is the default of pkg/publish
-	Full        *publish.FullPolicy // what Append does when the outbox is full; nil is [publish.Fail]
-	Redactor    publish.Redactor    // nil for all rules of pkg/redact, [publish.NoRedaction] for none
-	Hooks       *hookfile.File      // hooks that decide, nil for none
+	Full        *publish.FullPolicy // policy for a full outbox; nil is [publish.Fail]
+	Redactor    publish.Redactor    // nil for all rules of pkg/redact
+	Hooks       *hookfile.File      // nil if nothing decides
 
-	Ready  func(address string) // called once the server listens; may be nil
+	Ready  func(address string) // called once the server listens, unless nil
 	Logger *slog.Logger
 }
 
@@ -63,38 +67,33 @@ func (o Options) Validate() error {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Listen == "" {
-		o.Listen = DefaultListen
-	}
-	if o.Full == nil {
-		o.Full = new(publish.Fail)
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Listen = cmp.Or(o.Listen, DefaultListen)
+	o.Full = cmp.Or(o.Full, new(publish.Fail))
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 
-// Time limits of the shutdown stages. Their sum is below the default stop timeout of
-// process managers.
+// The sum of these limits is below the default stop timeout of process managers.
 const (
 	drainRequests = 5 * time.Second
 	drainOutbox   = 15 * time.Second
 )
 
-// Open opens the outbox of [Run], for callers that serve [Handler] on another server.
-// The caller closes it.
+// Open opens the outbox of [Run], for callers that serve [Handler] themselves. The
+// caller closes it.
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
+	if _, err := hookclient.IDKey(opts.DataDir); err != nil {
+		return nil, err
+	}
 	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
 		Name: "serve", Tenant: opts.Tenant, Full: *opts.Full, Durability: opts.Durability, Quota: opts.Quota,
-		Redactor: opts.Redactor, Unique: true, UniqueLast: uniqueLast,
+		Redactor: opts.Redactor, Unique: true, UniqueSame: true, UniqueLast: uniqueLast,
 	}, opts.Logger)
 }
 
-// Run takes events over HTTP until ctx ends. Then it answers the open requests, sends
-// events from the outbox for some seconds, and returns nil. Events that remain in the
-// outbox are sent by the next run.
+// Run takes events over HTTP until ctx ends. Then it answers open requests, sends events
+// from the outbox for some seconds, and returns nil. The next run sends the rest.
 func Run(ctx context.Context, opts Options) error {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -110,21 +109,25 @@ func Run(ctx context.Context, opts Options) error {
 	stopShared := startShared(ctx, opts)
 	defer stopShared()
 	err = serveAll(ctx, opts, p)
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainOutbox)
-	defer cancel()
-	closed := p.Close(closing)
-	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(closed, context.DeadlineExceeded) {
-		opts.Logger.WarnContext(ctx, "events stay in the outbox", "events", waiting, "error", closed)
-		closed = nil
-	}
-	return errors.Join(err, closed)
+	return errors.Join(err, Close(ctx, p, time.Now().Add(drainOutbox), opts.Logger))
 }
 
-// handlers are the handlers of decisions and hooks.
+// Close sends events from an outbox until deadline, also after ctx has ended. Events that
+// remain are logged, and the next run sends them.
+func Close(ctx context.Context, p *publish.Publisher, deadline time.Time, logger *slog.Logger) error {
+	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
+	err := p.Close(closing)
+	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(err, context.DeadlineExceeded) {
+		logger.WarnContext(ctx, "events stay in the outbox", "events", waiting, "error", err)
+		return nil
+	}
+	return err
+}
+
 type handlers struct{ decisions, hooks http.Handler }
 
-// serveAll serves HTTP, the socket of the data directory and, if there are hooks,
-// NATS.
+// serveAll serves HTTP, the socket and, if there are hooks, NATS.
 func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	d, err := NewDecider(opts.Hooks, p, opts)
 	if err != nil {
@@ -139,7 +142,7 @@ func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	return errors.Join(serve(ctx, opts, p, handlers{d.Handler(), h}, failed), stopDecider(), stopHooks())
 }
 
-// serve serves HTTP until ctx ends or failed receives an error.
+// serve runs until ctx ends or failed receives an error.
 func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, failed <-chan error) error {
 	l, err := Listen(ctx, opts.Listen, "--listen")
 	if err != nil {
@@ -181,7 +184,7 @@ func newMux(opts Options, p *publish.Publisher, senders *tokens.File, a handlers
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", Handler(p, HandlerOptions{
 		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger,
-		Decisions: a.decisions, Hooks: a.hooks, Tokens: senders, Rate: opts.Access.Rate,
+		Decisions: a.decisions, Hooks: a.hooks, Tokens: senders, Rate: opts.Access.Rate, Tenants: opts.Tenants,
 	}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, p.Stats(), draining.Load()) })
@@ -199,8 +202,7 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a handle
 	return opts.Access.Server(ctx, newMux(opts, p, senders, a, draining), opts.Logger)
 }
 
-// ready reports whether the server takes events. It is ready without a broker too,
-// because the outbox stores the events.
+// ready answers without a broker too, because the outbox stores the events.
 func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 	if draining {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -208,6 +210,9 @@ func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 		return
 	}
 	fmt.Fprintf(w, "ok\nwaiting %d\nacknowledged %d\n", s.Pending, s.Acked)
+	if s.Foreign > 0 {
+		fmt.Fprintf(w, "foreign manifests ignored %d\n", s.Foreign)
+	}
 	if s.LastError != nil {
 		fmt.Fprintf(w, "the broker does not take events at present: %v\n", s.LastError)
 	}

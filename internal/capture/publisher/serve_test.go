@@ -46,10 +46,7 @@ func TestRun_BrokerComesLater(t *testing.T) {
 		t.Fatalf("got %d %s", status, body)
 	}
 	srv.Restart(t)
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Fatal(err)
-	}
+	r.end(t)
 	if list := srv.Events(t); len(list) != 1 || list[0].ID != "early" {
 		t.Errorf("in the stream: got %d events, want the one", len(list))
 	}

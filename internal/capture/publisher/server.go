@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Listen listens on a TCP address. If the address is in use, the error names the flag
-// that sets another one.
+// Listen listens on a TCP address. flag sets another one, and the error names it.
 func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
@@ -25,10 +24,12 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 }
 
 // Server returns a server of handler, over TLS if there is a certificate. Its timeouts
-// suit small requests. [Handler] extends them while a large body comes in. The end of
-// ctx does not end open requests.
+// suit small requests, and [Handler] extends them. The end of ctx does not end open
+// requests.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
-	srv := &http.Server{
+	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
+	return &http.Server{
+		TLSConfig:         config,
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       chunkTimeout,
@@ -37,8 +38,7 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-	}
-	return srv, a.Secure(srv, logger) //nolint:contextcheck // each connection has a context
+	}, err
 }
 
 // ServeOn serves the connections of l, over TLS if server has a TLS configuration.

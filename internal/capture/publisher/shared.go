@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,44 +10,37 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared forwards the events of DataDir/outbox/shared until ctx ends. If another
-// process forwards them, it waits for that process to end. It calls running once it
-// forwards. After ctx has ended it sends the rest until the time that deadline
-// returns. Events that remain are sent by the next run.
+// RunShared forwards the events of DataDir/outbox/shared until ctx ends. It waits until
+// no other process forwards them, and then calls running. After ctx has ended it goes on
+// until the time that deadline returns. The next run sends the rest.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)
+	if _, err := hookclient.IDKey(opts.DataDir); err != nil { // before there is an outbox
+		return fmt.Errorf("forward hook events: %w", err)
+	}
 	p, err := publish.OpenShared(ctx, opts.Broker.Conn(), publish.Options{
-		Dir: dir, Redactor: publish.NoRedaction, // the events are redacted
+		Dir: dir, Redactor: publish.NoRedaction,
 		Durability: opts.Durability, Quota: opts.Quota, Logger: opts.Logger,
 		SubjectPrefix: opts.Broker.Space().Prefix, StreamPrefix: opts.Broker.Space().StreamPrefix,
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // another process forwards
+		return nil //nolint:nilerr // another process forwards
 	case err != nil:
 		return fmt.Errorf("forward hook events: %w", err)
 	}
 	running()
 	<-ctx.Done()
-	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline())
-	defer cancel()
-	err = p.Close(closing)
-	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(err, context.DeadlineExceeded) {
-		opts.Logger.WarnContext(ctx, "events stay in the outbox", "outbox", dir, "events", waiting)
-		return nil
-	}
-	return err
+	return Close(ctx, p, deadline(), opts.Logger.With("outbox", dir))
 }
 
-// Delays between attempts of startShared. The delay doubles each time.
 const (
 	firstRetry = time.Second
 	maxRetry   = time.Minute
 )
 
-// startShared runs [RunShared] until stop is called. stop waits for its end. A failure
-// is logged and retried. It does not affect the server.
+// startShared runs [RunShared], and runs it again after a failure, until stop is called.
 func startShared(ctx context.Context, opts Options) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

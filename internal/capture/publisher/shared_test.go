@@ -6,10 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
-	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // failures receives the log lines of errors.
@@ -34,33 +32,14 @@ func TestRun_SharedOutboxIsMended(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(identity, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, identity, "{")
 	lines := make(failures, 100)
 	logger := slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelError}))
 	runServer(t, Options{Broker: b, DataDir: dir, Tenant: "acme", Logger: logger})
 	if line := <-lines; !strings.Contains(line, "not forwarded") || !strings.Contains(line, "damaged") {
 		t.Errorf("logged %s", line)
 	}
-	if err := os.WriteFile(identity, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	tick, deadline := time.NewTicker(20*time.Millisecond), time.After(30*time.Second)
-	defer tick.Stop()
-	for {
-		s, err := publish.Inspect(hookclient.SharedOutbox(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Waiting == 0 {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("what the outbox has is not forwarded")
-		}
-	}
+	writeText(t, identity, string(whole))
+	waitEmpty(t, dir)
 	wantShared(t, srv, 3)
 }

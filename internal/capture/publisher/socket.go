@@ -17,10 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// listenSocket listens on the socket of a data directory. Only this user may connect.
-// It replaces an existing socket, because the process with the outbox open is the
-// publisher of the directory. remove removes the socket, unless another publisher has
-// replaced it.
+// listenSocket listens on the socket of a data directory, for this user only. It
+// replaces an existing socket, because the process with the outbox open is the publisher
+// of the directory. remove leaves the socket of a later publisher.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -57,9 +56,8 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 }
 
 // Start serves the socket of the data directory, and sweeps spool files, until ctx ends
-// or stop is called. stop must be called after the last payload. It returns once no
-// hook runs any more. If the socket cannot be created, Start logs that, and hook
-// commands work without a publisher.
+// or stop is called. Call stop after the last payload. It waits for the hooks. A socket
+// that cannot be created is only logged, because hook commands work without a publisher.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -85,8 +83,7 @@ func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	}
 }
 
-// serveSocket serves l until ctx ends. It returns after the last response, when the
-// socket is removed.
+// serveSocket returns after the last response.
 func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove func() error) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/hooks/{tool}", s)

@@ -68,7 +68,7 @@ func TestSocket(t *testing.T) {
 	if err := another(); err != nil {
 		t.Error(err)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "hook-ids.key" {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
@@ -97,9 +97,7 @@ func TestSocket_LongPath(t *testing.T) {
 // A publisher runs even if its socket cannot be created.
 func TestSocket_NoPlace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeText(t, file, "")
 	if err := startHooks(t, filepath.Join(file, "data"))(); err != nil {
 		t.Error(err)
 	}

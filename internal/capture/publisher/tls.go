@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TLSFiles are the PEM files of a server. Cert is the certificate chain, and Key its
-// key. ClientCA has the authorities that sign client certificates. Without Cert the
-// server speaks plain HTTP. Without ClientCA clients need no certificate.
+// TLSFiles are the PEM files of a server: the certificate chain, its key, and the
+// authorities that sign client certificates. Without Cert the server speaks plain HTTP.
+// Without ClientCA clients need no certificate.
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
 // Validate reports an invalid combination of files.
@@ -28,9 +28,9 @@ func (f TLSFiles) Validate() error {
 	return nil
 }
 
-// Config returns the TLS configuration, or nil without a certificate. The files are
-// reloaded when they change. New connections use the reloaded files. If a reload
-// fails, it is logged and the old configuration stays in use.
+// Config returns the TLS configuration, or nil without a certificate. New connections
+// use changed files. If they cannot be loaded, that is logged and the old ones stay in
+// use.
 func (f TLSFiles) Config(logger *slog.Logger) (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // no files, no TLS
@@ -48,7 +48,6 @@ func (f TLSFiles) Config(logger *slog.Logger) (*tls.Config, error) {
 	}, nil
 }
 
-// load reads the files.
 func (f TLSFiles) load() (*tls.Config, error) {
 	cert, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
@@ -71,13 +70,12 @@ func (f TLSFiles) load() (*tls.Config, error) {
 	return c, nil
 }
 
-// fileStamp identifies a version of a file.
 type fileStamp struct {
 	changed time.Time
 	size    int64
 }
 
-// stamps returns the versions of the files. A missing file has the zero version.
+// stamps returns the versions of the files, zero for a missing one.
 func (f TLSFiles) stamps() (list [3]fileStamp) {
 	for i, name := range [...]string{f.Cert, f.Key, f.ClientCA} {
 		if info, err := os.Stat(name); name != "" && err == nil {
@@ -87,17 +85,15 @@ func (f TLSFiles) stamps() (list [3]fileStamp) {
 	return list
 }
 
-// tlsReloader owns the current configuration.
 type tlsReloader struct {
 	files  TLSFiles
 	logger *slog.Logger
 
-	mu     sync.Mutex // guards seen and config; no other lock is taken while it is held
+	mu     sync.Mutex // guards seen and config
 	seen   [3]fileStamp
 	config *tls.Config
 }
 
-// current returns the configuration for a new connection.
 func (r *tlsReloader) current(ctx context.Context) *tls.Config {
 	now := r.files.stamps()
 	r.mu.Lock()

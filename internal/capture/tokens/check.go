@@ -13,20 +13,19 @@ import (
 type File struct {
 	path string
 
-	mu       sync.RWMutex     // guards seen, tokens and required; no other lock is taken while it is held
-	seen     os.FileInfo      // the version that was read; nil if none was
+	mu       sync.RWMutex     // guards seen, tokens and required
+	seen     os.FileInfo      // nil if none was read
 	tokens   map[string]Token // by id
 	required bool             // the file has existed at some time
 }
 
-// isSame reports whether two stats describe the same version of a file. The inode
-// differs if the file was replaced within a clock tick.
+// isSame reports whether a file is unchanged. The inode differs if it was replaced
+// within a clock tick.
 func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
 
-// Open opens the token file at path. The file need not exist. Open fails if it exists
-// and cannot be read.
+// Open opens the token file at path, which need not exist.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	if err := f.refresh(); err != nil {
@@ -43,9 +42,9 @@ var (
 	ErrUnknown = errors.New("the bearer token is not valid")
 )
 
-// Check returns the token with this secret. If tokens are not required, it returns the
-// zero Token for every secret. Other errors than ErrRequired and ErrUnknown mean that
-// the file cannot be read. Callers must refuse the request then.
+// Check returns the token with this secret, or the zero Token if tokens are not
+// required. Other errors than ErrRequired and ErrUnknown mean that the file cannot be
+// read. Callers refuse the request after every error.
 func (f *File) Check(secret Secret) (Token, error) {
 	if err := f.refresh(); err != nil {
 		return Token{}, fmt.Errorf("check token: %w", err)
@@ -71,7 +70,6 @@ func (f *File) Required() bool {
 	return f.required
 }
 
-// refresh reads the file if it has changed, or if the last read failed.
 func (f *File) refresh() error {
 	info, err := os.Stat(f.path)
 	gone := errors.Is(err, fs.ErrNotExist)

@@ -23,13 +23,12 @@ func Path(dataDir string) string { return filepath.Join(dataDir, "keys", "http-t
 // ErrNone is wrapped by the error of [Revoke] for an unknown token.
 var ErrNone = errors.New("no such token")
 
-// contents is the JSON form of the file.
 type contents struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// Create adds a token for tenant to the file at path and returns its secret, which is
-// not stored. It creates a missing file. Running processes accept the token at once.
+// Create adds a token for tenant to the file at path, which it creates if it is missing.
+// It returns the secret, which is not stored.
 func Create(ctx context.Context, path, tenant, note string) (Secret, Token, error) {
 	if tenant == "" {
 		return "", Token{}, errors.New("create token: tenant is empty")
@@ -49,9 +48,8 @@ func Create(ctx context.Context, path, tenant, note string) (Secret, Token, erro
 	return secret, token, nil
 }
 
-// Revoke removes the token with this id from the file at path, and returns it. id may
-// also be the whole secret. Running processes refuse the token at once. If tenant is
-// not empty, Revoke does not find tokens of other tenants.
+// Revoke removes the token with this id, or whole secret, from the file at path. If
+// tenant is not empty, it does not find tokens of other tenants.
 func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
 	id = idOf(id)
 	var revoked Token
@@ -70,7 +68,6 @@ func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
 	return revoked, nil
 }
 
-// idOf returns the id of a token from its id, with or without prefix, or its secret.
 func idOf(s string) string {
 	if id := Secret(s).id(); id != "" {
 		return id
@@ -90,8 +87,7 @@ func List(path string) ([]Token, error) {
 	return c.Tokens, nil
 }
 
-// change calls do with the contents of the file, and writes the result. It holds the
-// lock of the file meanwhile.
+// change replaces the contents of the file by the result of do, under a lock.
 func change(ctx context.Context, path string, do func(*contents) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -133,7 +129,6 @@ func read(path string) (contents, error) {
 	return c, nil
 }
 
-// write replaces the file atomically.
 func write(path string, c contents) error {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {

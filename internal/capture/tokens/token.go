@@ -12,10 +12,10 @@ import (
 
 // Token is the stored form of a token.
 type Token struct {
-	ID      string    `json:"id"` // for lists and logs; not secret
+	ID      string    `json:"id"`
 	Tenant  string    `json:"tenant"`
-	Note    string    `json:"note,omitempty"` // purpose of the token
-	SHA256  string    `json:"sha256"`         // of the secret, in lower-case hex
+	Note    string    `json:"note,omitempty"`
+	SHA256  string    `json:"sha256"` // of the secret, in lower-case hex
 	Created time.Time `json:"created"`
 }
 
@@ -24,7 +24,6 @@ type Secret string
 
 const prefix = "htk_"
 
-// newSecret returns a new token.
 func newSecret() Secret {
 	var id [4]byte
 	var secret [32]byte
@@ -46,7 +45,6 @@ func (s Secret) GoString() string { return s.String() }
 // MarshalText returns the id of the token.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// id returns the id in the token, or "".
 func (s Secret) id() string {
 	rest, ok := strings.CutPrefix(string(s), prefix)
 	if id, _, found := strings.Cut(rest, "_"); ok && found {
@@ -60,7 +58,6 @@ func (s Secret) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// is reports whether s is the secret of t.
 func (t Token) is(s Secret) bool {
 	return subtle.ConstantTimeCompare([]byte(t.SHA256), []byte(s.hash())) == 1
 }

@@ -1,6 +1,7 @@
 package amplifier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -17,8 +18,8 @@ import (
 // Source is the source of the events and the name of the agent.
 const Source = "amplifier"
 
-// Events yields the events of the log in r. Unreadable input is reported as a
-// [*ingest.LineError]. A line with an unexpected shape becomes a custom event.
+// Events yields the events of the log in r. A line with an unexpected shape becomes a
+// custom event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		g := &log{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts, runs: map[string]*run{}}
@@ -43,7 +44,6 @@ func Detect(head []byte, _ string) bool {
 	return false
 }
 
-// log reads one input and owns its runs.
 type log struct {
 	*ingest.Emitter
 	opts  ingest.Options
@@ -52,18 +52,16 @@ type log struct {
 	last  time.Time       // of the latest line with a time
 }
 
-// run extends an ingest.Run. It owns the calls that wait for a result.
 type run struct {
 	*ingest.Run
-	answered  bool      // the open step has its answer
-	turns     int       // number of steps without a prompt
-	responses int       // number of responses
+	answered  bool // the open step has its answer
+	turns     int
+	responses int
 	waiting   []waiting // calls without a result, oldest first
 	ended     bool      // the session ended and may resume
 	cancelled bool
 }
 
-// waiting is a call without a result.
 type waiting struct{ id, tool string }
 
 func (g *log) read(in ingest.Line) {
@@ -76,12 +74,7 @@ func (g *log) read(in ingest.Line) {
 		}
 		l.Event, l.Session = "", ""
 	}
-	if t, ok := ingest.Time(l.Time); ok {
-		g.last = t
-	} else if l.Time != "" {
-		g.Fault(ingest.BadTime, true)
-	}
-	if g.last.IsZero() {
+	if g.last = g.Time(l.Time, g.last); g.last.IsZero() {
 		g.last = g.Now()
 	}
 	l.time, l.id = g.last, g.LineID(l.raw)
@@ -94,8 +87,7 @@ func (g *log) read(in ingest.Line) {
 	g.translate(r, l)
 }
 
-// run returns the run of l, or nil if it belongs to none. The first line of a
-// session starts its run.
+// run returns the run of l, or nil if it belongs to none.
 func (g *log) run(l *line) *run {
 	if l.Session == "" {
 		return g.openRun()
@@ -117,7 +109,6 @@ func (g *log) run(l *line) *run {
 	return r
 }
 
-// openRun returns the run of the only open session.
 func (g *log) openRun() *run {
 	var only *run
 	for _, r := range g.order {
@@ -132,7 +123,6 @@ func (g *log) openRun() *run {
 	return only
 }
 
-// withoutRun emits the event of a line that belongs to no run.
 func (g *log) withoutRun(l *line) {
 	e := events.Event{
 		ID:     events.DeriveID(g.opts.Tenant, Source, "", l.id, string(events.Custom)),
@@ -145,7 +135,6 @@ func (g *log) withoutRun(l *line) {
 	g.Send(e)
 }
 
-// end ends the run.
 func (r *run) end() {
 	r.CloseStep()
 	data := r.Finished()
@@ -155,8 +144,8 @@ func (r *run) end() {
 	r.Finish(&data)
 }
 
-// turn opens the step of the next answer of the model. The first answer after a
-// prompt belongs to the step of the prompt.
+// turn opens the step of the next answer of the model. The first answer after a prompt
+// belongs to the step of the prompt.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
 		r.turns++
@@ -167,8 +156,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the call whose result a line has, by its id or else the oldest
-// call of the same tool.
+// call returns the call whose result a line has, by its id or else the oldest call of
+// the same tool.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {
@@ -177,10 +166,7 @@ func (r *run) call(l *line) string {
 		return w.tool == l.Tool
 	})
 	if i < 0 {
-		if l.Call != "" {
-			return l.Call
-		}
-		return l.id
+		return cmp.Or(l.Call, l.id)
 	}
 	id := r.waiting[i].id
 	r.waiting = slices.Delete(r.waiting, i, i+1)

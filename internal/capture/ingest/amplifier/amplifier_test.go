@@ -3,7 +3,6 @@ package amplifier_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -18,11 +17,7 @@ import (
 
 func logFile(tb testing.TB) []byte {
 	tb.Helper()
-	data, err := os.ReadFile(realdata.Path(tb, "orchestrators", "amplifier", "amplifier.log.jsonl"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return data
+	return ingesttest.Data(tb, realdata.Path(tb, "orchestrators", "amplifier", "amplifier.log.jsonl"))
 }
 
 func TestEvents_Counts(t *testing.T) {
@@ -128,7 +123,7 @@ func TestEvents_Lines(t *testing.T) {
 			nil,
 		},
 		{
-			"Odd",
+			"UnexpectedShape",
 			[]string{`{"event":5}`, `7`, `{"event":`, line("x", `,"ts":"yesterday"`), `{"session_id":"a\u0000"}`},
 			[]string{"custom line", "s run.started", "s custom x", "s custom line", "s run.finished true"},
 			[]string{
@@ -140,7 +135,7 @@ func TestEvents_Lines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			ingesttest.Told(t, amplifier.Events, strings.Join(tt.lines, "\n"), brief, tt.want, tt.bad)
+			ingesttest.Compare(t, amplifier.Events, strings.Join(tt.lines, "\n"), brief, tt.want, tt.bad)
 		})
 	}
 }

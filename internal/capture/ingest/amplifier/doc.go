@@ -1,10 +1,11 @@
-// Package amplifier turns logs of Amplifier (amplifier.log.jsonl, and the
-// events.jsonl of a session) into events.
+// Package amplifier reads logs of Amplifier (amplifier.log.jsonl, and the events.jsonl
+// of a session).
 //
-// A session is a run. A forked session is a run below the original session. The
-// events of a run are
+// A session is a run. A forked session is a run below the original session. The events
+// of a run are
 //
-//	run.started, session.start       at the first line that names the session
+//	run.started                      at the first line that names the session
+//	session.start                    session:start, session:resume and session:fork
 //	prompt.submit                    prompt:submit
 //	llm.request                      llm:request and provider:request; begins a step
 //	response.completed               llm:response; provider:response without an earlier llm:response
@@ -19,6 +20,6 @@
 //	step.finished                    an answer of the model and its calls
 //	run.finished                     at the end of the input
 //
-// Each line is in the raw member of one event. A line without a session belongs to
-// the only open session. If there is not exactly one, the line belongs to no run.
+// Each line is in the raw member of one event. A line without a session belongs to the
+// only open session. If there is not exactly one, it belongs to no run.
 package amplifier

@@ -1,6 +1,7 @@
 package amplifier
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// line is one record of a log.
 type line struct {
 	Time    string          `json:"ts"`
 	Level   string          `json:"lvl"`
@@ -25,7 +25,7 @@ type line struct {
 	time time.Time
 }
 
-// fields are members that events have in data or next to it.
+// fields are members that lines have in data or next to it.
 type fields struct {
 	Status     string          `json:"status"`
 	DurationMS json.RawMessage `json:"duration_ms"`
@@ -62,10 +62,10 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse reads one line. For an unexpected shape it returns both the readable
-// members and an error with the path.
+// parse reads one line. For an unexpected shape it returns both the readable members
+// and an error that names the member.
 func parse(in ingest.Line) (*line, error) {
-	l := &line{raw: json.RawMessage(append([]byte(nil), in.Text...))}
+	l := &line{raw: bytes.Clone(in.Text)}
 	err := json.Unmarshal(l.raw, l)
 	if err == nil && len(l.Data) > 0 && l.Data[0] == '{' {
 		err = json.Unmarshal(l.Data, &l.fields)
@@ -81,7 +81,6 @@ func (l *line) origin() ingest.Origin { return ingest.Origin{ID: l.id, Time: l.t
 
 func (l *line) common() events.Common { return events.Common{Raw: l.raw} }
 
-// name returns the name of the line for custom events.
 func (l *line) name() string {
 	switch {
 	case l.Event != "":
@@ -92,8 +91,6 @@ func (l *line) name() string {
 	return "line"
 }
 
-// result returns the result of a tool with its failure and the exit code of a
-// command.
 func (l *line) result() events.ToolResultData {
 	value := l.Result
 	if len(value) == 0 {
@@ -126,8 +123,6 @@ func (l *line) result() events.ToolResultData {
 	return data
 }
 
-// problem returns the text of an error, which is a string or the message of an
-// object.
 func problem(raw json.RawMessage) string {
 	if text := ingest.Text(raw); text != "" {
 		return text

@@ -1,6 +1,7 @@
 package amplifier
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// translate maps a line by its event.
 func (g *log) translate(r *run, l *line) {
 	switch l.Event {
 	case "session:start", "session:resume", "session:fork", "session:end":
@@ -40,7 +40,6 @@ func (g *log) translate(r *run, l *line) {
 	}
 }
 
-// session maps the start and the end of a session.
 func (g *log) session(r *run, l *line) {
 	r.ended = l.Event == "session:end"
 	from := map[string]string{"session:start": "startup", "session:resume": "resume", "session:fork": "fork"}[l.Event]
@@ -57,7 +56,6 @@ func (g *log) session(r *run, l *line) {
 	r.Emit(l.origin(), events.SessionStart, "", events.SessionStartData{From: from, Model: l.Model, Common: l.common()})
 }
 
-// response maps an answer of the model.
 func (g *log) response(r *run, l *line) {
 	if l.Status != "" && l.Status != "ok" && l.Status != "success" {
 		g.failed(r, l)
@@ -75,9 +73,8 @@ func (g *log) response(r *run, l *line) {
 		DurationMS: ingest.Number(l.DurationMS), Common: l.common(),
 	}
 	if l.Usage != nil {
-		tokens := l.Usage.tokens()
-		data.TokensUsed = &tokens
-		r.Spend(tokens)
+		data.TokensUsed = new(l.Usage.tokens())
+		r.Spend(*data.TokensUsed)
 	}
 	r.Emit(l.origin(), events.ResponseCompleted, "", data)
 }
@@ -85,19 +82,12 @@ func (g *log) response(r *run, l *line) {
 // failed maps a failed call of a model. The step fails too, unless another answer
 // follows.
 func (g *log) failed(r *run, l *line) {
-	message := problem(l.Error)
-	if message == "" {
-		message = l.Status
-	}
-	f := events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: ingest.FailureClass(message)}
-	if f.Class == "" {
-		f.Class = "api_error"
-	}
+	message := cmp.Or(problem(l.Error), l.Status)
+	f := events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(ingest.FailureClass(message), "api_error")}
 	r.Within(l.origin()).Failure = &f
 	r.Emit(l.origin(), events.Error, "", events.ErrorData{Error: f, ErrorType: "api_error", Model: l.Model, Common: l.common()})
 }
 
-// tool maps a tool call and its result.
 func (g *log) tool(r *run, l *line) {
 	if l.Event != "tool:pre" {
 		if !r.Result(l.origin(), r.call(l), l.result()) {
@@ -105,10 +95,7 @@ func (g *log) tool(r *run, l *line) {
 		}
 		return
 	}
-	id := l.Call
-	if id == "" {
-		id = l.id
-	}
+	id := cmp.Or(l.Call, l.id)
 	if !r.Call(l.origin(), id, events.ToolBeforeData{Tool: l.Tool, Args: l.Input, Common: l.common()}) {
 		g.custom(r, l)
 		return
@@ -116,7 +103,6 @@ func (g *log) tool(r *run, l *line) {
 	r.waiting = append(r.waiting, waiting{id, l.Tool})
 }
 
-// verdicts maps the events of approvals.
 var verdicts = map[string]events.Verdict{
 	"approval:required": events.VerdictAsk, "approval:granted": events.VerdictAllow, "approval:denied": events.VerdictDeny,
 }
@@ -145,7 +131,6 @@ func (g *log) other(r *run, l *line) {
 	}
 }
 
-// custom emits a custom event for a line without a kind.
 func (g *log) custom(r *run, l *line) {
 	r.Emit(l.origin(), events.Custom, "", events.CustomData{Name: l.name(), Common: l.common()})
 }

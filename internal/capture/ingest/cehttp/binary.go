@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders returns the event of binary mode. It builds the event as JSON, so
-// that the other modes have the same rules for attributes.
+// fromHeaders returns the event of binary mode. It builds the event as JSON, so that
+// all modes have the same rules for attributes.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {
@@ -55,7 +55,6 @@ func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event
 	return e, inBody(err, b.Bytes(), start, bodyIsJSON)
 }
 
-// headerAttributes returns the attributes in ce- headers and the content type.
 func headerAttributes(header http.Header) (map[string]string, error) {
 	attributes := map[string]string{}
 	if ct := header.Get("Content-Type"); ct != "" {
@@ -96,8 +95,7 @@ func attributeError(name, reason string) error {
 	return e
 }
 
-// unquote removes the quotes around a value. CloudEvents requires this of
-// receivers.
+// unquote removes the quotes around a value, as CloudEvents requires.
 func unquote(value string) string {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return value
@@ -112,8 +110,8 @@ func unquote(value string) string {
 	return b.String()
 }
 
-// percentDecode resolves %XX. Other percent signs stay, because some senders
-// encode nothing.
+// percentDecode resolves %XX. Other percent signs stay, because some senders encode
+// nothing.
 func percentDecode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -133,14 +131,11 @@ func percentDecode(s string) string {
 }
 
 func writeString(b *bytes.Buffer, s string) {
-	text, err := json.Marshal(s)
-	if err == nil { // a string always encodes
+	if text, err := json.Marshal(s); err == nil { // a string always encodes
 		b.Write(text)
 	}
 }
 
-// isJSON reports whether a body of this content type is JSON. The default content
-// type is JSON.
 func isJSON(contentType string) bool {
 	if contentType == "" {
 		return true

@@ -20,7 +20,7 @@ const batchType = "application/cloudevents-batch+json"
 
 func TestRead_Body(t *testing.T) {
 	t.Run("TooLarge", func(t *testing.T) {
-		r := post(map[string]string{"Content-Type": ceType}, strings.Repeat(" ", 11))
+		r := post(typed(ceType), strings.Repeat(" ", 11))
 		r.Body = http.MaxBytesReader(nil, r.Body, 10)
 		_, err := all(r)
 		var refused *cehttp.Error
@@ -29,13 +29,13 @@ func TestRead_Body(t *testing.T) {
 		}
 	})
 	t.Run("EmptyBatch", func(t *testing.T) {
-		list, err := all(post(map[string]string{"Content-Type": "application/cloudevents-batch+json"}, " [ ] "))
+		list, err := all(post(typed(batchType), " [ ] "))
 		if err != nil || len(list) != 0 {
 			t.Errorf("got %v and %v, want nothing", list, err)
 		}
 	})
 	t.Run("Numbered", func(t *testing.T) {
-		list, err := all(post(map[string]string{"Content-Type": ceType},
+		list, err := all(post(typed(ceType),
 			`{"future":"x","specversion":"1.0","id":"1","source":"s","type":"t","producer":"p","sequence":"7","salt":"AAAA","data":{"a" : "<\/>"}}`))
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func numbered(i int) string {
 }
 
 // Batches and lines yield events one by one with their positions.
-func TestRead_Places(t *testing.T) {
+func TestRead_Positions(t *testing.T) {
 	rows := numbered(1) + "\n\n" + numbered(2)
 	length := int64(len(numbered(1)))
 	for name, tt := range map[string]struct {
@@ -68,7 +68,7 @@ func TestRead_Places(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []cehttp.Received
-			for r, err := range cehttp.Read(post(map[string]string{"Content-Type": tt.media}, tt.body), 1<<20) {
+			for r, err := range cehttp.Read(post(typed(tt.media), tt.body), 1<<20) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,7 +88,7 @@ func TestRead_Places(t *testing.T) {
 // Events before the first invalid one are yielded.
 func TestRead_UpToTheFirstBadOne(t *testing.T) {
 	var taken int
-	for _, err := range cehttp.Read(post(map[string]string{"Content-Type": batchType}, "["+numbered(1)+","+numbered(2)+",{},"+numbered(3)+"]"), 1<<20) {
+	for _, err := range cehttp.Read(post(typed(batchType), "["+numbered(1)+","+numbered(2)+",{},"+numbered(3)+"]"), 1<<20) {
 		if err == nil {
 			taken++
 			continue
@@ -109,7 +109,7 @@ func TestRead_LargeEvent(t *testing.T) {
 		batchType: "[" + numbered(1) + "," + strings.Repeat("x", 200) + "]", "application/jsonl": numbered(1) + "\n" + strings.Repeat("x", 200), ceType: strings.Repeat(" ", 200),
 	} {
 		var last error
-		for _, err := range cehttp.Read(post(map[string]string{"Content-Type": media}, body), 150) {
+		for _, err := range cehttp.Read(post(typed(media), body), 150) {
 			last = err
 		}
 		var refused *cehttp.Error
@@ -148,7 +148,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 // A batch of 100,000 events needs no more memory than a short one.
 func TestRead_BoundedMemory(t *testing.T) {
 	const count = 100_000
-	r := post(map[string]string{"Content-Type": batchType}, "")
+	r := post(typed(batchType), "")
 	r.Body = io.NopCloser(&repeated{n: count})
 	var before, now runtime.MemStats
 	runtime.GC()
@@ -169,8 +169,7 @@ func TestRead_BoundedMemory(t *testing.T) {
 	}
 }
 
-// FuzzRead_Batch checks that the scanner finds the values of every JSON array and
-// refuses other bodies.
+// The scanner finds the values of every JSON array and refuses other bodies.
 func FuzzRead_Batch(f *testing.F) {
 	f.Add([]byte(`[{"specversion":"1.0","id":"1","source":"s","type":"t"}]`))
 	f.Add([]byte("[ {\"specversion\":\"1.0\",\"id\":\"]\\\\\",\"source\":\"s\",\"type\":\"t\"}\n,{}]"))
@@ -179,7 +178,7 @@ func FuzzRead_Batch(f *testing.F) {
 		isArray := json.Unmarshal(body, &values) == nil && values != nil
 		n := 0
 		var last *cehttp.Error
-		for _, err := range cehttp.Read(post(map[string]string{"Content-Type": batchType}, string(body)), 1<<20) {
+		for _, err := range cehttp.Read(post(typed(batchType), string(body)), 1<<20) {
 			if err == nil {
 				n++
 			} else if !errors.As(err, &last) {

@@ -12,10 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Error reports why a request was refused. It quotes no payload.
+// Error reports why a request was refused.
 type Error struct {
-	Status    int    // of the response
-	Reason    string // why the request was refused
+	Status    int // of the response
+	Reason    string
 	Index     int    // of the event in a batch, from 0; -1 for the whole request
 	Attribute string // of the event; empty for an error without an attribute
 	Line      int    // in the body, from 1; 0 if unknown
@@ -52,12 +52,8 @@ func tooLarge(limit int) *Error {
 	return refuse(http.StatusRequestEntityTooLarge, "an event is larger than %d bytes", limit)
 }
 
-// BodyError returns the answer to a sender after reading the body failed with
-// err. The body was too large, too slow, incomplete or not in its content
-// encoding.
-func BodyError(err error) *Error { return bodyError(err) }
-
-func bodyError(err error) *Error {
+// BodyError returns the answer to a sender after reading the body failed with err.
+func BodyError(err error) *Error {
 	e := refuse(http.StatusBadRequest, "body ends early")
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	_, isCorrupt := errors.AsType[flate.CorruptInputError](err)
@@ -73,8 +69,8 @@ func bodyError(err error) *Error {
 	return e
 }
 
-// asError returns err as an error of the event that was received at this position
-// with this text. It returns nil for nil.
+// asError returns err as an error of the event with this position and text, and nil
+// for nil.
 func asError(err error, at Received, text []byte) error {
 	if err == nil {
 		return nil
@@ -92,9 +88,8 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody corrects the position of an error about an event of binary mode. The
-// event has its body at start of text. Attributes come from headers and have no
-// position in the body.
+// inBody corrects the position of an error about an event of binary mode. Attributes
+// come from headers and have no position in the body.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

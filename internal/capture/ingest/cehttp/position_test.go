@@ -11,7 +11,7 @@ import (
 
 // An error in a payload has its position in the input, whatever the layout of the
 // input.
-func TestPlaceInPayload(t *testing.T) {
+func TestPositionInPayload(t *testing.T) {
 	const wrong = `"maybe"`
 	event := func(data string) string {
 		return `{"subject":"{\"status\":\"x\"}","specversion":"1.0","id":"1","source":"s","type":"hooktrail.tool.result","time":"2026-01-01T00:00:00Z","data":` + data + `,"sequence":"7"}`
@@ -37,8 +37,8 @@ func TestPlaceInPayload(t *testing.T) {
 		headers map[string]string
 		body    string
 	}{
-		{"Structured", map[string]string{"Content-Type": ceType}, spaced},
-		{"Batch", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, batch},
+		{"Structured", typed(ceType), spaced},
+		{"Batch", typed(batchType), batch},
 		{"Binary", binary, `{"raw" : 1, "status":"maybe"}`},
 	} {
 		t.Run("Request/"+tt.name, func(t *testing.T) {

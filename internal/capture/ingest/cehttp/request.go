@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The media types of CloudEvents.
 const (
 	structuredType = "application/cloudevents+json"
 	batchType      = "application/cloudevents-batch+json"
@@ -32,17 +31,15 @@ type Received struct {
 	Offset int64 // in bytes, from 0
 }
 
-// Read yields the events of an HTTP request while they arrive. The request has the
-// structured, binary or batch mode of CloudEvents, or JSON lines. Read ends at the
-// first error, which is a [*Error]. maxEvent bounds an event in bytes. The caller
-// bounds the body with [http.MaxBytesReader], decodes the content encoding and
-// closes the body.
+// Read yields the events of an HTTP request while they arrive. Read ends at the first
+// error, which is a [*Error]. maxEvent bounds an event in bytes. The caller bounds the
+// body with [http.MaxBytesReader], decodes the content encoding and closes the body.
 //
 // Events of another outbox are treated as by [ingest.CloudEvents]. A payload that is
 // not JSON becomes data_base64.
 func Read(r *http.Request, maxEvent int) iter.Seq2[Received, error] {
 	return func(yield func(Received, error) bool) {
-		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an invalid media type is not supported
+		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // checkMedia judges an invalid type, which is allowed with ce- headers
 		if err := checkMedia(r.Header, media, params); err != nil {
 			yield(Received{Index: -1}, err)
 			return
@@ -60,7 +57,6 @@ func Read(r *http.Request, maxEvent int) iter.Seq2[Received, error] {
 	}
 }
 
-// each yields the events that next returns.
 func each(next func() (eventText, error), body *scanner, yield func(Received, error) bool) {
 	for i := 0; ; i++ {
 		p, err := next()
@@ -82,11 +78,10 @@ func each(next func() (eventText, error), body *scanner, yield func(Received, er
 	}
 }
 
-// readOne returns the event of structured or binary mode.
 func readOne(r *http.Request, media string, maxEvent int) (events.Event, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, int64(maxEvent)+1))
 	if err != nil {
-		return events.Event{}, bodyError(err)
+		return events.Event{}, BodyError(err)
 	}
 	if len(body) > maxEvent {
 		return events.Event{}, tooLarge(maxEvent)
@@ -98,7 +93,7 @@ func readOne(r *http.Request, media string, maxEvent int) (events.Event, error) 
 	return fromHeaders(r.Header, isJSON(r.Header.Get("Content-Type")), body)
 }
 
-// checkMedia refuses a request that is in no content mode.
+// checkMedia refuses a request without a supported content mode, encoding and charset.
 func checkMedia(header http.Header, media string, params map[string]string) error {
 	isOurs := media == structuredType || media == batchType || slices.Contains(lineTypes, media)
 	encoding := strings.Join(header.Values("Content-Encoding"), ", ")
@@ -118,7 +113,6 @@ func checkMedia(header http.Header, media string, params map[string]string) erro
 	return nil
 }
 
-// hasHeaders reports whether a request is in binary mode.
 func hasHeaders(header http.Header) bool {
 	return header.Get("Ce-Specversion") != "" || header.Get("Ce-Id") != ""
 }
@@ -128,7 +122,7 @@ func isUTF8(params map[string]string) bool {
 	return charset == "" || charset == "utf-8" || charset == "us-ascii"
 }
 
-// lineOf returns the line of an offset in text, whose first line is first.
+// lineOf returns the line of an offset in text, whose first line has the number first.
 func lineOf(text []byte, offset, first int) int {
 	return first + bytes.Count(text[:min(max(offset, 0), len(text))], []byte{'\n'})
 }

@@ -8,14 +8,13 @@ import (
 	"net/http"
 )
 
-// scanner splits a body into events without decoding them. It holds one event and
-// owns the position in the body.
+// scanner splits a body into events without decoding them.
 type scanner struct {
 	in     *bufio.Reader
 	limit  int   // of an event
 	offset int64 // of the next byte
 	line   int   // of the next byte, from 1
-	opened bool  // the array has begun
+	opened bool
 }
 
 // eventText is the text of one event. The receiver may keep it.
@@ -29,7 +28,6 @@ func newScanner(body io.Reader, limit int) *scanner {
 	return &scanner{in: bufio.NewReaderSize(body, 64<<10), limit: limit, line: 1}
 }
 
-// Errors about the syntax of a batch.
 var (
 	errNoArray  = errors.New("not a JSON array")
 	errOpen     = errors.New("the array does not end")
@@ -39,20 +37,19 @@ var (
 	errTooLarge = errors.New("too large")
 )
 
-// fault returns the answer for an error that ended the scan at this event.
+// fault returns the answer for an error that ended the scan.
 func (s *scanner) fault(err error, index int) error {
+	isOfArray := errors.Is(err, errNoArray) || errors.Is(err, errOpen) || errors.Is(err, errMore)
 	var e *Error
 	switch {
 	case errors.Is(err, errTooLarge):
 		e = tooLarge(s.limit)
-		e.Index = index
-	case errors.Is(err, errNoArray), errors.Is(err, errOpen), errors.Is(err, errMore):
+	case isOfArray, errors.Is(err, errCut), errors.Is(err, errNoComma):
 		e = refuse(http.StatusBadRequest, "%s", err.Error())
-	case errors.Is(err, errCut), errors.Is(err, errNoComma):
-		e = refuse(http.StatusBadRequest, "%s", err.Error())
-		e.Index = index
 	default:
-		e = bodyError(err)
+		e = BodyError(err)
+	}
+	if !isOfArray {
 		e.Index = index
 	}
 	e.Line, e.Offset = s.line, int(s.offset)
@@ -100,7 +97,8 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads to the end of a value. The decoder checks later whether it is JSON.
+// value reads a value, unless before is an error. The decoder checks later whether it
+// is JSON.
 func (s *scanner) value(before error) (eventText, error) {
 	if errors.Is(before, io.EOF) {
 		return eventText{}, errOpen
@@ -130,13 +128,11 @@ func (s *scanner) value(before error) (eventText, error) {
 	}
 }
 
-// nesting is the state of the scan inside a value.
 type nesting struct {
 	depth           int
 	quoted, escaped bool
 }
 
-// endsBefore reports whether the value ended before c.
 func (n *nesting) endsBefore(c byte) bool {
 	return n.depth == 0 && !n.quoted && (c == ',' || c == ']' || isSpace(c))
 }
@@ -182,7 +178,6 @@ func (s *scanner) row() (eventText, error) {
 	}
 }
 
-// peek returns the next byte without consuming it.
 func (s *scanner) peek() (byte, error) {
 	b, err := s.in.Peek(1)
 	if err != nil {
@@ -191,7 +186,6 @@ func (s *scanner) peek() (byte, error) {
 	return b[0], nil
 }
 
-// take consumes the byte that peek returned.
 func (s *scanner) take() {
 	c, err := s.in.ReadByte()
 	if err != nil {
@@ -203,7 +197,7 @@ func (s *scanner) take() {
 	}
 }
 
-// skipSpace skips white space and returns the next byte without consuming it.
+// skipSpace returns the next byte that is not white space, without consuming it.
 func (s *scanner) skipSpace() (byte, error) {
 	for {
 		c, err := s.peek()

@@ -16,15 +16,15 @@ import (
 // Source is the source of the events and the name of the agent of a session.
 const Source = "claude-code"
 
-// Events yields the events of one Claude Code transcript. It is a main file, the
-// file of a sub-agent, or a file in which sessions continue each other.
+// Events yields the events of one Claude Code transcript. It is a main file, the file
+// of a sub-agent, or a file in which sessions continue each other.
 //
-// A session is a run. The lines of a sub-agent are a run "<session>/<agent>" below
-// it. The events of a run are
+// A session is a run. The lines of a sub-agent are a run "<session>/<agent>". The
+// events of a run are
 //
 //	run.started, session.start       at its first line
 //	prompt.submit                    a prompt; begins a step with the uuid of the line
-//	tool.before, tool.result         a tool call and its result, paired by toolcall
+//	tool.before, tool.result         a tool call and its result, paired by the id of the call
 //	response.completed               one API call; the tokens of its last line
 //	subagent.start, subagent.stopped the calls of Task, once the id of the agent is known
 //	compact.before, error            compactions; answers and retries that are API errors
@@ -34,9 +34,9 @@ const Source = "claude-code"
 //	step.finished                    at the next prompt or the end of the input
 //	run.finished                     at the end of the input
 //
-// Results are stored verbatim. The raw member has the second copy of a result that
-// the tool writes. An event has the time of its line, or else of the line before. A
-// line that repeats an earlier line byte for byte yields nothing.
+// Results are stored verbatim. The raw member has the second copy of a result that the
+// tool writes. An event has the time of its line, or else of the line before. A line
+// that repeats an earlier line byte for byte yields nothing.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{
@@ -50,8 +50,6 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	}
 }
 
-// transcript reads one transcript. It owns the runs and the lines that wait for a
-// session.
 type transcript struct {
 	*ingest.Emitter
 	opts ingest.Options
@@ -64,9 +62,9 @@ type transcript struct {
 
 	head     []*line // lines that wait for the first session and time
 	headSize int
-	started  bool // the head was processed
+	started  bool
 
-	seen map[[16]byte][16]byte // hashes of lines by their id
+	seen map[[16]byte][16]byte
 }
 
 func (t *transcript) read(in ingest.Line) {
@@ -85,18 +83,13 @@ func (t *transcript) read(in ingest.Line) {
 	}
 }
 
-// add maps one line.
 func (t *transcript) add(l *line) {
 	if l.Session == "" {
 		l.Session = t.session
 	}
 	t.session = l.Session
 	t.At(l.number)
-	if at, ok := ingest.Time(l.Timestamp); ok {
-		t.last = at
-	} else if l.Timestamp != "" {
-		t.Fault(ingest.BadTime, true)
-	}
+	t.last = t.Time(l.Timestamp, t.last)
 	l.time = t.last
 	if t.repeated(l) {
 		return
@@ -109,7 +102,6 @@ func (t *transcript) add(l *line) {
 	t.translate(r, l)
 }
 
-// translate maps a line by its type.
 func (t *transcript) translate(r *run, l *line) {
 	switch {
 	case l.bad:
@@ -129,9 +121,9 @@ func (t *transcript) translate(r *run, l *line) {
 	}
 }
 
-// repeated sets the id of the line and reports whether the line came before. The
-// id is the uuid or else a hash of the content. A second line with the same uuid
-// gets the hash appended, so that different contents have different ids.
+// repeated sets the id of the line and reports whether the line came before. The id is
+// the uuid or else a hash of the content. A second line with the same uuid gets the
+// hash appended.
 func (t *transcript) repeated(l *line) bool {
 	sum := sha256.Sum256(l.raw)
 	hash := [16]byte(sum[:16])
@@ -155,31 +147,25 @@ func (t *transcript) repeated(l *line) bool {
 	return true
 }
 
-// run returns the run of l. The first line starts it.
 func (t *transcript) run(l *line) *run {
-	id := l.Session
+	who := ingest.Identity{Run: l.Session, Session: l.Session, Agent: Source}
 	if l.Agent != "" {
-		id += "/" + l.Agent
+		who = who.Sub(l.Agent, l.Agent)
 	}
-	r := t.runs[id]
+	r := t.runs[who.Run]
 	if r != nil {
 		return r
-	}
-	who := ingest.Identity{Run: id, Session: l.Session, Agent: Source}
-	if l.Agent != "" {
-		who.Agent, who.ParentAgent, who.ParentRun = l.Agent, Source, l.Session
 	}
 	started := events.RunStartedData{Cwd: l.Cwd, Version: l.Version}
 	if l.Branch != "" {
 		started.Metadata = map[string]any{"git_branch": l.Branch}
 	}
 	r = &run{Run: t.Run(who, l.whole(), started), spent: map[string]*spent{}, tasks: map[string]*task{}}
-	t.runs[id] = r
+	t.runs[who.Run] = r
 	t.order = append(t.order, r)
 	return r
 }
 
-// finish ends the runs at the end of the input.
 func (t *transcript) finish() {
 	for _, r := range t.order {
 		if !t.opts.Open {

@@ -199,25 +199,11 @@ func TestEvents_Lines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			list, bad := read(t, "f", []byte(strings.Join(tt.lines, "\n")))
-			checkEvents(t, list)
-			var got, reports []string
-			for _, e := range list {
-				got = append(got, brief(t, e))
-			}
-			for _, b := range bad {
-				reports = append(reports, b.Error())
-			}
 			want := append(slices.Clone(begin), tt.want...)
 			if tt.name == "SystemLines" {
 				want = append([]string{"run.started"}, tt.want...)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.bad, reports); diff != "" {
-				t.Errorf("reports (-want +got):\n%s", diff)
-			}
+			ingesttest.Compare(t, claude.Events, strings.Join(tt.lines, "\n"), brief, want, tt.bad)
 		})
 	}
 }
@@ -284,17 +270,5 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte(`{"type":"progress","sessionId":"s","timestamp":"2026-01-01T00:00:02Z","uuid":"2","parentToolUseID":"t","data":{"type":"agent_progress","agentId":"ag"}}`))
 	f.Add([]byte(`{"type":"system","subtype":"api_error","error":{"a":[1]},"retryInMs":1e300}` + "\n" + `{"type":"file-history-snapshot","snapshot":{"messageId":"x"}}`))
 	f.Add([]byte("\xef\xbb\xbf{}\n\x00\n[[[[\n{\"type\":\"user\",\"message\":{\"content\":\"\\ud800\xff\"}}\n{}"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		first, reports := read(t, "f", data)
-		checkEvents(t, first)
-		second, again := read(t, "f", data)
-		if len(first) != len(second) || len(reports) != len(again) {
-			t.Fatalf("got %d events and %d reports, then %d and %d", len(first), len(reports), len(second), len(again))
-		}
-		for i := range first {
-			if !bytes.Equal(first[i].Encode(), second[i].Encode()) {
-				t.Fatalf("event %d differs:\n%s\n%s", i, first[i].Encode(), second[i].Encode())
-			}
-		}
-	})
+	f.Fuzz(func(t *testing.T, data []byte) { ingesttest.Stable(t, claude.Events, data) })
 }

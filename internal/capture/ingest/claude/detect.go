@@ -2,20 +2,16 @@ package claude
 
 import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 
-// Detect reports whether an input with this head is a transcript. Its lines have
-// a type and belong to a session, a chain or a message.
+// Detect reports whether an input with this head is a transcript. Its lines have a
+// type and belong to a session, a chain or a message.
 func Detect(head []byte, _ string) bool {
 	for o := range ingest.HeadObjects(head) {
 		if o["type"] == nil {
 			continue
 		}
-		_, session := o["sessionId"]
-		_, uuid := o["uuid"]
-		_, parent := o["parentUuid"]
-		_, leaf := o["leafUuid"]
-		_, snapshot := o["snapshot"]
-		_, message := o["message"]
-		if session && (message || o["operation"] != nil) || uuid && (session || parent) || leaf || snapshot && o["messageId"] != nil {
+		has := func(names ...string) bool { return ingest.Has(o, names...) }
+		if has("sessionId", "message") || has("sessionId") && o["operation"] != nil || has("uuid", "sessionId") ||
+			has("uuid", "parentUuid") || has("leafUuid") || has("snapshot") && o["messageId"] != nil {
 			return true
 		}
 	}

@@ -1,9 +1,6 @@
 package claude_test
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -110,41 +107,16 @@ func readFile(tb testing.TB, name string) ([]events.Event, []*ingest.LineError) 
 	return ingesttest.ReadFile(tb, claude.Events, name)
 }
 
-// oracle returns the rows about Claude Code transcripts.
-func oracle(tb testing.TB) (dir string, rows []oracleRow) {
-	tb.Helper()
-	dir = realdata.Path(tb)
-	f, err := os.Open(filepath.Join(dir, "oracle-sessions.jsonl"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	in := bufio.NewScanner(f)
-	for in.Scan() {
-		var row oracleRow
-		if err := json.Unmarshal(in.Bytes(), &row); err != nil {
-			tb.Fatal(err)
-		}
-		if strings.HasPrefix(row.File, "claude-code/") {
-			rows = append(rows, row)
-		}
-	}
-	if err := in.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return dir, rows
-}
-
 func TestEvents_EqualsTheOracle(t *testing.T) {
-	dir, rows := oracle(t)
+	rows := ingesttest.Oracle[oracleRow](t, "claude-code")
 	for _, row := range rows {
 		t.Run(strings.TrimPrefix(row.File, "claude-code/"), func(t *testing.T) {
-			list, bad := readFile(t, filepath.Join(dir, filepath.FromSlash(row.File)))
+			list, bad := readFile(t, realdata.Path(t, filepath.FromSlash(row.File)))
 			if diff := cmp.Diff(row.truth(), fold(t, list, len(bad))); diff != "" {
 				t.Errorf("fold (-oracle +events):\n%s", diff)
 			}
 			checkAggregates(t, list)
-			checkEvents(t, list)
+			ingesttest.Check(t, list)
 			checkTimes(t, row, list)
 		})
 	}
@@ -192,21 +164,6 @@ func checkAggregates(t *testing.T, list []events.Event) {
 		if inSteps.Calls != want.Calls || inSteps.Errors != want.Errors || inSteps.Tokens != want.Tokens {
 			t.Errorf("steps of %s: got %+v, want %+v", run, inSteps, want)
 		}
-	}
-}
-
-// checkEvents checks that events are valid and have unique ids.
-func checkEvents(t *testing.T, list []events.Event) {
-	t.Helper()
-	ids := map[string]bool{}
-	for i, e := range list {
-		if err := e.Validate(); err != nil {
-			t.Fatalf("event %d, %s: %v", i, e.Type, err)
-		}
-		if ids[e.ID] {
-			t.Fatalf("event %d, %s: id %s is not its own", i, e.Type, e.ID)
-		}
-		ids[e.ID] = true
 	}
 }
 

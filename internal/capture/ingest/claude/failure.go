@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -9,18 +10,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// apiFailure returns the failure of an API call. Newer transcripts have the class
-// of the failure.
+// apiFailure returns the failure of an API call. Newer transcripts have its class.
 func apiFailure(message string, class json.RawMessage) *events.Failure {
-	f := &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: ingest.FailureClass(ingest.Text(class) + " " + message)}
-	if f.Class == "" {
-		f.Class = "api_error"
-	}
-	return f
+	known := ingest.FailureClass(ingest.Text(class) + " " + message)
+	return &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(known, "api_error")}
 }
 
-// exitCode returns the exit code of a failed command. The text of its failure
-// begins with "Exit code 1".
+// exitCode returns the exit code of a failed command, or nil. The text begins with a
+// line such as "Exit code 1".
 func exitCode(content json.RawMessage) *int {
 	first, _, _ := strings.Cut(ingest.Flatten(content), "\n")
 	digits, ok := strings.CutPrefix(first, "Exit code ")
@@ -30,8 +27,6 @@ func exitCode(content json.RawMessage) *int {
 	return nil
 }
 
-// toolFailure returns the failure of a tool call. It also returns the result
-// unless the failure has all of it.
 func toolFailure(content json.RawMessage) (*events.Failure, json.RawMessage) {
 	message := ingest.Flatten(content)
 	f, result := ingest.Failed(message, content)

@@ -2,9 +2,7 @@ package claude_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,14 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// TestEvents_SubAgentFiles checks that the file of a sub-agent is a run below its
-// session.
+// The file of a sub-agent is a run below its session.
 func TestEvents_SubAgentFiles(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "claude-code", "*", "*", "subagents", "agent-*.jsonl"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("sub-agent files: %v, %v", names, err)
-	}
-	for _, name := range names {
+	for _, name := range ingesttest.Recorded(t, "claude-code/*/*/subagents/agent-*.jsonl") {
 		list, _ := readFile(t, name)
 		session := filepath.Base(filepath.Dir(filepath.Dir(name)))
 		agent := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), "agent-"), ".jsonl")
@@ -36,34 +29,26 @@ func TestEvents_SubAgentFiles(t *testing.T) {
 	}
 }
 
-// TestEvents_Individual checks that excerpts of one line have no faults.
+// Excerpts of one line have no faults.
 func TestEvents_Individual(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "claude-code", "*", "individual", "*.jsonl"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("excerpts: %v, %v", names, err)
-	}
-	for _, name := range names {
+	for _, name := range ingesttest.Recorded(t, "claude-code/*/individual/*.jsonl") {
 		list, bad := readFile(t, name)
 		if len(bad) > 0 || len(list) < 4 {
 			t.Errorf("%s: got %d events and %v", filepath.Base(name), len(list), bad)
 		}
-		checkEvents(t, list)
+		ingesttest.Check(t, list)
 	}
 }
 
 // chain returns the snapshots of one growing session, the shortest first.
 func chain(tb testing.TB) [][]byte {
 	tb.Helper()
-	names, err := filepath.Glob(filepath.Join(realdata.Path(tb), "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
-	if err != nil || len(names) != 5 {
-		tb.Fatalf("snapshots: %v, %v", names, err)
+	var list [][]byte
+	for _, name := range ingesttest.Recorded(tb, "claude-code/entireio-cli-growing/*/*/full.jsonl") {
+		list = append(list, ingesttest.Data(tb, name))
 	}
-	slices.Sort(names)
-	list := make([][]byte, len(names))
-	for i, name := range names {
-		if list[i], err = os.ReadFile(name); err != nil {
-			tb.Fatal(err)
-		}
+	if len(list) != 5 {
+		tb.Fatalf("got %d snapshots, want 5", len(list))
 	}
 	return list
 }
@@ -80,10 +65,7 @@ func TestEvents_Growing(t *testing.T) {
 		ingesttest.Grow(t, claude.Events, "full.jsonl", cuts)
 	})
 	t.Run("TwoSessions", func(t *testing.T) {
-		data, err := os.ReadFile(realdata.Path(t, "claude-code", "entireio-cli", "8c-fa910f8ef9-5", "full.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := ingesttest.Data(t, realdata.Path(t, "claude-code", "entireio-cli", "8c-fa910f8ef9-5", "full.jsonl"))
 		lines := bytes.SplitAfter(data, []byte("\n"))
 		var cuts [][]byte
 		for n := 1; n <= len(lines); n += 29 {

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// line is one line of a transcript. It has the members that all lines share and
-// the members of the mapped types.
+// line has the members that all lines share and the members of the mapped types.
 type line struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
@@ -46,12 +45,12 @@ type line struct {
 
 	number int
 	raw    []byte
-	id     string    // unique in the run
+	id     string
 	time   time.Time // of the line, or of the line before
 	msg    message   // of user and assistant lines
 	blocks []block   // content that is a list
 	text   string    // content that is a string
-	bad    bool      // the line has an unexpected shape
+	bad    bool
 }
 
 type message struct {
@@ -78,8 +77,9 @@ type block struct {
 	raw json.RawMessage
 }
 
-// parse reads one line. For an object with an unexpected shape it returns both
-// the readable members and a report.
+// parse reads one line. For an object with an unexpected shape it returns both the
+// readable members and a report. A line without a usable session or agent id is only
+// reported.
 func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	l := &line{raw: bytes.Clone(bytes.TrimLeft(in.Text, " \t")), number: in.Number}
 	err := json.Unmarshal(l.raw, l)
@@ -103,7 +103,6 @@ func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	return l, nil
 }
 
-// parseMessage reads the nested members of a line.
 func (l *line) parseMessage() error {
 	if !ingest.Usable(l.UUID) {
 		return ingest.ShapeError("uuid: cannot be used as an id")
@@ -174,16 +173,12 @@ func (m *message) parseUsage() error {
 	return nil
 }
 
-// whole returns the origin of the whole line, and at returns the origin of a
-// block.
 func (l *line) whole() ingest.Origin { return l.at(-1) }
 
 func (l *line) at(block int) ingest.Origin {
 	return ingest.Origin{ID: l.id, Block: block, Time: l.time}
 }
 
-// messageText returns the text of a message, which is a string or a list of
-// blocks.
 func (l *line) messageText() string {
 	if l.blocks == nil {
 		return l.text

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// injected are prefixes of texts in user lines that no user typed as a prompt.
-// They are local commands with their output, and reports of the harness.
+// injected are prefixes of texts in user lines that no user typed as a prompt. They
+// are local commands with their output, and reports of the harness.
 var injected = []string{
 	"<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 	"<system-reminder>", "<task-notification>", "<user-memory-input>",
@@ -53,7 +54,6 @@ func (t *transcript) user(r *run, l *line) {
 	r.Prompt(l.whole(), prompt)
 }
 
-// isPrompt reports whether l is a prompt of a user for the agent of r.
 func (l *line) isPrompt(r *run, text string) bool {
 	if l.Meta || l.Summary || l.Transcript || l.Sidechain && r.isSession() {
 		return false
@@ -90,12 +90,8 @@ func (t *transcript) assistant(r *run, l *line) {
 	})
 }
 
-// respond adds l to an API call.
 func (t *transcript) respond(r *run, l *line) {
-	id := l.msg.ID
-	if id == "" {
-		id = l.id
-	}
+	id := cmp.Or(l.msg.ID, l.id)
 	if r.response != nil && r.response.id != id {
 		r.closeResponse()
 	}
@@ -121,10 +117,7 @@ func (t *transcript) respond(r *run, l *line) {
 
 func (t *transcript) toolCall(r *run, l *line, i int) {
 	b := &l.blocks[i]
-	id := b.ID
-	if id == "" {
-		id = l.id + "/" + strconv.Itoa(i)
-	}
+	id := cmp.Or(b.ID, l.id+"/"+strconv.Itoa(i))
 	if !r.Call(l.at(i), id, events.ToolBeforeData{Tool: b.Name, Args: b.Input}) {
 		r.Emit(l.at(i), events.Custom, id, events.CustomData{Name: "tool_use.repeated", Common: events.Common{Raw: b.raw}})
 		return
@@ -139,11 +132,9 @@ func (t *transcript) toolCall(r *run, l *line, i int) {
 
 func (t *transcript) toolResult(r *run, l *line, i int, raw json.RawMessage) {
 	b := &l.blocks[i]
-	id := b.Call
-	if id == "" {
-		id = l.id + "/" + strconv.Itoa(i)
-	}
-	own := parseOwnResult(raw)
+	id := cmp.Or(b.Call, l.id+"/"+strconv.Itoa(i))
+	var own ownResult
+	_ = json.Unmarshal(raw, &own) // a result of another shape has no call data
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: b.Content, DurationMS: own.duration()}
 	if len(raw) > 0 && raw[0] == '{' {
 		data.Raw = raw
@@ -165,9 +156,5 @@ func (t *transcript) toolResult(r *run, l *line, i int, raw json.RawMessage) {
 
 // message emits a block as a message. Block -1 is the whole content.
 func (t *transcript) message(r *run, l *line, block int, role string, content json.RawMessage) {
-	id := l.msg.ID
-	if id == "" {
-		id = l.id
-	}
-	r.Emit(l.at(block), events.MessageCreated, "", events.MessageData{Message: id, Role: role, Content: content})
+	r.Emit(l.at(block), events.MessageCreated, "", events.MessageData{Message: cmp.Or(l.msg.ID, l.id), Role: role, Content: content})
 }

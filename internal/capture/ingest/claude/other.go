@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -34,7 +35,7 @@ func (t *transcript) progress(r *run, l *line) {
 	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
 }
 
-// sessionStart emits session.start with the origin that hooks received.
+// sessionStart emits session.start with the origin that hooks received, or "resume".
 func (t *transcript) sessionStart(r *run, l *line, resumed bool) {
 	var hook struct {
 		Name string `json:"hookName"`
@@ -67,20 +68,12 @@ type ownResult struct {
 	Status          json.RawMessage `json:"status"`
 }
 
-func parseOwnResult(raw json.RawMessage) ownResult {
-	var own ownResult
-	if json.Unmarshal(raw, &own) != nil {
-		return ownResult{}
-	}
-	return own
-}
-
 func (o ownResult) duration() int64 {
 	return max(ingest.Number(o.DurationMS), ingest.Number(o.TotalDurationMS))
 }
 
-// subagentStopped ends the sub-agent of a call. A sub-agent in the background
-// continues.
+// subagentStopped emits subagent.stopped for the sub-agent of a call, unless it runs
+// in the background.
 func (t *transcript) subagentStopped(r *run, l *line, i int, toolCall string, own ownResult, status events.ToolStatus) {
 	k := r.tasks[toolCall]
 	if k.agent == "" {
@@ -119,10 +112,9 @@ func (t *transcript) system(r *run, l *line) {
 			Trigger: compact.Trigger, Tokens: ingest.Number(compact.PreTokens),
 		})
 	case "api_error":
-		retry := true
 		r.Emit(l.whole(), events.Error, "", events.ErrorData{
 			Error: *apiFailure(string(l.Error), l.Error), ErrorType: "api_error",
-			Attempt: int(ingest.Number(l.RetryAttempt)), BackoffMS: ingest.Number(l.RetryInMS), Retry: &retry,
+			Attempt: int(ingest.Number(l.RetryAttempt)), BackoffMS: ingest.Number(l.RetryInMS), Retry: new(true),
 			Common: events.Common{Raw: l.raw},
 		})
 	case "local_command":
@@ -132,7 +124,6 @@ func (t *transcript) system(r *run, l *line) {
 	}
 }
 
-// checkpoint maps a snapshot of the changed files.
 func (t *transcript) checkpoint(r *run, l *line) {
 	var snapshot struct {
 		Message string                     `json:"messageId"`
@@ -152,12 +143,8 @@ func (t *transcript) checkpoint(r *run, l *line) {
 	})
 }
 
-// custom emits a custom event for a line without a kind.
 func (t *transcript) custom(r *run, l *line) {
-	name := l.Type
-	if name == "" {
-		name = "untyped"
-	}
+	name := cmp.Or(l.Type, "untyped")
 	if l.Subtype != "" {
 		name += "." + l.Subtype
 	}

@@ -2,10 +2,9 @@ package claude
 
 import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 
-// maxHead bounds the lines that wait for the first session and time.
+// maxHead bounds the bytes of lines that wait for the first session and time.
 const maxHead = 1 << 20
 
-// enqueue delays the first lines until the session and the time are known.
 func (t *transcript) enqueue(l *line) {
 	t.head = append(t.head, l)
 	t.headSize += len(l.raw)

@@ -9,10 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// run extends an ingest.Run. It owns the API calls and the tasks of the run.
 type run struct {
 	*ingest.Run
-	hasStart  bool   // session.start was emitted
+	hasStart  bool
 	startHook string // identifies the hooks of the latest start
 
 	response *response         // the API call whose lines are being read
@@ -20,14 +19,14 @@ type run struct {
 	tasks    map[string]*task  // by call id, until the result
 }
 
-// spent has the tokens of an API call. Lines of another call can interrupt its
-// lines, so ends counts how often its lines ended.
+// spent has the tokens of an API call. Other calls can interrupt its lines, so ends
+// counts how often its lines ended.
 type spent struct {
 	tokens events.Tokens
 	ends   int
 }
 
-// response is one API call. The transcript has several lines for it.
+// response is one API call, which has several lines.
 type response struct {
 	id, model, stop string
 	step            string
@@ -36,7 +35,6 @@ type response struct {
 	usage           json.RawMessage
 }
 
-// task is a call that starts a sub-agent.
 type task struct {
 	Type        string `json:"subagent_type"`
 	Description string `json:"description"`
@@ -46,10 +44,9 @@ type task struct {
 	agent string // empty while unknown
 }
 
-// isSession reports whether the run is a session and not a sub-agent.
 func (r *run) isSession() bool { return r.ParentRun == "" }
 
-// spend counts the usage of a message. Only the latest usage of a message counts.
+// spend replaces the counted tokens of a message by now.
 func (r *run) spend(id string, now events.Tokens) {
 	m := r.spent[id]
 	r.Spend(events.Tokens{

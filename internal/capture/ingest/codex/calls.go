@@ -7,19 +7,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// calls emits the tool calls of a session and their results. It owns the state of
-// calls whose result has not arrived.
 type calls struct {
 	session *session
 	ends    map[string]ending
 	spawns  map[string]spawn // calls that start a sub-agent
 }
 
-// reset forgets the calls of an earlier session.
-func (c *calls) reset() { c.ends, c.spawns = map[string]ending{}, map[string]spawn{} }
-
-// call emits a tool call. The raw member of the event leaves out the members in
-// mapped.
+// call emits a tool call. Its raw member does not have the members in mapped.
 func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage, mapped ...string) {
 	id := l.callID(it.Call)
 	if tool == "" {
@@ -79,7 +73,6 @@ func (c *calls) result(l *line, it responseItem) {
 	}
 }
 
-// spawn has the arguments of a call that starts a sub-agent.
 type spawn struct {
 	Message string `json:"message"`
 	Role    string `json:"agent_type"`
@@ -103,9 +96,9 @@ func (c *calls) spawned(l *line, call string, sub spawn, output json.RawMessage)
 // ended stores the end of a call until its result arrives.
 func (c *calls) ended(l *line, call string) {
 	var report struct {
-		Exit     *int      `json:"exit_code"`
-		Success  *bool     `json:"success"`
-		Duration rawObject `json:"duration"`
+		Exit     *int            `json:"exit_code"`
+		Success  *bool           `json:"success"`
+		Duration json.RawMessage `json:"duration"`
 		Result   struct {
 			Err json.RawMessage `json:"Err"`
 			Ok  struct {
@@ -121,7 +114,7 @@ func (c *calls) ended(l *line, call string) {
 		Seconds float64 `json:"secs"`
 		Nanos   float64 `json:"nanos"`
 	}
-	report.Duration.decode(&duration)
+	lenient(report.Duration, &duration)
 	end := ending{exit: report.Exit}
 	end.failed = report.Success != nil && !*report.Success || report.Result.Err != nil || report.Result.Ok.IsError
 	end.message = ingest.Text(report.Result.Err)

@@ -4,6 +4,7 @@ package codex
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"iter"
 	"path/filepath"
@@ -18,11 +19,11 @@ import (
 // Source is the source of the events and the name of the agent.
 const Source = "codex"
 
-// Events yields the events of one rollout file, or of the output of codex exec
-// --json.
+// Events yields the events of one rollout file, or of the output of codex exec --json,
+// whose lines have no time.
 //
 // A session is a run, and a turn is a step. The session of a sub-agent is a run
-// "<parent>/<session>" below the run of its parent. The events of a run are
+// "<parent>/<session>". The events of a run are
 //
 //	run.started, session.start   at its first line, with the head of the session
 //	prompt.submit                the prompt of the user
@@ -35,23 +36,20 @@ const Source = "codex"
 //	custom                       every other line
 //	step.finished, run.finished  at the end of a turn, and of the input
 //
-// The raw member of an event has the remaining members of the line. The status of
-// a tool call follows from the exit code, or from the messages of Codex for a call
-// that it could not make. Other output is never searched for errors. Input tokens
-// do not include tokens read from a cache.
-//
-// The lines of codex exec have no time and get the time of opts.Now.
+// The raw member of an event has the remaining members of the line. The status of a
+// tool call follows from the exit code, or from the messages of Codex for a call that
+// it could not make. Other output is never searched for errors. Input tokens do not
+// include tokens read from a cache.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		s := &session{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
-		s.calls.session, s.exec.session = s, s
+		s.exec.session = s
 		if s.Lines(ctx, r, s.read) {
 			s.Finish()
 		}
 	}
 }
 
-// session reads one input. It owns the run, its open turn and the current model.
 type session struct {
 	*ingest.Emitter
 	opts ingest.Options
@@ -82,7 +80,6 @@ func (s *session) read(in ingest.Line) {
 	}
 }
 
-// translate maps a line by its type.
 func (s *session) translate(l *line) {
 	switch l.Type {
 	case "session_meta":
@@ -104,33 +101,24 @@ func (s *session) translate(l *line) {
 	}
 }
 
-// when sets the time of l. A line without a time gets the time of the line before.
 func (s *session) when(l *line) {
-	if at, ok := ingest.Time(l.Timestamp); ok {
-		s.last = at
-	} else if l.Timestamp != "" {
-		s.Fault(ingest.BadTime, true)
-	}
-	if s.last.IsZero() {
+	s.last = s.Time(l.Timestamp, s.last)
+	if l.origin.Time = s.last; s.last.IsZero() {
 		l.origin.Time = s.Now()
-		return
 	}
-	l.origin.Time = s.last
 }
 
-// head is the first line of a rollout.
 type sessionMeta struct {
-	ID         string    `json:"id"`
-	Cwd        string    `json:"cwd"`
-	Version    string    `json:"cli_version"`
-	Originator string    `json:"originator"`
-	Source     rawObject `json:"source"`
+	ID         string          `json:"id"`
+	Cwd        string          `json:"cwd"`
+	Version    string          `json:"cli_version"`
+	Originator string          `json:"originator"`
+	Source     json.RawMessage `json:"source"`
 	Git        struct {
 		Branch string `json:"branch"`
 	} `json:"git"`
 }
 
-// parent returns the session that spawned this one, and the name of the sub-agent.
 func (h sessionMeta) parent() (session, role string) {
 	var spawned struct {
 		Subagent struct {
@@ -141,7 +129,7 @@ func (h sessionMeta) parent() (session, role string) {
 			} `json:"thread_spawn"`
 		} `json:"subagent"`
 	}
-	h.Source.decode(&spawned)
+	lenient(h.Source, &spawned)
 	by := spawned.Subagent.Spawn
 	if by.Parent == "" || !ingest.Usable(by.Parent) {
 		return "", ""
@@ -154,8 +142,8 @@ func (h sessionMeta) parent() (session, role string) {
 	return by.Parent, Source
 }
 
-// meta reads the head of a session. A fork also has the heads of the sessions that
-// it continues. Only the first head counts.
+// meta reads the head of a session. A fork also has the heads of the sessions that it
+// continues. Only the first head counts.
 func (s *session) meta(l *line) {
 	var h sessionMeta
 	l.decode(&h)
@@ -166,14 +154,13 @@ func (s *session) meta(l *line) {
 	s.begin(l, h)
 }
 
-// begin starts the run. Without a head, the file name has the session.
 func (s *session) begin(l *line, h sessionMeta) {
 	if h.ID == "" || !ingest.Usable(h.ID) {
 		h.ID = sessionOf(s.opts.File)
 	}
 	id := ingest.Identity{Run: h.ID, Session: h.ID, Agent: Source}
 	if parent, role := h.parent(); parent != "" {
-		id = ingest.Identity{Run: parent + "/" + h.ID, Session: parent, Agent: role, ParentRun: parent, ParentAgent: Source}
+		id = ingest.Identity{Run: parent, Session: parent, Agent: Source}.Sub(h.ID, role)
 	}
 	started := events.RunStartedData{Cwd: h.Cwd, Version: h.Version, Metadata: map[string]any{}}
 	for name, value := range map[string]string{"git_branch": h.Git.Branch, "originator": h.Originator} {
@@ -184,8 +171,8 @@ func (s *session) begin(l *line, h sessionMeta) {
 	if l.Type == "session_meta" {
 		started.Raw = l.Payload
 	}
-	s.calls.reset()
-	s.exec.reset()
+	s.calls = calls{session: s, ends: map[string]ending{}, spawns: map[string]spawn{}}
+	s.exec.started = map[string]string{}
 	resumed := s.Started(id.Run)
 	s.run = s.Run(id, l.origin, started)
 	if resumed {
@@ -197,7 +184,6 @@ func (s *session) begin(l *line, h sessionMeta) {
 
 var rollout = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
-// sessionOf returns the session in the name of a file.
 func sessionOf(file string) string {
 	if m := rollout.FindStringSubmatch(base(file)); m != nil {
 		return m[1]
@@ -205,7 +191,6 @@ func sessionOf(file string) string {
 	return ingest.SessionOf(file)
 }
 
-// base returns the name of a file without its extensions.
 func base(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))

@@ -1,10 +1,7 @@
 package codex_test
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,25 +47,12 @@ func TestEvents_Counts(t *testing.T) {
 
 func recorded(tb testing.TB) []string {
 	tb.Helper()
-	var all []string
-	for _, pattern := range []string{"*/raw/sessions/*.jsonl", "*/exec-json-stream/*.jsonl"} {
-		names, err := filepath.Glob(filepath.Join(realdata.Path(tb, "codex"), pattern))
-		if err != nil || len(names) == 0 {
-			tb.Fatalf("%s: %d files, %v", pattern, len(names), err)
-		}
-		all = append(all, names...)
-	}
-	return all
+	return ingesttest.Recorded(tb, "codex/*/raw/sessions/*.jsonl", "codex/*/exec-json-stream/*.jsonl")
 }
 
 // The events agree with the counts of the oracle, which leaves out web searches
 // because they have no call id.
 func TestEvents_EqualTheOracle(t *testing.T) {
-	f, err := os.Open(realdata.Path(t, "oracle-sessions.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	type row struct {
 		File     string         `json:"file"`
 		Sessions []string       `json:"session_ids"`
@@ -77,47 +61,30 @@ func TestEvents_EqualTheOracle(t *testing.T) {
 		First    string         `json:"first_ts"`
 		Last     string         `json:"last_ts"`
 	}
-	checked := 0
-	for in := bufio.NewScanner(f); in.Scan(); {
-		var want row
-		if err := json.Unmarshal(in.Bytes(), &want); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasPrefix(want.File, "codex/") {
-			continue
-		}
-		checked++
+	rows := ingesttest.Oracle[row](t, "codex")
+	if len(rows) != 4 {
+		t.Errorf("got %d rows of Codex, want 4", len(rows))
+	}
+	for _, want := range rows {
 		list, _ := ingesttest.ReadFile(t, codex.Events, realdata.Path(t, filepath.FromSlash(want.File)))
 		const stamp = "2006-01-02T15:04:05.000Z"
 		got := row{
-			File: want.File, Sessions: []string{list[0].Session}, Tools: map[string]int{},
+			File: want.File, Sessions: []string{list[0].Session},
 			First: list[0].Time.Format(stamp), Last: list[len(list)-1].Time.Format(stamp),
+			NoResult: ingesttest.Payload[events.RunFinishedData](t, list[len(list)-1]).Unanswered,
 		}
-		for _, e := range list {
-			switch e.Kind() {
-			case events.ToolBefore:
-				got.Tools[ingesttest.Payload[events.ToolBeforeData](t, e).Tool]++
-			case events.RunFinished:
-				got.NoResult = ingesttest.Payload[events.RunFinishedData](t, e).Unanswered
-			}
-		}
+		got.Tools, _ = ingesttest.Tools(t, list)
 		delete(got.Tools, "web_search")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-oracle +events):\n%s", diff)
 		}
-	}
-	if checked != 4 {
-		t.Errorf("got %d rows of Codex, want 4", checked)
 	}
 }
 
 // A growing session, cut anywhere, gives the same events as the whole session.
 func TestEvents_Grow(t *testing.T) {
 	for _, name := range recorded(t) {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := ingesttest.Data(t, name)
 		lines := bytes.SplitAfter(data, []byte("\n"))
 		var versions [][]byte
 		for n := 1; n < len(lines); n += max(1, len(lines)/7) {
@@ -132,10 +99,7 @@ func TestEvents_Grow(t *testing.T) {
 
 func TestDetect(t *testing.T) {
 	for _, name := range recorded(t) {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := ingesttest.Data(t, name)
 		if !codex.Detect(data[:min(len(data), ingest.HeadBytes)], name) {
 			t.Errorf("%s is not known as one of Codex", name)
 		}

@@ -6,29 +6,23 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// Detect reports whether an input with this head comes from Codex. It has lines
-// in the envelope of Codex, the head of a session, or events of codex exec
-// --json.
+// Detect reports whether an input with this head comes from Codex.
 func Detect(head []byte, path string) bool {
 	for o := range ingest.HeadObjects(head) {
-		l := line{Type: ingest.Text(o["type"])}
-		_, payload := o["payload"]
-		_, thread := o["thread_id"]
-		_, item := o["item"]
-		switch l.Type {
+		kind := ingest.Text(o["type"])
+		switch kind {
 		case "session_meta", "response_item", "event_msg", "turn_context", "compacted":
-			return payload
+			return ingest.Has(o, "payload")
 		case "thread.started":
-			return thread
+			return ingest.Has(o, "thread_id")
 		case "item.started", "item.updated", "item.completed":
-			return item
+			return ingest.Has(o, "item")
 		case "turn.completed", "turn.failed":
 			return true
 		case "turn.started", "error":
 			continue
 		}
-		isNamed := rollout.MatchString(base(path))
-		return isNamed && (slices.Contains(bareItems, l.Type) || l.Type == "" && o["id"] != nil)
+		return rollout.MatchString(base(path)) && (slices.Contains(bareItems, kind) || kind == "" && o["id"] != nil)
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
@@ -12,7 +13,7 @@ type message struct {
 	Type    string          `json:"type"`
 	Turn    string          `json:"turn_id"`
 	Call    string          `json:"call_id"`
-	Message rawObject       `json:"message"`
+	Message json.RawMessage `json:"message"`
 	Images  json.RawMessage `json:"images"`
 	Reason  string          `json:"reason"`
 	Answer  string          `json:"last_agent_message"`
@@ -38,8 +39,7 @@ func (s *session) event(l *line) {
 	case "error":
 		s.failed(l, m.Message)
 	case "stream_error":
-		retry := true
-		s.fault(l, m.Message, &retry)
+		s.fault(l, m.Message, new(true))
 	case "exec_command_end", "mcp_tool_call_end", "patch_apply_end":
 		s.calls.ended(l, m.Call)
 		s.custom(l, "event_msg."+m.Type)
@@ -48,7 +48,6 @@ func (s *session) event(l *line) {
 	}
 }
 
-// turn opens the step of a turn whose start Codex reports.
 func (s *session) turn(l *line, id string) {
 	p := l.origin
 	if id != "" && ingest.Usable(id) {
@@ -74,10 +73,9 @@ func (s *session) endTurn(l *line, m message) {
 	s.inTurn = false
 }
 
-// prompt emits a prompt. It begins a step unless a turn is open, in which case it
-// belongs to the step of that turn.
+// prompt emits a prompt. It begins a step unless a turn is open.
 func (s *session) prompt(l *line, m message) {
-	text := ingest.Flatten(json.RawMessage(m.Message))
+	text := ingest.Flatten(m.Message)
 	data := events.PromptSubmitData{Prompt: text, Common: raw(ingest.Without(l.Payload, "type", "message"))}
 	step := s.run.Step()
 	if step == nil || !s.inTurn {
@@ -111,19 +109,16 @@ func (s *session) turnContext(l *line) {
 	s.custom(l, l.Type)
 }
 
-// failed emits a failure of the turn.
-func (s *session) failed(l *line, message rawObject) {
-	f := s.fault(l, message, nil)
-	s.run.Within(l.origin).Failure = f
+func (s *session) failed(l *line, message json.RawMessage) {
+	s.run.Within(l.origin).Failure = s.fault(l, message, nil)
 }
 
-// fault emits an error. retry reports whether Codex retries.
-func (s *session) fault(l *line, message rawObject, retry *bool) *events.Failure {
-	text := ingest.Flatten(json.RawMessage(message))
-	details := ingest.Flatten(json.RawMessage(l.Error))
-	f := events.Failure{Message: ingest.Clip(text, ingest.MaxMessage), Class: ingest.FailureClass(text + " " + details)}
-	if f.Message == "" {
-		f.Message = "failed, and does not say why"
+func (s *session) fault(l *line, message json.RawMessage, retry *bool) *events.Failure {
+	text := ingest.Flatten(message)
+	details := ingest.Flatten(l.Error)
+	f := events.Failure{
+		Message: cmp.Or(ingest.Clip(text, ingest.MaxMessage), "failed, and does not say why"),
+		Class:   ingest.FailureClass(text + " " + details),
 	}
 	data := events.ErrorData{Error: f, Model: s.model, Retry: retry, Common: raw(l.Payload)}
 	if data.Raw == nil {

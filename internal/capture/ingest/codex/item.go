@@ -1,13 +1,13 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// responseItem is an item of the conversation with the model.
 type responseItem struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -54,16 +54,12 @@ func (s *session) message(l *line, it responseItem) {
 }
 
 func (s *session) emitMessage(l *line, id, role string, content, others json.RawMessage) {
-	if id == "" {
-		id = l.origin.ID
-	}
 	s.run.Emit(l.origin, events.MessageCreated, "", events.MessageData{
-		Message: id, Role: role, Content: content, Common: raw(others),
+		Message: cmp.Or(id, l.origin.ID), Role: role, Content: content, Common: raw(others),
 	})
 }
 
-// arguments returns the arguments of a call, which Codex encodes as a text. A text
-// that is not JSON stays a text.
+// arguments returns the arguments of a call. Codex encodes them as a text.
 func arguments(data json.RawMessage) json.RawMessage {
 	if text := ingest.Text(data); text != "" && json.Valid([]byte(text)) {
 		return json.RawMessage(text)

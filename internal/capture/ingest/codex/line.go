@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// line is one line of a rollout file or of codex exec --json.
 type line struct {
 	Type      string          `json:"type"`
 	Timestamp string          `json:"timestamp"`
@@ -18,27 +18,15 @@ type line struct {
 	Thread  string          `json:"thread_id"` // this and the following members are of codex exec
 	Item    json.RawMessage `json:"item"`
 	Usage   json.RawMessage `json:"usage"`
-	Error   rawObject       `json:"error"`
-	Message rawObject       `json:"message"`
+	Error   json.RawMessage `json:"error"`
+	Message json.RawMessage `json:"message"`
 
-	text   json.RawMessage // the whole line
+	text   json.RawMessage
 	origin ingest.Origin
 }
 
-// rawObject is JSON of any shape. Reading it ignores members of an unexpected type.
-type rawObject json.RawMessage
-
-// UnmarshalJSON stores a copy of data.
-func (r *rawObject) UnmarshalJSON(data []byte) error {
-	*r = append((*r)[:0], data...)
-	return nil
-}
-
-// decode reads the members with the expected type into v.
-func (r rawObject) decode(v any) { lenient(json.RawMessage(r), v) }
-
-// lenient reads the members with the expected type into v. The raw member of the
-// event has all members.
+// lenient reads the members with the expected type. The raw member of the event has
+// all members.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }
@@ -49,7 +37,6 @@ var bareItems = []string{
 	"custom_tool_call", "custom_tool_call_output", "web_search_call",
 }
 
-// parse reads a line. It reports a line that is not an object.
 func (s *session) parse(in ingest.Line) (*line, bool) {
 	l := &line{}
 	if l.text, _ = s.Decode(in, l); l.text == nil { // a line with unexpected types is mapped as far as possible
@@ -69,25 +56,19 @@ func (s *session) parse(in ingest.Line) (*line, bool) {
 	return l, true
 }
 
-// streamed reports whether the line comes from codex exec.
 func (l *line) streamed() bool {
 	kind, _, dotted := strings.Cut(l.Type, ".")
 	return dotted && (kind == "thread" || kind == "turn" || kind == "item") || l.Type == "error"
 }
 
-// begins reports whether the line begins a session and names it.
 func (l *line) begins() bool { return l.Type == "session_meta" || l.Type == "thread.started" }
 
-// custom emits a custom event for a line without a kind.
 func (s *session) custom(l *line, name string) {
-	if name == "" {
-		name = "untyped"
-	}
 	data := l.Payload
 	if data == nil {
 		data = l.text
 	}
-	s.run.Emit(l.origin, events.Custom, "", events.CustomData{Name: name, Common: raw(data)})
+	s.run.Emit(l.origin, events.Custom, "", events.CustomData{Name: cmp.Or(name, "untyped"), Common: raw(data)})
 }
 
 func raw(data json.RawMessage) events.Common { return events.Common{Raw: data} }

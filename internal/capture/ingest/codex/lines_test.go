@@ -130,33 +130,14 @@ func TestEvents_Lines(t *testing.T) {
 		},
 		"Junk": {"run.started", "session.start", "custom untyped", "custom event_msg.", "custom never_seen", "run.finished"},
 	}
-	for name, lines := range samples {
-		t.Run(name, func(t *testing.T) {
-			list, _ := ingesttest.Read(t, codex.Events, []byte(strings.Join(lines, "\n")), ingest.Options{File: "f.jsonl"})
-			ingesttest.Check(t, list)
-			var got []string
-			for _, e := range list {
-				got = append(got, brief(t, e))
-			}
-			if diff := cmp.Diff(want[name], got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestEvents_Junk(t *testing.T) {
-	_, bad := ingesttest.Read(t, codex.Events, []byte(strings.Join(samples["Junk"], "\n")), ingest.Options{File: "f"})
-	var got []string
-	for _, b := range bad {
-		got = append(got, b.Error())
-	}
-	want := []string{
+	reports := map[string][]string{"Junk": {
 		"f:2:8: not JSON: the line ends early", "f:3: not a JSON object", "f:4: not a JSON object",
 		"f:5:9: type: unexpected number", "f:6: " + ingest.BadTime,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	}}
+	for name, lines := range samples {
+		t.Run(name, func(t *testing.T) {
+			ingesttest.Compare(t, codex.Events, strings.Join(lines, "\n"), brief, want[name], reports[name])
+		})
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// ending describes the end of a call.
 type ending struct {
 	failed     bool
 	message    string
@@ -38,7 +37,6 @@ var complaints = []struct{ text, class string }{
 	{"command timed out after", "timeout"},
 }
 
-// read completes e from the output of the call.
 func (e *ending) read(output json.RawMessage) {
 	var old struct {
 		Success *bool           `json:"success"` // for outputs that are objects
@@ -68,8 +66,8 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// readJSON reads an output whose text is a JSON object, and reports whether it is
-// one. Older shells and the tools of MCP servers have such outputs.
+// readJSON reads the output of older shells and of MCP servers, and reports whether
+// the text had that form.
 func (e *ending) readJSON(text string) bool {
 	var out struct {
 		Output   *string `json:"output"`
@@ -93,7 +91,6 @@ func (e *ending) readJSON(text string) bool {
 	return true
 }
 
-// headerKeys are the prefixes of the first line of a header.
 var headerKeys = []string{"Exit code: ", "Chunk ID: ", "Wall time: ", "Process "}
 
 // readHeader reads the header of a command's output, which ends with "Output:".

@@ -7,12 +7,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// streamItem is a part of a turn in the output of codex exec.
 type streamItem struct {
-	ID     string    `json:"id"`
-	Type   string    `json:"type"`
-	Status string    `json:"status"`
-	Text   rawObject `json:"text"`
+	ID     string          `json:"id"`
+	Type   string          `json:"type"`
+	Status string          `json:"status"`
+	Text   json.RawMessage `json:"text"`
 
 	Command json.RawMessage `json:"command"` // command_execution
 	Exit    *int            `json:"exit_code"`
@@ -25,31 +24,22 @@ type streamItem struct {
 	Arguments json.RawMessage `json:"arguments"`
 	Prompt    json.RawMessage `json:"prompt"`
 	Result    json.RawMessage `json:"result"`
-	Error     rawObject       `json:"error"`
-	Message   rawObject       `json:"message"`
-
-	call string // the id of the call, once it started
+	Error     json.RawMessage `json:"error"`
+	Message   json.RawMessage `json:"message"`
 }
 
-// execStream reads the lines of codex exec --json into a session. It owns the items
-// that have not completed, and the name of the latest line.
 type execStream struct {
 	session *session
-	items   map[string]streamItem
+	started map[string]string // ids of calls by their item, until it completes
 	latest  string
 }
 
-// reset forgets the items of an earlier session.
-func (x *execStream) reset() { x.items = map[string]streamItem{} }
-
-// lineID names a line by all lines up to it. The lines have no time, and lines of
-// two turns can be equal.
+// lineID names a line by all lines up to it, because lines of two turns can be equal.
 func (x *execStream) lineID(l *line) string {
 	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
 	return x.latest
 }
 
-// read maps one line.
 func (x *execStream) read(l *line) {
 	switch l.Type {
 	case "thread.started":
@@ -60,9 +50,9 @@ func (x *execStream) read(l *line) {
 		x.turnCompleted(l)
 	case "turn.failed":
 		var failure struct {
-			Message rawObject `json:"message"`
+			Message json.RawMessage `json:"message"`
 		}
-		l.Error.decode(&failure)
+		lenient(l.Error, &failure)
 		x.session.failed(l, failure.Message)
 		x.session.run.CloseStep()
 		x.session.inTurn = false
@@ -71,7 +61,6 @@ func (x *execStream) read(l *line) {
 	}
 }
 
-// thread begins a session, or continues the current one.
 func (x *execStream) thread(l *line) {
 	if x.session.run != nil {
 		x.session.run.CloseStep()
@@ -110,7 +99,7 @@ func (x *execStream) item(l *line) {
 	case l.Type == "item.completed" && (it.Type == "agent_message" || it.Type == "reasoning"):
 		step := x.session.run.Within(l.origin)
 		if it.Type == "agent_message" {
-			step.Answer(ingest.Flatten(json.RawMessage(it.Text)))
+			step.Answer(ingest.Flatten(it.Text))
 		}
 		x.session.emitMessage(l, it.ID, "assistant", l.Item, nil)
 	case l.Type == "item.completed" && it.Type == "error":
@@ -120,7 +109,6 @@ func (x *execStream) item(l *line) {
 	}
 }
 
-// asCall returns the tool and the arguments of a call, and nothing for other items.
 func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	switch it.Type {
 	case "command_execution":
@@ -138,19 +126,22 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 }
 
 // call emits a call when its item starts, and the result when the item completes.
-// Each turn reuses the ids of items, so the id of the call also has the id of the
-// line.
+// Turns reuse the ids of items, so the id of the call includes the id of the line.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
-	started, ok := x.items[it.ID]
+	id, ok := x.started[it.ID]
 	if !ok {
-		started.call = l.callID(it.ID + "@" + l.origin.ID)
-		x.session.run.Call(l.origin, started.call, events.ToolBeforeData{Tool: tool, Args: args, Common: raw(it.unresolved(l.Item))})
-		x.items[it.ID] = started
+		id = l.callID(it.ID + "@" + l.origin.ID)
+		before := events.ToolBeforeData{Tool: tool, Args: args}
+		if it.Status == "in_progress" {
+			before.Raw = l.Item // the result has the item otherwise
+		}
+		x.session.run.Call(l.origin, id, before)
+		x.started[it.ID] = id
 	}
 	if l.Type != "item.completed" {
 		return
 	}
-	delete(x.items, it.ID)
+	delete(x.started, it.ID)
 	data := events.ToolResultData{
 		Status: events.ToolSuccess, Result: it.result(), ExitCode: it.Exit,
 		Common: raw(ingest.Without(l.Item, "aggregated_output", "result")),
@@ -162,19 +153,9 @@ func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMess
 			data.Error.Class = "rejected"
 		}
 	}
-	x.session.run.Result(l.origin, started.call, data)
+	x.session.run.Result(l.origin, id, data)
 }
 
-// unresolved returns the item for the raw member of a call. It is nil if the item
-// is complete, because then the result has it.
-func (it *streamItem) unresolved(item json.RawMessage) json.RawMessage {
-	if it.Status != "in_progress" {
-		return nil
-	}
-	return item
-}
-
-// result returns the output of the call.
 func (it *streamItem) result() json.RawMessage {
 	if it.Output != nil {
 		return it.Output
@@ -182,12 +163,11 @@ func (it *streamItem) result() json.RawMessage {
 	return it.Result
 }
 
-// complaint returns the message of a failed item.
 func (it *streamItem) complaint() string {
 	var failure struct {
 		Message string `json:"message"`
 	}
-	it.Error.decode(&failure)
+	lenient(it.Error, &failure)
 	switch {
 	case failure.Message != "":
 		return failure.Message

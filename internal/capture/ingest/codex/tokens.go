@@ -6,7 +6,7 @@ import (
 )
 
 // usage has token counts of Codex. Input includes cached tokens, and output includes
-// tokens of thoughts.
+// thoughts.
 type usage struct {
 	Input  float64 `json:"input_tokens"`
 	Cached float64 `json:"cached_input_tokens"`
@@ -22,8 +22,8 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// tokens emits the tokens of an API call. Codex also repeats the latest count when
-// its rate limits change. A repeated count adds nothing.
+// tokens emits the tokens of an API call. Codex repeats the latest count when its rate
+// limits change.
 func (s *session) tokens(l *line, m message) {
 	added, ok := s.usage.added(m.Info.Total, m.Info.Last)
 	if !ok || added == (events.Tokens{}) {
@@ -36,11 +36,10 @@ func (s *session) tokens(l *line, m message) {
 	})
 }
 
-// tokenCount owns the latest total of a session.
 type tokenCount struct{ total events.Tokens }
 
-// added returns the difference to the previous total. If the total became smaller,
-// Codex restarted its count, and added returns the tokens of the last call.
+// added returns the difference to the previous total. A smaller total means that Codex
+// restarted its count. Then added returns the tokens of the last call.
 func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()

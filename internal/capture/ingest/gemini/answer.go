@@ -9,15 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// answered reads an input of recorded answers.
 type answered struct {
 	*ingest.Emitter
 	opts ingest.Options
 	run  *ingest.Run
 }
 
-// recorded is one recorded answer. Its response is whole or a list of streamed
-// pieces.
+// recorded is one recorded answer. Its response is whole or a list of streamed pieces.
 type recorded struct {
 	Method   string          `json:"method"`
 	Response json.RawMessage `json:"response"`
@@ -32,7 +30,7 @@ type piece struct {
 	} `json:"candidates"`
 	Model string `json:"modelVersion"`
 	Usage *struct {
-		Prompt   float64 `json:"promptTokenCount"`
+		Input    float64 `json:"promptTokenCount"`
 		Output   float64 `json:"candidatesTokenCount"`
 		Cached   float64 `json:"cachedContentTokenCount"`
 		Thoughts float64 `json:"thoughtsTokenCount"`
@@ -50,7 +48,7 @@ type part struct {
 	} `json:"functionCall"`
 }
 
-// line reads one answer. Each answer is a step.
+// line reads one answer, which is a step.
 func (a *answered) line(in ingest.Line) {
 	var r recorded
 	text, _ := a.Decode(in, &r)
@@ -71,7 +69,6 @@ func (a *answered) line(in ingest.Line) {
 	a.answer(p, pieces, text)
 }
 
-// pieces returns the pieces of the answer.
 func (r recorded) pieces() (list []piece, ok bool) {
 	if len(r.Response) > 0 && r.Response[0] == '{' {
 		list = make([]piece, 1)
@@ -80,7 +77,6 @@ func (r recorded) pieces() (list []piece, ok bool) {
 	return list, json.Unmarshal(r.Response, &list) == nil
 }
 
-// answer emits the texts, the calls and the tokens of an answer.
 func (a *answered) answer(p ingest.Origin, pieces []piece, raw json.RawMessage) {
 	step := a.run.Open(p, "")
 	data := events.ResponseCompletedData{Message: p.ID, Common: events.Common{Raw: raw}}
@@ -90,7 +86,8 @@ func (a *answered) answer(p ingest.Origin, pieces []piece, raw json.RawMessage) 
 		for _, part := range piece.parts() {
 			switch {
 			case part.Call != nil && part.Call.Name != "":
-				a.call(p, calls, part)
+				at := ingest.Origin{ID: p.ID, Block: calls, Time: p.Time}
+				a.run.Call(at, p.ID+"/"+strconv.Itoa(calls), events.ToolBeforeData{Tool: part.Call.Name, Args: part.Call.Args})
 				calls++
 			case part.Thought:
 				thought.WriteString(part.Text)
@@ -114,12 +111,6 @@ func (a *answered) answer(p ingest.Origin, pieces []piece, raw json.RawMessage) 
 	a.run.Emit(p, events.ResponseCompleted, "", data)
 }
 
-func (a *answered) call(p ingest.Origin, n int, call part) {
-	p.Block = n
-	a.run.Call(p, p.ID+"/"+strconv.Itoa(n), events.ToolBeforeData{Tool: call.Call.Name, Args: call.Call.Args})
-}
-
-// parts returns the parts of all candidates of a piece.
 func (p piece) parts() (list []part) {
 	for _, c := range p.Candidates {
 		list = append(list, c.Content.Parts...)
@@ -127,7 +118,7 @@ func (p piece) parts() (list []part) {
 	return list
 }
 
-// add copies the metadata of a piece. The latest piece counts.
+// add copies the metadata of p to data. The latest piece counts.
 func (p piece) add(data *events.ResponseCompletedData) {
 	for _, c := range p.Candidates {
 		if c.Finish != "" {
@@ -137,9 +128,8 @@ func (p piece) add(data *events.ResponseCompletedData) {
 	if p.Model != "" {
 		data.Model = p.Model
 	}
-	if u := p.Usage; u != nil {
-		all := usage{Input: u.Prompt, Output: u.Output, Cached: u.Cached, Thoughts: u.Thoughts, Tool: u.Tool}
-		if tokens, ok := all.tokens(); ok {
+	if p.Usage != nil {
+		if tokens, ok := usage(*p.Usage).tokens(); ok {
 			data.TokensUsed = &tokens
 		}
 	}

@@ -1,7 +1,9 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,8 +22,8 @@ type toolCall struct {
 	Agent     string          `json:"agentId"`
 }
 
-// call emits a call with the time of its message, and its result with the time at
-// which the call ended.
+// call emits a call with the time of its message, and its result with the time of its
+// end.
 func (c *chat) call(m message, i int, text json.RawMessage) {
 	var k toolCall
 	if json.Unmarshal(text, &k) != nil || k.Name == "" {
@@ -48,7 +50,6 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 	}
 }
 
-// ended emits the result of a call.
 func (c *chat) ended(p ingest.Origin, id string, k toolCall, text json.RawMessage) {
 	started := p.Time
 	if at, ok := ingest.Time(k.Timestamp); ok {
@@ -65,16 +66,12 @@ func (c *chat) ended(p ingest.Origin, id string, k toolCall, text json.RawMessag
 	}
 }
 
-// ended reports whether the call has ended.
 func (k toolCall) ended() bool {
 	return k.Status == "success" || k.Status == "error" || k.Status == "cancelled"
 }
 
-// shell is the tool that runs commands.
 const shell = "run_shell_command"
 
-// result returns the result of a call. A failure follows from the status, or from
-// the exit code of a command.
 func (k toolCall) result() events.ToolResultData {
 	text := k.output()
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: k.Result}
@@ -85,17 +82,13 @@ func (k toolCall) result() events.ToolResultData {
 		return data
 	}
 	data.Status = events.ToolError
-	if text == "" {
-		text = k.Status
-	}
-	data.Error, data.Result = ingest.Failed(text, k.Result)
+	data.Error, data.Result = ingest.Failed(cmp.Or(text, k.Status), k.Result)
 	if k.Status == "cancelled" {
 		data.Error.Class = "rejected"
 	}
 	return data
 }
 
-// output returns the text of a result, which is a list of responses to the model.
 func (k toolCall) output() string {
 	type answer struct {
 		Text     string `json:"text"`
@@ -121,12 +114,11 @@ func (k toolCall) output() string {
 	return strings.Join(parts, "\n")
 }
 
-// trailer are prefixes of the lines that the shell tool appends to the output of
-// a command.
+// trailer are prefixes of the lines that the shell tool appends to an output.
 var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
-// exitCode returns the exit code in the trailer of an output. Earlier lines
-// belong to the command and are ignored.
+// exitCode returns the exit code in the trailer of an output. Earlier lines belong to
+// the command.
 func exitCode(text string) (code int, ok bool) {
 	for text != "" {
 		before, line := cutLast(text)
@@ -143,15 +135,9 @@ func exitCode(text string) (code int, ok bool) {
 }
 
 func isTrailer(line string) bool {
-	for _, begin := range trailer {
-		if strings.HasPrefix(line, begin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(trailer, func(begin string) bool { return strings.HasPrefix(line, begin) })
 }
 
-// cutLast splits text into its last line and the text before.
 func cutLast(text string) (before, line string) {
 	i := strings.LastIndexByte(text, '\n')
 	return text[:max(0, i)], strings.TrimSpace(text[i+1:])

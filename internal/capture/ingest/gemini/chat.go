@@ -10,15 +10,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// chat reads one recording. It owns the run, the written messages and the events
-// that wait for the session.
 type chat struct {
 	*ingest.Emitter
 	opts ingest.Options
 
 	run     *ingest.Run
-	about   ingest.Object   // the members of an object other than messages
-	first   json.RawMessage // the first line
+	about   ingest.Object // the members of an object other than messages
+	first   json.RawMessage
 	head    head
 	last    time.Time                  // of the latest message with a time
 	model   string                     // of the latest answer
@@ -28,10 +26,9 @@ type chat struct {
 	pendingSize int
 }
 
-// maxPending bounds the input that waits for the session.
+// maxPending bounds the bytes of pending events.
 const maxPending = 16 << 20
 
-// head describes the session of a recording.
 type head struct {
 	Session     string   `json:"sessionId"`
 	Project     string   `json:"projectHash"`
@@ -40,20 +37,17 @@ type head struct {
 	Directories []string `json:"directories"`
 }
 
-// headMembers are the members of a recording that describe its session.
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
-// writtenMessage records the emitted content of a message, which can be written
-// again.
+// writtenMessage records the emitted content of a message, which can be written again.
 type writtenMessage struct {
 	said   map[string]bool // hashes of texts and thoughts
 	tokens events.Tokens
-	counts int // counts the changes of tokens
+	counts int
 
-	modelled bool // its model was read
+	modelled bool
 }
 
-// end ends the session at the end of the input or before another session.
 func (c *chat) end() {
 	if c.run == nil && (c.head.Session != "" || len(c.pending) > 0) {
 		c.begin()
@@ -67,7 +61,6 @@ func (c *chat) end() {
 	c.last, c.model = time.Time{}, ""
 }
 
-// fragment reads a member or a message of a recording that is one object.
 func (c *chat) fragment(p ingest.Fragment) {
 	switch {
 	case p.End:
@@ -82,10 +75,8 @@ func (c *chat) fragment(p ingest.Fragment) {
 	}
 }
 
-// learn reads members of the session.
 func (c *chat) learn(about json.RawMessage) { _ = json.Unmarshal(about, &c.head) }
 
-// line reads a line with a session, a message, or a change of earlier messages.
 func (c *chat) line(in ingest.Line) {
 	var l struct {
 		ID      string          `json:"id"`
@@ -110,8 +101,7 @@ func (c *chat) line(in ingest.Line) {
 	}
 }
 
-// open reads a line about the session. It begins another session if the line
-// names one.
+// open reads a line about a session. A line about another session ends the open one.
 func (c *chat) open(text json.RawMessage, session string) {
 	if session != "" && c.run != nil && session != c.head.Session {
 		c.end()
@@ -125,8 +115,8 @@ func (c *chat) open(text json.RawMessage, session string) {
 	c.set(ingest.Without(text, headMembers...))
 }
 
-// set reads a change of the session. Its messages replace the context of the
-// model, and only new messages become events.
+// set reads a change of the session. Its messages replace the context of the model,
+// and only new messages become events.
 func (c *chat) set(changes json.RawMessage) {
 	var list struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -140,12 +130,10 @@ func (c *chat) set(changes json.RawMessage) {
 	}
 }
 
-// take reads a message.
 func (c *chat) take(text json.RawMessage) {
 	c.enqueue(len(text), func() { c.message(text) })
 }
 
-// other emits a custom event for a value without a kind.
 func (c *chat) other(name string, text json.RawMessage) {
 	c.enqueue(len(text), func() {
 		p := ingest.Origin{ID: c.LineID(append([]byte(name+":"), text...)), Time: c.when("")}
@@ -153,7 +141,7 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue calls emit as soon as the session is known.
+// enqueue calls emit as soon as the session is known, or too many events wait.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size
@@ -173,7 +161,7 @@ func (c *chat) begin() {
 	id := ingest.Identity{Run: h.Session, Session: h.Session, Agent: Source}
 	if h.Kind == "subagent" {
 		if parent := filepath.Base(filepath.Dir(c.opts.File)); ingest.Usable(parent) && parent != "." && parent != string(filepath.Separator) {
-			id = ingest.Identity{Run: parent + "/" + h.Session, Session: parent, Agent: h.Session, ParentRun: parent, ParentAgent: Source}
+			id = ingest.Identity{Run: parent, Session: parent, Agent: Source}.Sub(h.Session, h.Session)
 		}
 	}
 	started := events.RunStartedData{Metadata: map[string]any{}}
@@ -196,13 +184,9 @@ func (c *chat) begin() {
 	}
 }
 
-// when returns the time of a session or a message, or else the latest time.
+// when returns the time in text, or else the latest time.
 func (c *chat) when(text string) time.Time {
-	if at, ok := ingest.Time(text); ok {
-		c.last = at
-	} else if text != "" {
-		c.Fault(ingest.BadTime, true)
-	}
+	c.last = c.Time(text, c.last)
 	if c.last.IsZero() {
 		return c.Now()
 	}

@@ -2,14 +2,14 @@ package gemini_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"iter"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/gemini"
@@ -124,29 +124,29 @@ func TestEvents_Shapes(t *testing.T) {
 			"custom message.novel", "step.finished y completed", "run.finished",
 		},
 		"Answers": {
-			"f: run.started", "f: tool.before f {\"a\":1}", "f: message.created assistant", "f: response.completed", "f: custom countTokens",
+			"f: run.started", `f: tool.before f {"a":1}`, "f: message.created assistant", "f: response.completed", "f: custom countTokens",
+			"f: step.finished line-bb1ea9326d5f8d611c31e4ec8e1addd4 completed", "f: run.finished",
 		},
+	}
+	reports := map[string][]string{
+		"Junk": {
+			"parent/f:2:1: not JSON: the line ends early", "parent/f:3: not a JSON object", "parent/f:4:7: id: unexpected number",
+			"parent/f:5: message: not of the expected shape", "parent/f:6: " + ingest.BadTime, "parent/f:6: tokens: a count is out of range",
+		},
+		"Answers": {"parent/f:3:1: not JSON: unexpected character"},
+	}
+	read := func(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
+		opts.File = "parent/f"
+		return gemini.Events(ctx, r, opts)
 	}
 	for name, lines := range samples {
 		t.Run(name, func(t *testing.T) {
-			list, bad := ingesttest.Read(t, gemini.Events, []byte(strings.Join(lines, "\n")), ingest.Options{File: "/chats/parent/f.jsonl"})
-			ingesttest.Check(t, list)
-			var got []string
-			for _, e := range list {
-				got = append(got, brief(t, e))
-			}
-			if name == "Answers" {
-				got = got[:5]
-			}
-			if diff := cmp.Diff(want[name], got); diff != "" {
-				t.Errorf("(-want +got):\n%s\n%v", diff, bad)
-			}
+			ingesttest.Compare(t, read, strings.Join(lines, "\n"), brief, want[name], reports[name])
 		})
 	}
 }
 
-// The exit code comes from the trailer of the shell tool and never from the
-// output.
+// The exit code comes from the trailer of the shell tool and never from the output.
 func TestEvents_Status(t *testing.T) {
 	tests := []struct{ name, tool, status, output, want string }{
 		{"Old", "run_shell_command", "success", `Command: x\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 1`, "success exit 0"},
@@ -170,8 +170,7 @@ func TestEvents_Status(t *testing.T) {
 	}
 }
 
-// Reading a large recording that is one JSON object needs memory for a few
-// messages.
+// Reading a large recording that is one JSON object needs memory for a few messages.
 func TestEvents_BoundedMemory(t *testing.T) {
 	const messages = 320
 	text := strings.Repeat("x", 64<<10)

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -20,12 +19,12 @@ import (
 // Source is the source of the events and the name of the agent of a session.
 const Source = "gemini-cli"
 
-// Events yields the events of one recording. It is a JSON object of any size, or
-// lines that add and replace messages, as newer versions write, or lines with
-// recorded answers of the model.
+// Events yields the events of one recording. It is a JSON object, or lines that add
+// and replace messages, as newer versions write, or lines with recorded answers of the
+// model.
 //
-// A session is a run, and a prompt begins a step. The session of a sub-agent is a
-// run "<parent>/<session>" below the run of its parent. The events of a run are
+// A session is a run, and a prompt begins a step. The session of a sub-agent is a run
+// "<parent>/<session>". The events of a run are
 //
 //	run.started, session.start       with the members before the first message
 //	prompt.submit                    the prompt of the user
@@ -38,10 +37,10 @@ const Source = "gemini-cli"
 //	custom                           every other line or member
 //	step.finished, run.finished      at the next prompt, and at the end
 //
-// A message can be written several times, and only its new content becomes events.
-// The status of a call comes from the tool or from the exit code of a command. Each
-// recorded answer is a step, and its calls have no results. Input tokens do not
-// include tokens read from a cache. Output tokens include thoughts.
+// A message can be written several times, and only its new content becomes events. The
+// status of a call comes from the tool or from the exit code of a command. Calls of
+// recorded answers have no results. Input tokens do not include tokens read from a
+// cache. Output tokens include thoughts.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		m := ingest.NewEmitter(Source, opts, yield)
@@ -52,27 +51,22 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 			return
 		}
 		c := &chat{Emitter: m, opts: opts, written: map[string]*writtenMessage{}}
+		var complete bool
 		switch shapeOf(head) {
 		case document:
-			if m.Documents(ctx, in, c.fragment, "messages") {
-				c.end()
-				m.Finish()
-			}
+			complete = m.Documents(ctx, in, c.fragment, "messages")
 		case lines, unknown:
-			if m.Lines(ctx, in, c.line) {
-				c.end()
-				m.Finish()
-			}
+			complete = m.Lines(ctx, in, c.line)
 		case answers:
-			a := &answered{Emitter: m, opts: opts}
-			if m.Lines(ctx, in, a.line) {
-				m.Finish()
-			}
+			complete = m.Lines(ctx, in, (&answered{Emitter: m, opts: opts}).line)
+		}
+		if complete {
+			c.end()
+			m.Finish()
 		}
 	}
 }
 
-// shape is the layout of a recording.
 type shape int
 
 const (
@@ -82,12 +76,9 @@ const (
 	answers        // a line for each answer of the model
 )
 
-// shapeOf returns the shape of an input with this head.
 func shapeOf(head []byte) shape {
 	o := ingest.Members(bytes.TrimPrefix(head, []byte("\uFEFF")))
-	has := func(names ...string) bool {
-		return !slices.ContainsFunc(names, func(name string) bool { _, ok := o[name]; return !ok })
-	}
+	has := func(names ...string) bool { return ingest.Has(o, names...) }
 	isChat := has("sessionId", "projectHash")
 	filled := has("messages") && !empty(o["messages"])
 	switch {
@@ -103,10 +94,8 @@ func shapeOf(head []byte) shape {
 	return unknown
 }
 
-// empty reports whether a list has no elements.
 func empty(list json.RawMessage) bool { return string(bytes.Join(bytes.Fields(list), nil)) == "[]" }
 
-// oneLine reports whether the first object of head ends in the first line.
 func oneLine(head []byte) bool {
 	first, _, _ := bytes.Cut(head, []byte("\n"))
 	return json.Valid(first)

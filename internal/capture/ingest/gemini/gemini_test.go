@@ -1,7 +1,6 @@
 package gemini_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/gemini"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/ingesttest"
-	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -29,7 +27,7 @@ func TestEvents_Counts(t *testing.T) {
 		"ab-2b9748b105-0": {Runs: 1, Steps: 1, Prompts: 1, Calls: 9, Results: 9, Responses: 11, Messages: 21, Tokens: tokens(17521, 113854, 1812), Events: 55},
 	}
 	got := map[string]counts{}
-	for _, name := range recorded(t, "*/*/full.jsonl") {
+	for _, name := range ingesttest.Recorded(t, "gemini-cli/*/*/full.jsonl") {
 		list, bad := ingesttest.ReadFile(t, gemini.Events, name)
 		ingesttest.Check(t, list)
 		got[filepath.Base(filepath.Dir(name))] = ingesttest.Count(t, list, bad)
@@ -37,15 +35,6 @@ func TestEvents_Counts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-func recorded(tb testing.TB, pattern string) []string {
-	tb.Helper()
-	names, err := filepath.Glob(filepath.Join(realdata.Path(tb, "gemini-cli"), pattern))
-	if err != nil || len(names) == 0 {
-		tb.Fatalf("%s: %d files, %v", pattern, len(names), err)
-	}
-	return names
 }
 
 // answers has the number of recorded answers, calls and messages of each file.
@@ -93,7 +82,7 @@ var answers = map[string]struct {
 }
 
 func TestEvents_Answers(t *testing.T) {
-	names := recorded(t, "integration-responses/*.responses")
+	names := ingesttest.Recorded(t, "gemini-cli/integration-responses/*.responses")
 	if len(names) != len(answers) {
 		t.Errorf("got %d files, want %d", len(names), len(answers))
 	}
@@ -112,14 +101,11 @@ func TestEvents_Answers(t *testing.T) {
 	}
 }
 
-// A growing chat gives the same events as the whole chat, both as a document and
-// as lines.
+// A growing chat gives the same events as the whole chat, both as a document and as
+// lines.
 func TestEvents_Grow(t *testing.T) {
-	for _, name := range recorded(t, "*/*/full.jsonl") {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range ingesttest.Recorded(t, "gemini-cli/*/*/full.jsonl") {
+		data := ingesttest.Data(t, name)
 		begin, list, ok := strings.Cut(string(data), `"messages": [`)
 		if !ok {
 			t.Fatalf("%s: no messages", name)
@@ -144,15 +130,10 @@ func TestEvents_Grow(t *testing.T) {
 }
 
 func TestDetect(t *testing.T) {
-	for _, pattern := range []string{"*/*/full.jsonl", "integration-responses/*.responses"} {
-		for _, name := range recorded(t, pattern) {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := gemini.Detect(data[:min(len(data), ingest.HeadBytes)], name); got != (len(data) > 0) {
-				t.Errorf("%s: got %v", name, got)
-			}
+	for _, name := range ingesttest.Recorded(t, "gemini-cli/*/*/full.jsonl", "gemini-cli/integration-responses/*.responses") {
+		data := ingesttest.Data(t, name)
+		if got := gemini.Detect(data[:min(len(data), ingest.HeadBytes)], name); got != (len(data) > 0) {
+			t.Errorf("%s: got %v", name, got)
 		}
 	}
 	for _, head := range []string{

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// message is one message of a recording.
 type message struct {
 	ID        string            `json:"id"`
 	Timestamp string            `json:"timestamp"`
@@ -23,16 +23,15 @@ type message struct {
 	Model     string            `json:"model"`
 
 	origin ingest.Origin
-	text   json.RawMessage // the whole message
+	text   json.RawMessage
 }
 
-// mappedMembers are the members of a message that its events have outside of raw.
+// mappedMembers are the members of a message that raw leaves out.
 var mappedMembers = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
 
 // injected are prefixes of user messages that no user typed.
 var injected = []string{"<session_context>", "System: Please continue.", "This is the Gemini CLI.", "<state_snapshot>"}
 
-// message emits the new content of a message.
 func (c *chat) message(text json.RawMessage) {
 	m := message{text: text}
 	if err := json.Unmarshal(text, &m); err != nil || text[0] != '{' {
@@ -66,7 +65,6 @@ func (c *chat) message(text json.RawMessage) {
 	}
 }
 
-// isNew reports whether the message has this content for the first time.
 func (k *writtenMessage) isNew(content json.RawMessage) bool {
 	hash := hashOf(content)
 	if k.said[hash] {
@@ -76,13 +74,11 @@ func (k *writtenMessage) isNew(content json.RawMessage) bool {
 	return true
 }
 
-// hashOf returns a hash of a content.
 func hashOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:8])
 }
 
-// user emits a user message. It is a prompt, or a text of the tool.
 func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	if !k.isNew(m.Content) {
 		return
@@ -103,8 +99,8 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	c.run.Prompt(m.origin, data)
 }
 
-// emitMessage emits a text of a message. The id covers the text, because the message can
-// be written again with another text.
+// emitMessage emits a text of a message. The id covers the text, because the message
+// can be written again with another text.
 func (c *chat) emitMessage(m message, role string, content, others json.RawMessage) {
 	p := m.origin
 	p.ID += "#" + hashOf(content)
@@ -118,9 +114,8 @@ func (c *chat) notice(m message, k *writtenMessage) {
 	case !k.isNew(m.text):
 	case m.Type == "error":
 		text := ingest.Flatten(m.Content)
-		f := events.Failure{Message: ingest.Clip(text, ingest.MaxMessage), Class: ingest.FailureClass(text)}
-		if f.Message == "" {
-			f.Message = "failed, and does not say why"
+		f := events.Failure{
+			Message: cmp.Or(ingest.Clip(text, ingest.MaxMessage), "failed, and does not say why"), Class: ingest.FailureClass(text),
 		}
 		c.run.Within(m.origin).Failure = &f
 		c.run.Emit(m.origin, events.Error, "", events.ErrorData{Error: f, Model: c.model, Common: events.Common{Raw: m.text}})
@@ -129,7 +124,6 @@ func (c *chat) notice(m message, k *writtenMessage) {
 	}
 }
 
-// answer emits the thoughts, the text, the calls and the tokens of an answer.
 func (c *chat) answer(m message, k *writtenMessage) {
 	step := c.run.Within(m.origin)
 	if m.Model != "" && !k.modelled {
@@ -153,8 +147,8 @@ func (c *chat) answer(m message, k *writtenMessage) {
 	c.spend(m, k)
 }
 
-// usage has token counts of Gemini CLI. Input includes cached tokens, and Output
-// does not include thoughts.
+// usage has token counts of Gemini CLI. Input includes cached tokens, and Output does
+// not include thoughts.
 type usage struct {
 	Input    float64 `json:"input"`
 	Output   float64 `json:"output"`
@@ -174,8 +168,7 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// spend counts the tokens of an answer. For a message that is written again, it
-// counts the difference.
+// spend counts the tokens of an answer, or the difference if it is written again.
 func (c *chat) spend(m message, k *writtenMessage) {
 	var u usage
 	if len(m.Tokens) == 0 || m.Tokens[0] != '{' || json.Unmarshal(m.Tokens, &u) != nil {

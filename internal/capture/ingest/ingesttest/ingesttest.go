@@ -1,5 +1,5 @@
-// Package ingesttest has the shared code of tests for transcript formats: the
-// recorded sessions, summaries of events, and checks that hold for every adapter.
+// Package ingesttest has the shared code of tests for transcript formats: recorded
+// sessions, summaries of events, and checks that hold for every adapter.
 package ingesttest
 
 import (
@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -46,11 +45,7 @@ func Read(tb testing.TB, read Adapter, data []byte, opts ingest.Options) (list [
 // ReadFile reads a file as [Read] does.
 func ReadFile(tb testing.TB, read Adapter, name string) ([]events.Event, []*ingest.LineError) {
 	tb.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return Read(tb, read, data, ingest.Options{File: name})
+	return Read(tb, read, Data(tb, name), ingest.Options{File: name})
 }
 
 // Payload returns the payload of e.
@@ -114,6 +109,23 @@ func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 		c.Tokens = c.Tokens.Plus(tokens)
 	}
 	return c
+}
+
+// Tools returns the number of calls by tool, and of results by exit code.
+func Tools(tb testing.TB, list []events.Event) (tools map[string]int, exits map[int]int) {
+	tb.Helper()
+	tools, exits = map[string]int{}, map[int]int{}
+	for _, e := range list {
+		switch e.Kind() {
+		case events.ToolBefore:
+			tools[Payload[events.ToolBeforeData](tb, e).Tool]++
+		case events.ToolResult:
+			if code := Payload[events.ToolResultData](tb, e).ExitCode; code != nil {
+				exits[*code]++
+			}
+		}
+	}
+	return tools, exits
 }
 
 // Check checks the events of any input. They are valid and have different ids.
@@ -221,8 +233,8 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Told checks the events, in the format of brief, and the reports for data.
-func Told(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
+// Compare checks the events of data, as brief describes them, and the reports.
+func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
 	Check(t, list)

@@ -1,7 +1,7 @@
-// Package openhands turns the histories of OpenHands into events. It reads results of
-// an evaluation (one or more JSON objects, one for each instance), output of the
-// resolver, and trajectories (a list, or one item in each line). Since version 1,
-// items are events with a kind, and they map to the same events.
+// Package openhands reads histories of OpenHands. They are results of an evaluation
+// (one or more JSON objects, one for each instance), output of the resolver, or
+// trajectories (a list, or one item in each line). Since version 1, items are events
+// with a kind.
 //
 // A document is a run. Its id has the instance or the issue, and a hash of the first
 // action of the agent, so two attempts at one instance are two runs. The events of a
@@ -20,6 +20,6 @@
 //	run.finished                     with all members after the history
 //
 // Each item is in the raw member of one event. OpenHands writes times without a zone,
-// which are UTC. An item without a time has the time of the item before. The first
-// item then has the time of the file.
+// which are UTC. An item without a time has the time of the item before, or else of
+// the file.
 package openhands

@@ -1,6 +1,7 @@
 package openhands
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -9,11 +10,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// document has the members of a document other than the history.
 type document struct {
 	before, after ingest.Object // the members before and after the history
 
-	Instance string // the id of the instance
+	Instance string
 	Issue    struct {
 		Owner, Repo, Title string
 		Number             int
@@ -43,7 +43,6 @@ type document struct {
 	Metrics     metrics
 }
 
-// fields returns the destinations of the members that are decoded.
 func (d *document) fields() map[string]any {
 	return map[string]any{
 		"instance_id": &d.Instance, "instance": &d.Task, "issue": &d.Issue, "issue_type": &d.IssueType,
@@ -53,7 +52,6 @@ func (d *document) fields() map[string]any {
 	}
 }
 
-// add reads a member. It returns false for an unexpected shape.
 func (d *document) add(name string, value json.RawMessage, begun bool) bool {
 	if begun {
 		d.after.Add(name, value)
@@ -64,8 +62,6 @@ func (d *document) add(name string, value json.RawMessage, begun bool) bool {
 	return field == nil || json.Unmarshal(value, field) == nil
 }
 
-// runID returns the id of the run. It has the subject of the run and a hash of
-// the first action.
 func (d *document) runID(file string, first json.RawMessage) string {
 	return d.subject(file) + "-" + ingest.Hash(first)
 }
@@ -82,7 +78,6 @@ func (d *document) subject(file string) string {
 	return ingest.SessionOf(file)
 }
 
-// repository returns the repository of the run as "owner/name".
 func (d *document) repository() string {
 	if d.Issue.Repo != "" {
 		return d.Issue.Owner + "/" + d.Issue.Repo
@@ -98,7 +93,6 @@ func (d *document) workItem() string {
 	return ""
 }
 
-// started returns the payload of run.started.
 func (d *document) started(version string) events.RunStartedData {
 	about := map[string]any{}
 	for name, text := range map[string]string{
@@ -112,17 +106,12 @@ func (d *document) started(version string) events.RunStartedData {
 	if d.Metadata.Iterations > 0 {
 		about["max_iterations"] = d.Metadata.Iterations
 	}
-	title := d.Issue.Title
-	if title == "" {
-		title = d.Instance
-	}
 	return events.RunStartedData{
-		Title: title, InputSummary: ingest.Clip(d.Instruction, ingest.MaxInput), Model: d.Metadata.LLM.Model, Version: version,
+		Title: cmp.Or(d.Issue.Title, d.Instance), InputSummary: ingest.Clip(d.Instruction, ingest.MaxInput), Model: d.Metadata.LLM.Model, Version: version,
 		Metadata: about, Common: events.Common{Raw: d.before.JSON()},
 	}
 }
 
-// end completes data with the end of the run in the document.
 func (d *document) end(data *events.RunFinishedData) {
 	data.Raw = d.after.JSON()
 	data.Files = ingest.PatchedFiles(d.Patch + "\n" + d.Test.Patch)
@@ -152,7 +141,6 @@ func (d *document) end(data *events.RunFinishedData) {
 	}
 }
 
-// number returns raw as a number, or 0 if it is not a number.
 func number(raw json.RawMessage) float64 {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil {

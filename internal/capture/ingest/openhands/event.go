@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// event is an entry of a history since version 1. The kind selects its shape.
+// event is an entry of a history since version 1.
 type event struct {
 	Kind    string          `json:"kind"`
 	ID      json.RawMessage `json:"id"`
@@ -44,8 +44,6 @@ type event struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// total returns the total tokens of the conversation, or nil if the event has
-// none.
 func (e *event) total() *events.Tokens {
 	var stats struct {
 		Metrics map[string]metrics `json:"usage_to_metrics"`
@@ -60,7 +58,6 @@ func (e *event) total() *events.Tokens {
 	return &total
 }
 
-// item converts the event to an item.
 func (e *event) item() *item {
 	i := &item{kind: e.Kind, Number: e.ID, Timestamp: e.Time, Source: e.Source}
 	i.Call.ID, i.Call.Response.ID, i.Call.Tool = e.CallID, e.Response, e.Tool
@@ -84,7 +81,6 @@ func (e *event) item() *item {
 	return i
 }
 
-// observed sets the outcome of an action.
 func (e *event) observed(i *item) {
 	switch e.Kind {
 	case "ObservationEvent":
@@ -100,12 +96,6 @@ func (e *event) observed(i *item) {
 	}
 }
 
-// isEvent reports whether these members belong to an event.
 func isEvent(members map[string]json.RawMessage) bool {
-	for _, name := range []string{"kind", "id", "timestamp", "source"} {
-		if _, ok := members[name]; !ok {
-			return false
-		}
-	}
-	return true
+	return ingest.Has(members, "kind", "id", "timestamp", "source")
 }

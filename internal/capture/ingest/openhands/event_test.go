@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/openhands"
@@ -44,15 +42,8 @@ func TestEvents_Conversation(t *testing.T) {
 		if !openhands.Detect([]byte(in), "events.jsonl") {
 			t.Errorf("%s are not taken for what they are", name)
 		}
-		list, bad := ingesttest.Read(t, openhands.Events, []byte(in), ingest.Options{File: "f"})
-		ingesttest.Check(t, list)
-		var got []string
-		for _, e := range list {
-			got = append(got, brief(t, e))
-		}
-		if diff := cmp.Diff(want, got); diff != "" || len(bad) > 0 {
-			t.Errorf("%s (-want +got):\n%s%v", name, diff, bad)
-		}
+		ingesttest.Compare(t, openhands.Events, in, brief, want, nil)
+		list, _ := ingesttest.Read(t, openhands.Events, []byte(in), ingest.Options{File: "f"})
 		end := ingesttest.Payload[events.RunFinishedData](t, list[len(list)-1])
 		if used := (events.Tokens{Input: 70, Output: 20, CacheRead: 30}); *end.TokensUsed != used || end.OutputSummary != "all done" {
 			t.Errorf("%s: got %+v, %+v", name, end, end.TokensUsed)

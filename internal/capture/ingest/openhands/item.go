@@ -2,6 +2,7 @@ package openhands
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// item is one entry of a history, which is an action or an observation.
+// item is an action or an observation.
 type item struct {
 	Number      json.RawMessage `json:"id"`
 	Timestamp   string          `json:"timestamp"`
@@ -41,13 +42,12 @@ type item struct {
 	thoughts string         // since version 1
 	total    *events.Tokens // since version 1: the total of the run at this item
 
-	id   string // unique in the run
+	id   string
 	line int
 	time time.Time
 	raw  json.RawMessage
 }
 
-// response is an answer of a model.
 type response struct {
 	ID      string `json:"id"`
 	Model   string `json:"model"`
@@ -60,7 +60,6 @@ type response struct {
 	Usage *usage `json:"usage"`
 }
 
-// metrics are totals of a run.
 type metrics struct {
 	Cost  json.RawMessage `json:"accumulated_cost"`
 	Usage *usage          `json:"accumulated_token_usage"`
@@ -73,8 +72,7 @@ type usage struct {
 	CacheWrite json.RawMessage `json:"cache_write_tokens"`
 }
 
-// tokens converts the usage. The prompt includes cached tokens here, and the
-// input of events does not.
+// tokens converts the usage. The prompt includes cached tokens.
 func (u *usage) tokens() events.Tokens {
 	if u == nil {
 		return events.Tokens{}
@@ -86,8 +84,8 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse reads an item. For an unexpected shape it returns both the readable
-// members and an error with the path.
+// parse reads an item. For an unexpected shape it returns both the readable members
+// and an error with the path.
 func parse(raw json.RawMessage, line int) (*item, error) {
 	i := &item{}
 	var err error
@@ -106,10 +104,8 @@ func parse(raw json.RawMessage, line int) (*item, error) {
 	return i, err
 }
 
-// naive is the layout of a time without a zone, as Python writes it.
 const naive = "2006-01-02T15:04:05.999999999"
 
-// when returns the time of the item. A time without a zone is UTC.
 func (i *item) when() (time.Time, bool) {
 	if t, ok := ingest.Time(i.Timestamp); ok {
 		return t, true
@@ -120,7 +116,6 @@ func (i *item) when() (time.Time, bool) {
 
 func (i *item) origin() ingest.Origin { return ingest.Origin{ID: i.id, Time: i.time} }
 
-// name returns the name of the item for custom events.
 func (i *item) name() string {
 	switch {
 	case i.kind != "":
@@ -133,7 +128,6 @@ func (i *item) name() string {
 	return "item"
 }
 
-// idOf returns an id as a text. Old items have numbers.
 func idOf(raw json.RawMessage) string {
 	if text := ingest.Text(raw); text != "" {
 		return text
@@ -151,34 +145,26 @@ var idle = map[string]bool{
 	"condensation_request": true, "pause": true, "resume": true, "start": true, "stop": true, "loop_recovery": true,
 }
 
-// isCall reports whether the item is an action of the agent that calls a tool.
 func (i *item) isCall() bool {
 	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// modelNames maps actions to the names that models use for their tools, so that
-// rules for the shell apply.
+// modelNames maps actions to the names that models use for their tools, so that rules
+// for the shell apply.
 var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
-// tool returns the name of the tool that an action calls. Actions distinguish
-// reading from editing, where models have one tool for both. For an MCP tool it
-// returns the name of that tool.
+// tool returns the name of the tool that an action calls. The action is the default
+// name. Actions distinguish reading from editing, where models have one tool for both.
 func (i *item) tool() string {
+	name := modelNames[i.Action]
 	if i.Action == "call_tool_mcp" {
-		if name := i.text("name"); name != "" {
-			return name
-		}
+		name = i.text("name")
 	}
-	if name := modelNames[i.Action]; name != "" {
-		return name
-	}
-	return i.Action
+	return cmp.Or(name, i.Action)
 }
 
-// nonArguments are the members of an old item that are not arguments.
 var nonArguments = []string{"action", "thought", "source", "message", "timestamp", "id"}
 
-// args returns the arguments of an action and its other members.
 func (i *item) args() (args, others json.RawMessage) {
 	switch {
 	case i.kind != "":
@@ -195,7 +181,6 @@ func (i *item) args() (args, others json.RawMessage) {
 	return ingest.Without(i.raw, nonArguments...), ingest.Without(i.raw, own...)
 }
 
-// text returns the first of these arguments that is a text.
 func (i *item) text(names ...string) string {
 	args, _ := i.args()
 	members := ingest.Members(args)
@@ -207,7 +192,6 @@ func (i *item) text(names ...string) string {
 	return ""
 }
 
-// thought returns the thought of the agent for an action.
 func (i *item) thought() string {
 	if i.kind != "" {
 		return i.thoughts
@@ -216,16 +200,14 @@ func (i *item) thought() string {
 		var old struct {
 			Thought string `json:"thought"`
 		}
-		if json.Unmarshal(i.raw, &old) != nil {
-			return ""
-		}
+		_ = json.Unmarshal(i.raw, &old) // a thought of another type reads as empty
 		return old.Thought
 	}
 	return i.text("thought")
 }
 
-// exitCode returns the exit code of a command that ended. The code -1 marks a
-// running command.
+// exitCode returns the exit code of a command that ended. The code -1 marks a running
+// command.
 func (i *item) exitCode() *int {
 	for _, code := range []*int{i.Extras.Metadata.ExitCode, i.Extras.ExitCode, i.ExitCode} {
 		if code != nil && *code >= 0 {
@@ -235,10 +217,8 @@ func (i *item) exitCode() *int {
 	return nil
 }
 
-// editorError is the prefix of an error of the editor.
 var editorError = []byte(`"ERROR:`)
 
-// failed reports whether the call of the observation failed.
 func (i *item) failed() bool {
 	code := i.exitCode()
 	switch i.Observation {
@@ -250,14 +230,8 @@ func (i *item) failed() bool {
 	return code != nil && *code != 0 || i.Success != nil && !*i.Success
 }
 
-// failure returns the failure of a call. It also returns the result unless the
-// failure has all of it.
 func (i *item) failure() (*events.Failure, json.RawMessage) {
-	message := ingest.Flatten(i.Content)
-	if message == "" {
-		message = i.Message // the command failed without output
-	}
-	f, result := ingest.Failed(message, i.Content)
+	f, result := ingest.Failed(cmp.Or(ingest.Flatten(i.Content), i.Message), i.Content) // a command can fail without output
 	if i.Observation == "user_rejected" {
 		f.Class = "rejected"
 	}

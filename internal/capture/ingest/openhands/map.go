@@ -1,6 +1,7 @@
 package openhands
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -8,18 +9,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// run extends an ingest.Run. It owns the calls that wait for an observation.
 type run struct {
 	*ingest.Run
 	turn     string // the answer of the open step; empty before the first
-	calls    []call // calls without an observation, oldest first
-	delegate call   // the call of the parent that started this delegate
+	calls    []call
+	delegate call // the call of the parent that started this delegate
 }
 
-// call identifies a tool call and its action.
 type call struct{ id, action, name string }
 
-// translate maps one item.
 func (t *transcript) translate(i *item) {
 	t.At(i.line)
 	r := t.top()
@@ -31,9 +29,8 @@ func (t *transcript) translate(i *item) {
 	case i.Action == "message":
 		t.message(r, i)
 	case i.Action == "system":
-		content := i.Args
 		r.Emit(i.origin(), events.MessageCreated, "", events.MessageData{
-			Message: i.id, Role: "system", Content: textOr(content, i.text("content")), Common: events.Common{Raw: i.raw},
+			Message: i.id, Role: "system", Content: textOr(i.Args, i.text("content")), Common: events.Common{Raw: i.raw},
 		})
 	case i.isCall():
 		t.call(r, i)
@@ -46,7 +43,6 @@ func (t *transcript) translate(i *item) {
 	}
 }
 
-// textOr returns text as JSON, or value if text is empty.
 func textOr(value json.RawMessage, text string) json.RawMessage {
 	if text != "" {
 		return ingest.JSON(text)
@@ -54,9 +50,8 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message maps a message of the user or the agent. Old files do not name the
-// sender. There, the first message and a message after the agent come from the
-// user.
+// message maps a message. In old files, which name no sender, the first message and a
+// message after the agent come from the user.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -73,13 +68,10 @@ func (t *transcript) message(r *run, i *item) {
 	})
 }
 
-// answered opens a step for the answer of the model that caused i, and counts
-// each answer once.
+// answered opens a step for the answer of the model that caused i, and counts each
+// answer once.
 func (t *transcript) answered(r *run, i *item, text string) {
-	id := i.Call.Response.ID
-	if id == "" {
-		id = "turn-" + i.id
-	}
+	id := cmp.Or(i.Call.Response.ID, "turn-"+i.id)
 	if id == r.turn {
 		r.Within(i.origin())
 		return
@@ -101,14 +93,13 @@ func (t *transcript) answered(r *run, i *item, text string) {
 	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns the tokens of the answer that caused i. It prefers the difference
-// of the totals of the run to the usage of the answer.
+// used returns the tokens of the answer that caused i. It prefers the difference of
+// the totals of the run to the usage of the answer.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
 	now := t.total // an item before the answer has it
 	t.total = nil
 	if i.Metrics != nil && i.Metrics.Usage != nil {
-		tokens := i.Metrics.Usage.tokens()
-		now = &tokens
+		now = new(i.Metrics.Usage.tokens())
 	}
 	if now == nil {
 		return i.Call.Response.Usage.tokens(), i.Call.Response.Usage != nil
@@ -121,7 +112,6 @@ func (t *transcript) used(i *item) (events.Tokens, bool) {
 	}, true
 }
 
-// call maps an action that calls a tool.
 func (t *transcript) call(r *run, i *item) {
 	t.latest = "agent"
 	t.answered(r, i, i.thought())
@@ -141,21 +131,17 @@ func (t *transcript) call(r *run, i *item) {
 	}
 }
 
-// finish reads the final statement of the agent. The statement of a delegate does
-// not count for the run.
+// finish reads the final statement of the agent. The statement of a delegate does not
+// count for the run.
 func (t *transcript) finish(r *run, i *item) {
-	text := i.text("final_thought", "message", "outputs", "thought")
-	if text == "" {
-		text = i.thought()
-	}
+	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())
 	r.Step().Answer(text)
 	if len(t.runs) == 1 {
 		t.finished = &finish{text: text, completed: i.text("task_completed"), rejected: i.Action == "reject"}
 	}
 }
 
-// delegate begins the run of a sub-agent. It ends with the observation of the
-// delegate.
+// delegate begins the run of a sub-agent. The observation of the delegate ends it.
 func (t *transcript) delegate(r *run, i *item, c call) {
 	agent := i.text("agent")
 	name := "delegate-" + i.id
@@ -163,13 +149,9 @@ func (t *transcript) delegate(r *run, i *item, c call) {
 	if agent == "" || !ingest.Usable(agent) {
 		agent = name
 	}
-	who := ingest.Identity{
-		Run: r.Identity.Run + "/" + name, Session: r.Session, Agent: agent, ParentRun: r.Identity.Run, ParentAgent: r.Agent,
-	}
-	t.runs = append(t.runs, &run{Run: t.Run(who, i.origin(), events.RunStartedData{}), delegate: c})
+	t.runs = append(t.runs, &run{Run: t.Run(r.Sub(name, agent), i.origin(), events.RunStartedData{}), delegate: c})
 }
 
-// observation maps the outcome of an action.
 func (t *transcript) observation(r *run, i *item) {
 	t.latest = "observation"
 	if i.Observation == "delegate" && len(t.runs) > 1 {
@@ -192,7 +174,6 @@ func (t *transcript) observation(r *run, i *item) {
 	}
 }
 
-// delegated ends the run of the innermost delegate.
 func (t *transcript) delegated(i *item) {
 	sub := t.top()
 	sub.Finish(nil)
@@ -206,9 +187,8 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers returns the call of an observation, by its cause or by the id of the
-// call. Old files have neither, and there the oldest call of the same kind
-// counts.
+// answers returns the call of an observation, by its cause or by the id of the call.
+// Old files have neither, and there the oldest call of the same kind counts.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {
@@ -245,7 +225,6 @@ func (t *transcript) result(r *run, i *item, call string) {
 	}
 }
 
-// custom emits a custom event for an item without a kind.
 func (t *transcript) custom(r *run, i *item) {
 	r.Emit(i.origin(), events.Custom, "", events.CustomData{Name: i.name(), Common: events.Common{Raw: i.raw}})
 }

@@ -20,8 +20,8 @@ import (
 // Source is the source of the events and the name of the agent.
 const Source = "openhands"
 
-// Events yields the events of the documents in r. Unreadable input is reported as
-// a [*ingest.LineError]. An item with an unexpected shape becomes a custom event.
+// Events yields the events of the documents in r. An item with an unexpected shape
+// becomes a custom event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -39,7 +39,6 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	}
 }
 
-// entry reads a line with an entry of the history.
 func (t *transcript) entry(l ingest.Line) {
 	if text := bytes.TrimSpace(l.Text); json.Valid(text) {
 		t.item(bytes.Clone(text), l.Number)
@@ -57,61 +56,42 @@ func Detect(head []byte, _ string) bool {
 		return isEntry(ingest.Members(first))
 	}
 	members := ingest.Members(ingest.Opening(head))
-	if isEntry(members) {
-		return true
-	}
-	_, instance := members["instance_id"]
-	_, issue := members["issue"]
-	_, instruction := members["instruction"]
-	return (instance || issue) && instruction
+	return isEntry(members) || ingest.Has(members, "instance_id", "instruction") || ingest.Has(members, "issue", "instruction")
 }
 
-// isEntry reports whether these members belong to an entry of a history.
 func isEntry(members map[string]json.RawMessage) bool {
-	if isEvent(members) {
-		return true
-	}
-	_, source := members["source"]
-	_, action := members["action"]
-	_, observation := members["observation"]
-	_, time := members["timestamp"]
-	return source && time && (action || observation)
+	return isEvent(members) || ingest.Has(members, "source", "timestamp", "action") ||
+		ingest.Has(members, "source", "timestamp", "observation")
 }
 
-// transcript reads one input. It owns the open runs, the items that wait for the
-// name of the run, and the token counts.
 type transcript struct {
 	*ingest.Emitter
 	opts     ingest.Options
-	runNames ingest.UniqueNames // unique names of the runs
+	runNames ingest.UniqueNames
 
 	document
 	pending     []*item // items before the one that names the run
 	pendingSize int
 	runs        []*run // the run of the document and of its open delegates; empty while it has no name
 	version     string
-	last        time.Time       // of the latest item with a time
-	seen        map[string]bool // ids of items
-	total       *events.Tokens  // total for the next answer; nil without one
-	spent       events.Tokens   // total of the latest item with one
-	items       int             // number of items
-	latest      string          // origin of the item before: "", user, agent or observation
-	finished    *finish         // the final statement of the agent; may be nil
+	last        time.Time // of the latest item with a time
+	seen        map[string]bool
+	total       *events.Tokens // total for the next answer; nil without one
+	spent       events.Tokens  // total of the latest item with one
+	items       int
+	latest      string  // origin of the item before: "", user, agent or observation
+	finished    *finish // the final statement of the agent; may be nil
 }
 
-// finish is the final statement of the agent.
 type finish struct {
 	text, completed string
 	rejected        bool
 }
 
 func (t *transcript) reset() {
-	t.document, t.pending, t.pendingSize, t.runs, t.version = document{}, nil, 0, nil, ""
-	t.last, t.seen, t.spent, t.items = time.Time{}, map[string]bool{}, events.Tokens{}, 0
-	t.latest, t.finished, t.total = "", nil, nil
+	*t = transcript{Emitter: t.Emitter, opts: t.opts, runNames: t.runNames, seen: map[string]bool{}}
 }
 
-// read reads one fragment of a document.
 func (t *transcript) read(p ingest.Fragment) {
 	switch {
 	case p.End:
@@ -126,8 +106,7 @@ func (t *transcript) read(p ingest.Fragment) {
 	}
 }
 
-// item reads one entry of the history. Entries of very old files are pairs of
-// items.
+// item reads one entry of the history. Entries of very old files are pairs of items.
 func (t *transcript) item(raw json.RawMessage, line int) {
 	var pair []json.RawMessage
 	if raw[0] == '[' && json.Unmarshal(raw, &pair) == nil && len(pair) <= 2 {
@@ -161,10 +140,9 @@ func (t *transcript) one(raw json.RawMessage, line int) {
 	t.translate(i)
 }
 
-// maxHead bounds the items that wait for the name of the run.
+// maxHead bounds the bytes of items that wait for the name of the run.
 const maxHead = 1 << 20
 
-// name sets the id and the time of an item.
 func (t *transcript) name(i *item) {
 	i.id = "item-" + strconv.Itoa(t.items)
 	if id := idOf(i.Number); id != "" && !t.seen[id] && !strings.HasPrefix(id, "item-") && ingest.Usable(id) {
@@ -180,7 +158,6 @@ func (t *transcript) name(i *item) {
 	i.time = t.present()
 }
 
-// present returns the time of the latest item, or the time of the file.
 func (t *transcript) present() time.Time {
 	if t.last.IsZero() {
 		t.last = t.Now()
@@ -211,7 +188,6 @@ func (t *transcript) begin() {
 	}
 }
 
-// end ends the runs of the document.
 func (t *transcript) end() {
 	if t.items == 0 && t.before.Empty() {
 		return // a list without items
@@ -238,22 +214,21 @@ func (t *transcript) end() {
 // succeed, but a conversation may end without one.
 func (t *transcript) concluded(data *events.RunFinishedData) {
 	f := t.finished
-	switch {
-	case f == nil && !t.before.Empty():
-		data.Success, data.Reason = false, "not finished"
-	case f == nil:
-	default:
-		data.Reason, data.OutputSummary = "finished", ingest.Clip(f.text, ingest.MaxOutput)
-		switch {
-		case f.rejected:
-			data.Success, data.Reason = false, "rejected"
-		case f.completed == "false":
-			data.Success, data.Reason = false, "not completed"
-		case f.completed == "partial":
-			data.Metadata = map[string]any{"partial_success": true}
+	if f == nil {
+		if !t.before.Empty() {
+			data.Success, data.Reason = false, "not finished"
 		}
+		return
+	}
+	data.Reason, data.OutputSummary = "finished", ingest.Clip(f.text, ingest.MaxOutput)
+	switch {
+	case f.rejected:
+		data.Success, data.Reason = false, "rejected"
+	case f.completed == "false":
+		data.Success, data.Reason = false, "not completed"
+	case f.completed == "partial":
+		data.Metadata = map[string]any{"partial_success": true}
 	}
 }
 
-// top returns the run of the current items, which is the innermost delegate.
 func (t *transcript) top() *run { return t.runs[len(t.runs)-1] }

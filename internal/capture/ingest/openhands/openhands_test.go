@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -67,20 +66,8 @@ func TestEvents_Counts(t *testing.T) {
 			if diff := cmp.Diff(tt.want, ingesttest.Count(t, list, bad)); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
-			tools, exits := map[string]int{}, map[int]int{}
-			var end events.RunFinishedData
-			for _, e := range list {
-				switch e.Kind() {
-				case events.ToolBefore:
-					tools[ingesttest.Payload[events.ToolBeforeData](t, e).Tool]++
-				case events.ToolResult:
-					if code := ingesttest.Payload[events.ToolResultData](t, e).ExitCode; code != nil {
-						exits[*code]++
-					}
-				case events.RunFinished:
-					end = ingesttest.Payload[events.RunFinishedData](t, e)
-				}
-			}
+			tools, exits := ingesttest.Tools(t, list)
+			end := ingesttest.Payload[events.RunFinishedData](t, list[len(list)-1])
 			if diff := cmp.Diff([]any{tt.tools, tt.exits}, []any{tools, exits}); diff != "" {
 				t.Errorf("tools and exit codes (-want +got):\n%s", diff)
 			}
@@ -128,10 +115,7 @@ func TestEvents_KeepsEverything(t *testing.T) {
 		for _, e := range list {
 			kept.Write(e.Data)
 		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := ingesttest.Data(t, name)
 		var document map[string]json.RawMessage
 		var items []map[string]json.RawMessage
 		if err := json.Unmarshal(data, &document); err != nil {
@@ -238,7 +222,7 @@ func TestEvents_Items(t *testing.T) {
 			nil,
 		},
 		{
-			"OddItems",
+			"UnexpectedShape",
 			`[` + prompt + `7,{"id":1,"action":5},{"id":2,"source":"agent","action":"message","args":{"content":"hi"}},
 			 {"id":3,"timestamp":"yesterday","source":"environment","observation":"agent_state_changed"},{"id":4,"cause":99,"observation":"run"},
 			 {"id":5,"source":"agent","action":"condensation","args":{}},{"id":6,"source":"agent","observation":"error","content":"bad call"}]`,
@@ -265,7 +249,7 @@ func TestEvents_Items(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			ingesttest.Told(t, openhands.Events, tt.in, brief, tt.want, tt.bad)
+			ingesttest.Compare(t, openhands.Events, tt.in, brief, tt.want, tt.bad)
 		})
 	}
 }
@@ -287,8 +271,8 @@ func TestEvents_Times(t *testing.T) {
 	}
 }
 
-// Two attempts at one instance are two runs, and so is a repeated document. The
-// same file gives the same runs.
+// Two attempts at one instance are two runs, and so is a repeated document. The same
+// file gives the same runs.
 func TestEvents_RunsOfOneInstance(t *testing.T) {
 	attempt := func(command string) string {
 		return `{"instance_id":"x","instruction":"i","history":[{"action":"message","content":"go"},{"action":"run","command":"` + command + `"}]}` + "\n"
@@ -307,17 +291,11 @@ func TestEvents_RunsOfOneInstance(t *testing.T) {
 	}
 }
 
-// An evaluation appends one line for each instance. Longer versions of its file
-// give the same events.
+// An evaluation appends one line for each instance. Longer versions of its file give
+// the same events.
 func TestEvents_Grows(t *testing.T) {
-	data, err := os.ReadFile(realdata.Path(t, "openhands", "multi_swe_bench", "ponylang__ponyc-4595.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := os.ReadFile(realdata.Path(t, "openhands", "resolver", "issue-1.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := ingesttest.Data(t, realdata.Path(t, "openhands", "multi_swe_bench", "ponylang__ponyc-4595.json"))
+	old := ingesttest.Data(t, realdata.Path(t, "openhands", "resolver", "issue-1.json"))
 	both := slices.Concat(data, []byte("\n"), old)
 	ingesttest.Grow(t, openhands.Events, "output.jsonl", [][]byte{data, both})
 	early := []byte(`[{"id":1,"timestamp":"2025-04-30T16:32:54","source":"user","action":"message","args":{"content":"go"}}]`)

@@ -5,9 +5,8 @@ import (
 	"strconv"
 )
 
-// Answer returns the body of a 200 in the media type of the request. It has the
-// number of rejected spans or records and the reason of the first. Without any it
-// reports full success.
+// Answer returns the body of a 200 in the media type of the request. why is the reason
+// of the first rejection.
 func Answer(s Signal, media string, rejected int, why string) []byte {
 	if media == Protobuf {
 		if rejected == 0 {
@@ -28,7 +27,7 @@ func Answer(s Signal, media string, rejected int, why string) []byte {
 	}), '\n')
 }
 
-// Refusal returns the body of a refusal in the media type of the request. It is a
+// Refusal returns the body of a refusal in the media type of the request, which is a
 // gRPC status.
 func Refusal(media string, code int, why string) []byte {
 	if media == Protobuf {
@@ -40,7 +39,6 @@ func Refusal(media string, code int, why string) []byte {
 	}{code, why}), '\n')
 }
 
-// appendField appends a length-delimited protobuf field.
 func appendField(b []byte, number int, value string) []byte {
 	b = binary.AppendUvarint(b, uint64(number)<<3|2)
 	return append(binary.AppendUvarint(b, uint64(len(value))), value...)

@@ -9,10 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// attributes are the attributes of a span or a record, by name.
 type attributes map[string]any
 
-// keyValue is an attribute in OTLP/JSON.
 type keyValue struct {
 	Key   string   `json:"key"`
 	Value anyValue `json:"value"`
@@ -21,8 +19,7 @@ type keyValue struct {
 // anyValue is a value in OTLP/JSON, for example {"stringValue":"x"}.
 type anyValue struct{ value any }
 
-// UnmarshalJSON reads a value. A value that is not of OTLP stays as it is. The
-// text is read once, whatever its depth.
+// UnmarshalJSON reads a value. A value that is not of OTLP stays as it is.
 func (v *anyValue) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -34,10 +31,8 @@ func (v *anyValue) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// valueNames are the members of a value. A value has one of them.
 var valueNames = []string{"stringValue", "boolValue", "intValue", "doubleValue", "bytesValue", "arrayValue", "kvlistValue"}
 
-// plain returns the value without the OTLP wrappers.
 func plain(form any) any {
 	object, ok := form.(map[string]any)
 	if !ok {
@@ -95,7 +90,6 @@ func asAttributes(list []keyValue) attributes {
 	return a
 }
 
-// has reports whether one of these attributes is not empty.
 func (a attributes) has(names ...string) bool {
 	for _, name := range names {
 		if v, ok := a[name]; ok && v != nil && v != "" {
@@ -105,7 +99,6 @@ func (a attributes) has(names ...string) bool {
 	return false
 }
 
-// under reports whether an attribute name has one of the prefixes.
 func (a attributes) under(prefixes ...string) bool {
 	for name := range a {
 		for _, prefix := range prefixes {
@@ -117,7 +110,6 @@ func (a attributes) under(prefixes ...string) bool {
 	return false
 }
 
-// text returns the first of these attributes that is not empty, as text.
 func (a attributes) text(names ...string) string {
 	for _, name := range names {
 		switch v := a[name].(type) {
@@ -134,8 +126,6 @@ func (a attributes) text(names ...string) string {
 	return ""
 }
 
-// number returns the first of these attributes that is a number or the text of
-// one.
 func (a attributes) number(names ...string) (int64, bool) {
 	for _, name := range names {
 		text := a.text(name)
@@ -149,14 +139,13 @@ func (a attributes) number(names ...string) (int64, bool) {
 	return 0, false
 }
 
-// truth returns the first of these attributes that is a boolean.
 func (a attributes) truth(names ...string) (yes, ok bool) {
 	b, err := strconv.ParseBool(a.text(names...))
 	return b, err == nil
 }
 
-// content returns the first of these attributes as JSON. A text that is an object
-// or a list is decoded.
+// content returns the first of these attributes as JSON. A text that is an object or a
+// list is decoded.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {
@@ -176,7 +165,6 @@ func (a attributes) content(names ...string) json.RawMessage {
 	return nil
 }
 
-// encode returns v as JSON, or nil if it cannot be encoded.
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -1,10 +1,10 @@
 // Package otlp turns the spans and log records of agents into events. It reads
-// requests that OpenTelemetry exporters send over OTLP/HTTP in JSON and protobuf.
+// requests of OTLP/HTTP in JSON and protobuf.
 //
 // A trace is a run with the trace id as its id. Its session is the conversation that
-// the spans name. The package identifies spans by the GenAI attributes of
-// OpenTelemetry in old and new spellings, and by the attributes of OpenInference,
-// OpenLLMetry, Langfuse and the AI SDK. The events of a span are
+// the spans name. Spans are identified by the GenAI attributes of OpenTelemetry in old
+// and new spellings, and by the attributes of OpenInference, OpenLLMetry, Langfuse and
+// the AI SDK. The events of a span are
 //
 //	a model call       step.finished
 //	a tool call        tool.before and tool.result
@@ -16,9 +16,9 @@
 // A log record of Claude Code, Gemini CLI or Codex names its session, which is the
 // same run as for their hooks. Other records belong to the run of their trace.
 //
-// The events of a span or record do not depend on other spans and records. The last
-// of its events has it in data.raw, with its resource and scope. A resource or a
-// scope longer than 4 KiB is a separate event, which raw names. Ids are derived from
-// the tenant, the position and the content, so a repeated request gives the same
+// The events of a span or record do not depend on others. One of its events has the
+// whole span or record in data.raw, with the resource and scope. A resource or a scope
+// longer than 4 KiB is a separate event, which raw names. Ids are derived from the
+// tenant, the ids of a span and the content, so a repeated request gives the same
 // events.
 package otlp

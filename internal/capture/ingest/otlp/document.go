@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// document is a request for traces or logs in JSON. Its spans and records are not
-// decoded.
+// document is a request in JSON with undecoded spans and records.
 type document struct {
 	ResourceSpans []resource `json:"resourceSpans"`
 	ResourceLogs  []resource `json:"resourceLogs"`
@@ -30,24 +29,21 @@ type scope struct {
 	Records []json.RawMessage `json:"logRecords"`
 }
 
-// described has the members of a resource or a scope.
 type described struct {
 	Name       string     `json:"name"`
 	Attributes []keyValue `json:"attributes"`
 }
 
-// describe reads a resource or a scope. It ignores members of an unexpected type.
 func describe(raw json.RawMessage) (d described) {
 	_ = json.Unmarshal(raw, &d) // raw has members of another shape
 	return d
 }
 
-// identifier is a trace or span id in lower-case hex. It is empty for no id and
-// for zeros.
+// identifier is a trace or span id in lower-case hex. It is empty for zeros.
 type identifier string
 
-// UnmarshalJSON reads an id in hex as OTLP/JSON defines it. It also reads the
-// forms of some exporters: {"hex":"…"}, {"type":"Buffer","data":[…]} and base64.
+// UnmarshalJSON reads an id in hex, as OTLP/JSON defines it, and the forms of some
+// exporters: {"hex":"…"}, {"type":"Buffer","data":[…]} and base64.
 func (id *identifier) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
@@ -55,18 +51,18 @@ func (id *identifier) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var buffer struct {
-		Hex  string  `json:"hex"`
-		Data []uint8 `json:"-"`
-		List []int   `json:"data"`
+		Hex  string `json:"hex"`
+		List []int  `json:"data"`
 	}
 	if err := json.Unmarshal(data, &buffer); err != nil {
 		return errors.New("an id that is neither text nor bytes")
 	}
-	for _, b := range buffer.List {
-		buffer.Data = append(buffer.Data, byte(b))
-	}
 	if buffer.Hex == "" {
-		buffer.Hex = hex.EncodeToString(buffer.Data)
+		raw := make([]byte, len(buffer.List))
+		for i, b := range buffer.List {
+			raw[i] = byte(b)
+		}
+		buffer.Hex = hex.EncodeToString(raw)
 	}
 	*id = normal(buffer.Hex)
 	return nil
@@ -82,14 +78,12 @@ func normal(text string) identifier {
 	return identifier(strings.ToLower(text))
 }
 
-// isHex reports whether id has n bytes in hex.
 func (id identifier) isHex(n int) bool {
 	raw, err := hex.DecodeString(string(id))
 	return err == nil && len(raw) == n
 }
 
-// nanos is a time in nanoseconds since 1970, as text or as a number. The zero
-// time is no time.
+// nanos is a time in nanoseconds since 1970, as text or as a number.
 type nanos struct{ time.Time }
 
 // UnmarshalJSON reads a time.
@@ -101,7 +95,6 @@ func (t *nanos) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// spanForm is a span of a document.
 type spanForm struct {
 	TraceID    identifier `json:"traceId"`
 	SpanID     identifier `json:"spanId"`
@@ -120,13 +113,12 @@ type spanForm struct {
 	} `json:"status"`
 }
 
-// failed reports whether the status is an error, by its number 2 or its name.
+// failed reports whether the status is an error, by its number or its name.
 func (f *spanForm) failed() bool {
 	code := strings.Trim(string(f.Status.Code), `"`)
 	return code == "2" || code == "STATUS_CODE_ERROR"
 }
 
-// recordForm is a log record of a document.
 type recordForm struct {
 	Time       nanos      `json:"timeUnixNano"`
 	Observed   nanos      `json:"observedTimeUnixNano"`

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -11,24 +12,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// record is a decoded log record.
 type record struct {
 	recordForm
 	a    attributes
 	raw  json.RawMessage
-	id   string // unique for the content
+	id   string // derived from the content
 	name string // of its event, without the prefix of the tool
 	tool string // claude-code, codex, gemini-cli; empty for other tools
 	at   time.Time
 }
 
-// prefixes are the prefixes of the event names of the tools.
 var prefixes = map[string]string{"claude_code.": "claude-code", "codex.": "codex", "gemini_cli.": "gemini-cli"}
 
-// services are the service names of the tools.
 var services = map[string]string{"claude-code": "claude-code", "codex_cli_rs": "codex", "codex": "codex", "codex-cli": "codex", "gemini-cli": "gemini-cli"}
 
-// record returns the events of one log record.
 func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 	c := &record{raw: r.raw("record", text), id: hashOf(text)}
 	if err := json.Unmarshal(text, &c.recordForm); err != nil {
@@ -55,7 +52,6 @@ func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 	return m.list, m.err
 }
 
-// nameOf returns the name of a record's event, and the tool of the record.
 func nameOf(c *record, service string) (name, of string) {
 	body, _ := c.Body.value.(string)
 	for _, name := range []string{c.EventName, c.a.text("event.name"), body} {
@@ -65,14 +61,9 @@ func nameOf(c *record, service string) (name, of string) {
 			}
 		}
 	}
-	name = c.EventName
-	if name == "" {
-		name = c.a.text("event.name")
-	}
-	return name, services[service]
+	return cmp.Or(c.EventName, c.a.text("event.name")), services[service]
 }
 
-// emit adds an event of the record.
 func (m *made) emit(r *reader, c *record, kind events.Kind, payload any, changes ...func(*events.Event)) {
 	session := r.usable(c.a, sessionNames)
 	e := events.Event{
@@ -102,7 +93,6 @@ func (m *made) emit(r *reader, c *record, kind events.Kind, payload any, changes
 	m.add(e, nil, changes...)
 }
 
-// invalidOf returns the reason for an invalid event, without its text.
 func invalidOf(err error) string {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); ok {
 		return invalid.Error()
@@ -111,7 +101,7 @@ func invalidOf(err error) string {
 }
 
 // foreign adds the event of a record from an unknown tool. It is a message of the
-// GenAI conventions of OpenTelemetry, or custom.
+// GenAI conventions, or custom.
 func (r *reader) foreign(m *made, c *record) {
 	role, isMessage := strings.CutPrefix(c.name, "gen_ai.")
 	role, hasRole := strings.CutSuffix(role, ".message")
@@ -126,14 +116,9 @@ func (r *reader) foreign(m *made, c *record) {
 }
 
 func (r *reader) custom(m *made, c *record) {
-	name := c.name
-	if name == "" {
-		name = "log"
-	}
-	m.emit(r, c, events.Custom, events.CustomData{Name: ingest.Clip(name, ingest.MaxInput), Common: events.Common{Raw: c.raw}})
+	m.emit(r, c, events.Custom, events.CustomData{Name: ingest.Clip(cmp.Or(c.name, "log"), ingest.MaxInput), Common: events.Common{Raw: c.raw}})
 }
 
-// ofTool adds the events of a record from a known tool.
 func (r *reader) ofTool(m *made, c *record) {
 	raw := events.Common{Raw: c.raw}
 	switch {
@@ -161,7 +146,6 @@ func (r *reader) ofTool(m *made, c *record) {
 	}
 }
 
-// answer adds the step of a model call.
 func (r *reader) answer(m *made, c *record) {
 	n := func(names ...string) int64 {
 		count, _ := c.a.number(names...)
@@ -177,13 +161,11 @@ func (r *reader) answer(m *made, c *record) {
 	}, func(e *events.Event) { e.Step = c.id })
 }
 
-// verdicts maps the decisions of the tools about permissions.
 var verdicts = map[string]events.Verdict{
 	"accept": events.VerdictAllow, "auto_accept": events.VerdictAllow, "modify": events.VerdictAllow, "approved": events.VerdictAllow, "approved_for_session": events.VerdictAllow,
 	"reject": events.VerdictDeny, "denied": events.VerdictDeny, "abort": events.VerdictDeny,
 }
 
-// toolRecord adds the decision about a tool call, its result, or both.
 func (r *reader) toolRecord(m *made, c *record) {
 	name, call := c.a.text("tool_name", "function_name", "tool.name"), c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
 	verdict := verdicts[c.a.text("decision")]
@@ -213,8 +195,7 @@ func (r *reader) toolRecord(m *made, c *record) {
 	}
 }
 
-// result returns the result of a tool call. args are the arguments if no
-// tool.before has them.
+// result returns the result of a tool call. args are nil if tool.before has them.
 func (c *record) result(name string, args json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{
 		Tool: name, Args: args, Status: events.ToolSuccess, Result: c.a.content("output"), Common: events.Common{Raw: c.raw},

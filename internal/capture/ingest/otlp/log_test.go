@@ -44,8 +44,8 @@ func logs(service string, records ...string) []byte {
 	return []byte(`{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"` + service + `"}}]},"scopeLogs":[{"logRecords":[` + strings.Join(records, ",") + `]}]}]}`)
 }
 
-// told describes an event in one line.
-func told(t *testing.T, e events.Event) string {
+// brief describes an event in one line.
+func brief(t *testing.T, e events.Event) string {
 	t.Helper()
 	var p struct {
 		Prompt, Tool, Status, Verdict, Name, Role string
@@ -115,7 +115,7 @@ func TestEvents_ToolLogs(t *testing.T) {
 			list, rejected := read(t, otlp.Logs, otlp.JSON, logs(tt.service, tt.records...))
 			var got []string
 			for _, e := range list {
-				got = append(got, told(t, e))
+				got = append(got, brief(t, e))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" || len(rejected) > 0 {
 				t.Errorf("rejected %v (-want +got):\n%s", rejected, diff)
@@ -148,8 +148,8 @@ func TestEvents_LongResource(t *testing.T) {
 	}
 }
 
-// Equal records without a time are different events, and a repeated request gives
-// the same events.
+// Equal records without a time are different events, and a repeated request gives the
+// same events.
 func TestEvents_UntimedLogs(t *testing.T) {
 	same := `{"body":{"stringValue":"tick"}}`
 	first, _ := read(t, otlp.Logs, otlp.JSON, logs("x", same, same))
@@ -162,8 +162,7 @@ func TestEvents_UntimedLogs(t *testing.T) {
 	}
 }
 
-// FuzzEvents checks that events are valid, belong to the tenant and are
-// reproducible.
+// Events are valid, belong to the tenant and are reproducible.
 func FuzzEvents(f *testing.F) {
 	span := `{"resourceSpans":[{"resource":{"attributes":[]},"scopeSpans":[{"scope":{"name":"x"},"spans":[{"traceId":"ea673708441c2984a54a3e3962d3595f","spanId":{"data":[1,2,3,4,5,6,7,8]},"name":"n","startTimeUnixNano":1,"endTimeUnixNano":"2","attributes":[{"key":"gen_ai.tool.name","value":{"stringValue":"t"}},{"key":"gen_ai.usage.input_tokens","value":{"intValue":9}}],"status":{"code":2}}]}]}]}`
 	f.Add(0, false, []byte(span))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// message is a protobuf message of OTLP that can contain values.
+// message is a protobuf message that can contain values.
 type message int
 
 const (
@@ -51,9 +51,8 @@ var inside = map[message]map[uint64]message{
 const maxMessages = 512
 
 // checkNesting refuses messages that are nested too deep. The protobuf decoder
-// recurses without a limit, and a stack overflow ends the process. checkNesting
-// also refuses syntax that it cannot read, so that the decoder reads the same
-// structure.
+// recurses without a limit, and a stack overflow ends the process. checkNesting also
+// refuses syntax that it cannot read, so that the decoder reads the same structure.
 func checkNesting(m message, body []byte, depth int) error {
 	if depth > maxMessages {
 		return fmt.Errorf("%w: values nested too deep", ErrDocument)
@@ -73,11 +72,10 @@ func checkNesting(m message, body []byte, depth int) error {
 	return nil
 }
 
-// maxField is the highest field number.
 const maxField = 1<<29 - 1
 
-// nextField cuts off the first field. It returns the number, and the content of a
-// message, text or bytes.
+// nextField cuts off the first field. content is the content of a message, text or
+// bytes.
 func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > maxField {

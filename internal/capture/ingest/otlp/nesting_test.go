@@ -42,8 +42,7 @@ func refusal(s otlp.Signal, media string, body []byte) (refused error) {
 	return refused
 }
 
-// Deep nesting does not crash the process. A request of 16 MiB would overflow a
-// stack.
+// Deep nesting does not crash the process. A request of 16 MiB would overflow a stack.
 func TestEvents_NestedProtobuf(t *testing.T) {
 	deep := lists(1_600_000)
 	attribute := field(2, deep)

@@ -3,7 +3,6 @@ package otlp_test
 import (
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,8 +12,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/otlp"
-	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -75,17 +74,14 @@ func TestEvents_Documents(t *testing.T) {
 		"20-bothSpellingsSpan": run, "22-vercelAIAnthropicSpan": run, "24-vercelAIAnthropicSpanLegacy": run,
 		"25-vercelAIBedrockSpan": step, "27-traceLoopSpan": {Runs: 1, Steps: 1},
 	}
-	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "otel", "langfuse-otlp-genai", "*.json"))
-	if err != nil || len(names) != len(want) {
-		t.Fatalf("got %d documents, %v, want %d", len(names), err, len(want))
+	names := ingesttest.Recorded(t, "otel/langfuse-otlp-genai/*.json")
+	if len(names) != len(want) {
+		t.Fatalf("got %d documents, want %d", len(names), len(want))
 	}
 	for _, name := range names {
 		key := strings.TrimSuffix(filepath.Base(name), ".json")
 		t.Run(key, func(t *testing.T) {
-			body, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := ingesttest.Data(t, name)
 			list, rejected := read(t, otlp.Traces, otlp.JSON, body)
 			if diff := cmp.Diff(want[key], count(list)); diff != "" || len(rejected) > 0 {
 				t.Errorf("rejected %v, counts (-want +got):\n%s", rejected, diff)
@@ -142,9 +138,9 @@ func canonical(t *testing.T, v any) string {
 	return string(text)
 }
 
-// Recorded traces of a framework become runs with steps and tool calls when they
-// are sent over OTLP. Langfuse stored the attributes of most spans. Spans of its
-// SDK have separate types.
+// Recorded traces of a framework become runs with steps and tool calls when they are
+// sent over OTLP. Langfuse stored the attributes of most spans. Spans of its SDK have
+// separate types.
 func TestEvents_Frameworks(t *testing.T) {
 	want := map[string]counts{
 		"agno-2025-06-11":                     {Runs: 1, Finished: 1, Steps: 4, Calls: 1, Results: 1},
@@ -160,9 +156,9 @@ func TestEvents_Frameworks(t *testing.T) {
 		"pydantic-ai-with-gemini-2025-12-24":  {Runs: 1, Finished: 1, Steps: 1},
 		"vertex-ai-2025-08-01":                {Runs: 1, Finished: 1, Steps: 1},
 	}
-	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "otel", "langfuse-framework-traces", "*.trace.json"))
-	if err != nil || len(names) != len(want) {
-		t.Fatalf("got %d traces, %v, want %d", len(names), err, len(want))
+	names := ingesttest.Recorded(t, "otel/langfuse-framework-traces/*.trace.json")
+	if len(names) != len(want) {
+		t.Fatalf("got %d traces, want %d", len(names), len(want))
 	}
 	for _, name := range names {
 		key := strings.TrimSuffix(filepath.Base(name), ".trace.json")
@@ -180,10 +176,6 @@ func TestEvents_Frameworks(t *testing.T) {
 // restore returns the OTLP request behind a trace of Langfuse.
 func restore(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var trace struct {
 		Observations []struct {
 			ID, TraceID, Parent, Name, Type, Level, Message string
@@ -194,7 +186,7 @@ func restore(t *testing.T, name string) []byte {
 			Metadata                                        any
 		}
 	}
-	if err := json.Unmarshal(text, &trace); err != nil {
+	if err := json.Unmarshal(ingesttest.Data(t, name), &trace); err != nil {
 		t.Fatal(err)
 	}
 	doc := ptrace.NewTraces()
@@ -250,10 +242,7 @@ func TestEvents_Junk(t *testing.T) {
 
 // A request gives the same events in protobuf and in JSON.
 func TestEvents_Protobuf(t *testing.T) {
-	body, err := os.ReadFile(realdata.Path(t, "otel", "langfuse-otlp-genai", "00-resourceSpan.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := ingesttest.Data(t, ingesttest.Recorded(t, "otel/langfuse-otlp-genai/00-resourceSpan.json")[0])
 	doc, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(body)
 	if err != nil {
 		t.Fatal(err)

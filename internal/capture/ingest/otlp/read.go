@@ -34,7 +34,7 @@ const (
 
 // Options describe a request.
 type Options struct {
-	Tenant string    // the tenant of the events
+	Tenant string
 	Now    time.Time // the time of events without one; no id depends on it
 }
 
@@ -42,7 +42,7 @@ type Options struct {
 var ErrDocument = errors.New("not an OTLP request")
 
 // RejectedError reports a span or record that cannot become an event. Reading
-// continues with the next.
+// continues.
 type RejectedError struct {
 	Index  int // of the span or record in the request, from 0
 	Reason string
@@ -51,9 +51,8 @@ type RejectedError struct {
 // Error returns the index and the reason. It quotes no text of the request.
 func (e *RejectedError) Error() string { return fmt.Sprintf("%d: %s", e.Index, e.Reason) }
 
-// Events yields the events of a request with the media type [JSON] or [Protobuf].
-// After a [*RejectedError] it continues. An error that wraps [ErrDocument] is the
-// only value that it yields.
+// Events yields the events of a request. An error that wraps [ErrDocument] is the only
+// value that it yields.
 func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		d, err := parse(s, media, body)
@@ -75,8 +74,8 @@ func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.
 	}
 }
 
-// parse splits a request. It converts protobuf to JSON first, so that there is
-// one reader, and data.raw is JSON.
+// parse splits a request. It converts protobuf to JSON first, so that there is one
+// reader, and data.raw is JSON.
 func parse(s Signal, media string, body []byte) (document, error) {
 	var err error
 	if media == Protobuf {
@@ -98,7 +97,6 @@ func parse(s Signal, media string, body []byte) (document, error) {
 	return d, nil
 }
 
-// fromProtobuf returns a request in JSON.
 func fromProtobuf(s Signal, body []byte) ([]byte, error) {
 	of, convert := tracesRequest, tracesAsJSON
 	if s == Logs {
@@ -130,23 +128,21 @@ func tracesAsJSON(body []byte) ([]byte, error) {
 	return (&ptrace.JSONMarshaler{}).MarshalTraces(traces)
 }
 
-// reader makes the events of one request. It owns the current resource and scope,
-// and the counts of equal records.
 type reader struct {
 	opts    Options
 	yield   func(events.Event, error) bool
-	index   int            // of the next span or record
+	index   int
 	seen    map[string]int // counts equal records without a time
 	where                  // of the current span or record
 	stopped bool
 }
 
-// maxAround bounds a resource or a scope in the raw of each span. A longer one
-// would multiply the size of the request.
+// maxAround bounds a resource or a scope in the raw of each span. A longer one would
+// multiply the size of the request.
 const maxAround = 4 << 10
 
-// around returns a resource or a scope for raw. A long one is replaced by its
-// name and becomes a separate event.
+// around returns a resource or a scope for raw. A long one becomes a separate event,
+// and around returns its id.
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	if len(text) <= maxAround || r.stopped {
 		return text
@@ -163,14 +159,12 @@ func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	return encode(map[string]string{"id": id})
 }
 
-// where is the resource and the scope of a span or record.
 type where struct {
 	resource, scopeOf json.RawMessage
-	attributes        attributes // of the resource
+	attributes        attributes
 	scopeName         string
 }
 
-// scopes returns the scopes of a resource and sets the current resource.
 func (r *reader) scopes(s Signal, in resource) []scope {
 	r.attributes = asAttributes(describe(in.Resource).Attributes)
 	r.resource = r.around("resource", in.Resource)
@@ -180,7 +174,6 @@ func (r *reader) scopes(s Signal, in resource) []scope {
 	return slices.Concat(in.Spans, in.OldSpans)
 }
 
-// scope reads the spans or records of a scope and reports whether to continue.
 func (r *reader) scope(s Signal, in scope) bool {
 	r.scopeName = describe(in.Scope).Name
 	r.scopeOf = r.around("scope", in.Scope)
@@ -209,7 +202,6 @@ func (r *reader) scope(s Signal, in scope) bool {
 	return true
 }
 
-// source returns the emitter of the current span or record.
 func (w *where) source() string {
 	for _, name := range []string{w.attributes.text("service.name"), w.scopeName} {
 		if name != "" && ingest.Usable(name) {
@@ -219,7 +211,6 @@ func (w *where) source() string {
 	return "otlp"
 }
 
-// raw returns a span or record with its resource and scope.
 func (w *where) raw(name string, text json.RawMessage) json.RawMessage {
 	whole := map[string]json.RawMessage{name: text}
 	if len(w.resource) > 0 {
@@ -231,7 +222,6 @@ func (w *where) raw(name string, text json.RawMessage) json.RawMessage {
 	return encode(whole)
 }
 
-// hashOf returns a hash of a text.
 func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// class is the kind of work that a span describes.
 type class int
 
 const (
@@ -21,7 +21,7 @@ const (
 	tool
 )
 
-// The values of class attributes, in lower case. Other values have no class.
+// The values of class attributes, in lower case.
 var classes = map[string]map[string]class{
 	"openinference.span.kind": {
 		"tool": tool, "agent": agent, "llm": model, "embedding": model, "retriever": model, "reranker": model, "chain": chain,
@@ -39,8 +39,8 @@ var classes = map[string]map[string]class{
 // inOrder is the order in which class attributes count.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf returns the class of a span, by its class attributes or else by its
-// other attributes. A span with tokens and without a model sums up other spans.
+// classOf returns the class of a span. A span with tokens and without a model sums up
+// other spans.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {
@@ -65,7 +65,6 @@ func classOf(a attributes, isRoot bool) class {
 	return unknown
 }
 
-// classOfSDK returns the class of a span of the AI SDK.
 func classOfSDK(a attributes) class {
 	name, _, _ := strings.Cut(a.text("ai.operationId", "operation.name"), " ")
 	operation, ok := strings.CutPrefix(name, "ai.")
@@ -82,7 +81,6 @@ func classOfSDK(a attributes) class {
 	return unknown
 }
 
-// sessionNames are the attributes that name a session.
 var sessionNames = []string{
 	"gen_ai.conversation.id", "session.id", "langfuse.session.id", "conversation.id",
 	"traceloop.association.properties.session_id", "ai.telemetry.metadata.sessionId", "thread_id",
@@ -90,7 +88,6 @@ var sessionNames = []string{
 
 var userNames = []string{"user.id", "enduser.id", "langfuse.user.id", "gen_ai.request.user"}
 
-// span is a decoded span.
 type span struct {
 	spanForm
 	a     attributes
@@ -101,7 +98,6 @@ type span struct {
 	failure *events.Failure
 }
 
-// span returns the events of one span.
 func (r *reader) span(text json.RawMessage) ([]events.Event, error) {
 	s := &span{text: text, raw: r.raw("span", text)}
 	if err := json.Unmarshal(text, &s.spanForm); err != nil {
@@ -128,7 +124,6 @@ func (r *reader) span(text json.RawMessage) ([]events.Event, error) {
 	return r.ofSpan(s)
 }
 
-// failureOf returns the failure of a span, or nil.
 func failureOf(s *span) *events.Failure {
 	if !s.failed() && !s.a.has("error.type") {
 		return nil
@@ -139,23 +134,15 @@ func failureOf(s *span) *events.Failure {
 			continue
 		}
 		a := asAttributes(e.Attributes)
-		if f.Message == "" {
-			f.Message = a.text("exception.message")
-		}
-		if f.Class == "" {
-			f.Class = a.text("exception.type")
-		}
+		f.Message = cmp.Or(f.Message, a.text("exception.message"))
+		f.Class = cmp.Or(f.Class, a.text("exception.type"))
 	}
-	if f.Message == "" {
-		f.Message = "the span failed"
-	}
+	f.Message = cmp.Or(f.Message, "the span failed")
 	return f
 }
 
-// duration returns the duration of the span.
 func (s *span) duration() int64 { return s.End.Sub(s.Start.Time).Milliseconds() }
 
-// event returns an event of the span.
 func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (events.Event, error) {
 	e := events.Event{
 		Source: r.source(), Type: kind.Type(), Time: at, Tenant: r.opts.Tenant,
@@ -164,10 +151,7 @@ func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (ev
 	}
 	e.Session, e.User = r.usable(s.a, sessionNames), r.usable(s.a, userNames)
 	e.Agent = r.usable(s.a, []string{"gen_ai.agent.name", "agent_name"})
-	if e.Agent == "" {
-		e.Agent = e.Source
-	}
-	e.Subject = e.Run
+	e.Agent, e.Subject = cmp.Or(e.Agent, e.Source), e.Run
 	if err := e.SetData(payload); err != nil {
 		return events.Event{}, errors.New("cannot be stored as JSON")
 	}
@@ -180,8 +164,8 @@ func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (ev
 	return e, nil
 }
 
-// usable returns the first of these attributes, of the span or else of the
-// resource, that fits into an attribute of an event.
+// usable returns the first of these attributes, of the span or else of the resource,
+// that fits into an attribute of an event.
 func (r *reader) usable(a attributes, names []string) string {
 	for _, from := range []attributes{a, r.attributes} {
 		for _, name := range names {

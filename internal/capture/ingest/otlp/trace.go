@@ -1,14 +1,13 @@
 package otlp
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The attributes in which instrumentations store the input and the output of a
-// tool or a model.
 var (
 	toolNames  = []string{"gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name"}
 	callNames  = []string{"gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"}
@@ -19,18 +18,13 @@ var (
 	outNames   = []string{"gen_ai.output.messages", "gen_ai.completion.0.content", "gen_ai.completion", "ai.response.text", "langfuse.observation.output", "output.value", "final_result", "output"}
 )
 
-// made collects the events of one span or record.
 type made struct {
 	list []events.Event
 	err  error
 }
 
-// add applies the changes to e and adds it.
 func (m *made) add(e events.Event, err error, changes ...func(*events.Event)) {
-	if m.err != nil || err != nil {
-		if m.err == nil {
-			m.err = err
-		}
+	if m.err = cmp.Or(m.err, err); m.err != nil {
 		return
 	}
 	for _, change := range changes {
@@ -39,7 +33,6 @@ func (m *made) add(e events.Event, err error, changes ...func(*events.Event)) {
 	m.list = append(m.list, e)
 }
 
-// ofSpan returns the events of a span. A root also has the events of its run.
 func (r *reader) ofSpan(s *span) ([]events.Event, error) {
 	var m made
 	isRoot := s.Parent == ""
@@ -73,14 +66,13 @@ func (r *reader) ofSpan(s *span) ([]events.Event, error) {
 	return m.list, m.err
 }
 
-// at adds an event of the span.
 func (m *made) at(r *reader, s *span, kind events.Kind, at time.Time, payload any, changes ...func(*events.Event)) {
 	e, err := r.event(s, kind, at, payload)
 	m.add(e, err, changes...)
 }
 
-// own moves an event to the run of the agent, unless that is the run of the
-// trace.
+// own returns a change that moves an event to the run of the agent, which for a root
+// is the run of the trace.
 func own(s *span) func(*events.Event) {
 	return func(e *events.Event) {
 		if s.Parent != "" {
@@ -90,7 +82,6 @@ func own(s *span) func(*events.Event) {
 	}
 }
 
-// step adds the step of a model call.
 func (r *reader) step(m *made, s *span) {
 	status := events.StepCompleted
 	if s.failure != nil {
@@ -111,15 +102,8 @@ func (r *reader) step(m *made, s *span) {
 	}, func(e *events.Event) { e.Step = string(s.SpanID) })
 }
 
-// toolCall adds the call and the result of a tool span.
 func (r *reader) toolCall(m *made, s *span) {
-	name := s.a.text(toolNames...)
-	if name == "" {
-		name = s.Name
-	}
-	if name == "" {
-		name = "tool"
-	}
+	name := cmp.Or(s.a.text(toolNames...), s.Name, "tool")
 	call := s.a.text(callNames...)
 	if call == "" || call == name || !ingest.Usable(call) {
 		call = string(s.SpanID) // some instrumentations use the name of the tool as the id
@@ -134,29 +118,20 @@ func (r *reader) toolCall(m *made, s *span) {
 		result.Status = events.ToolError
 	}
 	if code, ok := s.a.number("process.exit.code", "exit_code"); ok {
-		exit := int(code)
-		result.ExitCode = &exit
-		if exit != 0 {
+		if result.ExitCode = new(int(code)); code != 0 {
 			result.Status = events.ToolError
 		}
 	}
 	m.at(r, s, events.ToolResult, s.End.Time, result, paired)
 }
 
-// summary returns the input or the output, cut to n bytes.
 func summary(a attributes, names []string, n int) string {
 	content := a.content(names...)
-	if content == nil {
-		return ""
-	}
-	if text := ingest.Text(content); text != "" {
-		return ingest.Clip(text, n)
-	}
-	return ingest.Clip(string(content), n)
+	return ingest.Clip(cmp.Or(ingest.Text(content), string(content)), n)
 }
 
-// tokensOf returns the tokens of a model call, or nil if the span has none.
-// Instrumentations differ in whether the input includes cached tokens.
+// tokensOf returns the tokens of a model call, or nil. Instrumentations differ in
+// whether the input includes cached tokens.
 func tokensOf(a attributes) *events.Tokens {
 	in, hasIn := a.number("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens", "ai.usage.promptTokens", "ai.usage.inputTokens")
 	out, hasOut := a.number("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion", "llm.usage.completion_tokens", "ai.usage.completionTokens", "ai.usage.outputTokens")
@@ -168,5 +143,4 @@ func tokensOf(a attributes) *events.Tokens {
 	return &events.Tokens{Input: bounded(in), Output: bounded(out), CacheRead: bounded(read), CacheCreation: bounded(written)}
 }
 
-// bounded limits a count, so that sums do not overflow.
 func bounded(n int64) int64 { return min(max(0, n), ingest.MaxCount) }

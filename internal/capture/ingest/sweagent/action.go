@@ -21,10 +21,8 @@ var own = func() map[string]bool {
 	return set
 }()
 
-// shell is the tool that runs an action.
 const shell = "bash"
 
-// toolOf returns the tool of an action and its arguments.
 func toolOf(action string) (tool string, args json.RawMessage) {
 	trimmed := strings.TrimSpace(action)
 	name, arguments := trimmed, ""
@@ -37,14 +35,13 @@ func toolOf(action string) (tool string, args json.RawMessage) {
 	return name, ingest.JSON(map[string]string{"arguments": arguments})
 }
 
-// submits reports whether an action submits the work of the agent.
 func submits(tool, action string) bool {
 	return tool == "submit" || tool == shell && (strings.Contains(action, "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT") ||
 		strings.Contains(action, "MINI_SWE_AGENT_FINAL_OUTPUT"))
 }
 
-// notRun returns the class of an observation in which SWE-agent reports a command
-// that it did not run, cancelled or undid. Other observations have no class.
+// notRun returns the class of an observation in which SWE-agent reports a command that
+// it did not run, cancelled or undid. Other observations have no class.
 func notRun(observation string) string {
 	switch {
 	case strings.HasPrefix(observation, "Your bash command contained syntax errors and was NOT executed."):
@@ -57,7 +54,6 @@ func notRun(observation string) string {
 	return ""
 }
 
-// observed returns the result for an observation of SWE-agent.
 func observed(observation string) events.ToolResultData {
 	text := ingest.JSON(observation)
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: text}

@@ -10,17 +10,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// called is a tool call in an answer.
 type called struct {
 	id, tool, action string
 	args             json.RawMessage
 }
 
-// fenced matches a command in the text of an answer.
 var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n?```")
 
-// calls returns the calls of an answer. The agent runs no command of a text that
-// has more than one.
+// calls returns the calls of an answer. The agent runs no command of a text that has
+// more than one.
 func (m *message) calls() []called {
 	switch {
 	case len(m.Extra.Actions) > 0:
@@ -51,12 +49,10 @@ func (m *message) calls() []called {
 	return nil
 }
 
-// command returns a call of the shell.
 func command(text, id string) called {
 	return called{id: id, tool: shell, action: text, args: ingest.JSON(map[string]string{"command": text})}
 }
 
-// responded returns the calls in the output of the Responses API.
 func responded(raw json.RawMessage) []called {
 	var output []struct {
 		Type string `json:"type"`
@@ -85,7 +81,6 @@ func (f function) called(id string) called {
 	return c
 }
 
-// answers returns the call whose result the message has.
 func (m *message) answers(waiting []string) (call string, ok bool) {
 	id := m.Answers + m.CallID
 	if id == "" && len(m.CallIDs) > 0 {
@@ -102,10 +97,8 @@ func (m *message) answers(waiting []string) (call string, ok bool) {
 	return waiting[0], true
 }
 
-// returned matches the exit code in a result that is a text.
 var returned = regexp.MustCompile(`^\s*(?:<returncode>\s*(-?\d+)\s*</returncode>|\{\s*"returncode":\s*(-?\d+)\s*[,}])`)
 
-// result returns the result in the message.
 func (m *message) result() events.ToolResultData {
 	content, name := m.Content, "content"
 	if len(content) == 0 {

@@ -1,9 +1,9 @@
-// Package sweagent turns trajectories of SWE-agent (.traj) and mini-swe-agent
-// (.traj.json) into events.
+// Package sweagent reads trajectories of SWE-agent (.traj) and mini-swe-agent
+// (.traj.json).
 //
-// A file is a run. Its id has the name of the file, which is the instance, and a
-// hash of the first action, so two attempts at one instance are two runs. The events
-// of a run are
+// A file is a run. Its id has the name of the file, which is the instance, and a hash
+// of the first action, so two attempts at one instance are two runs. The events of a
+// run are
 //
 //	run.started              the model and the version, if they precede the steps
 //	message.created          the system message, demonstrations and other messages
@@ -16,13 +16,13 @@
 //	step.finished            an answer of the model and its calls
 //	run.finished             exit status, tokens, the files of the submission
 //
-// Each attempt of a run with several attempts is a run "<run>/attempt-<n>". The file
-// repeats the steps of the chosen attempt, and they are skipped.
+// Each attempt of a run with several attempts is a run "<run>/attempt-<n>". The steps
+// of the chosen attempt, which the file repeats, are skipped.
 //
 // An action of SWE-agent is a line for a shell and becomes a call of "bash". The
 // commands of SWE-agent are calls of tools with their names. Only mini-swe-agent has
-// exit codes. A result without one is a success, unless SWE-agent reports that it
-// did not run the command or cancelled it.
+// exit codes. A result without one is a success, unless SWE-agent reports that it did
+// not run the command or cancelled it.
 //
 // SWE-agent writes no times. Its events have the time of the file plus the execution
 // times so far. Messages of mini-swe-agent have times since version 2.

@@ -1,6 +1,7 @@
 package sweagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// info describes the run of a file.
 type info struct {
 	Exit       string `json:"exit_status"`
 	Submission string `json:"submission"`
@@ -32,7 +32,8 @@ type info struct {
 	workItem string // the issue that the run resolves
 }
 
-// replay reads the configuration of a run, which is JSON or JSON in a text.
+// replay reads the issue from the configuration of a run, which is JSON or JSON in a
+// text.
 func (i *info) replay(value json.RawMessage) {
 	if text := ingest.Text(value); text != "" {
 		value = json.RawMessage(text)
@@ -45,23 +46,15 @@ func (i *info) replay(value json.RawMessage) {
 	}
 }
 
-func (i info) version() string {
-	if i.Mini != "" {
-		return i.Mini
-	}
-	return i.Own
-}
+func (i info) version() string { return cmp.Or(i.Mini, i.Own) }
 
-// end completes data with the end of the run. Without an exit status, a run that
-// submitted its work succeeded.
+// end completes data. Without an exit status, a run that submitted its work succeeded.
 func (i info) end(data *events.RunFinishedData, r *run) {
 	patch := i.Submission
 	switch {
 	case i.Exit == "" && r.submitted:
 		data.Success, data.Reason = true, "submitted"
-		if patch == "" {
-			patch = r.answer
-		}
+		patch = cmp.Or(patch, r.answer)
 	case i.Exit == "":
 		data.Success, data.Reason = false, "not submitted"
 	default:
@@ -77,7 +70,6 @@ func (i info) end(data *events.RunFinishedData, r *run) {
 	}
 }
 
-// metadata returns other data about the run, or nil.
 func (i info) metadata() map[string]any {
 	about := map[string]any{}
 	if i.Stats.Cost > 0 {
@@ -98,8 +90,8 @@ func (i info) metadata() map[string]any {
 	return about
 }
 
-// exitClass returns the reason for which an agent stopped. It is in brackets if
-// the agent submitted unfinished work, as in "submitted (exit_cost)".
+// exitClass returns the reason for which an agent stopped. It is in brackets if the
+// work is unfinished, as in "submitted (exit_cost)".
 func exitClass(status string) string {
 	if _, inner, ok := strings.Cut(status, "("); ok {
 		status = strings.TrimSuffix(inner, ")")

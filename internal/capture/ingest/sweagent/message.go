@@ -90,7 +90,6 @@ func (m *message) isAnswer() bool { return m.Role == "assistant" || m.Object == 
 
 func (m *message) origin() ingest.Origin { return ingest.Origin{ID: m.id, Time: m.time} }
 
-// when returns the time of the message, if it has one.
 func (m *message) when() (time.Time, bool) {
 	s := m.Extra.Timestamp
 	if s <= 0 || s > 253402300799 { // the end of the year 9999
@@ -100,8 +99,7 @@ func (m *message) when() (time.Time, bool) {
 	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
 }
 
-// message reads a message. Messages before the first answer wait for it, because
-// it names the run.
+// message reads a message. The first answer names the run, so earlier messages wait.
 func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++
@@ -119,10 +117,8 @@ func (t *transcript) message(p ingest.Fragment) {
 	}
 }
 
-// maxPending bounds the messages before the first answer.
 const maxPending = 100
 
-// release starts the run and maps the messages that waited for its name.
 func (t *transcript) release(first json.RawMessage) {
 	for _, m := range slices.Backward(t.pending) {
 		if at, ok := m.when(); ok {
@@ -139,7 +135,6 @@ func (t *transcript) release(first json.RawMessage) {
 	t.pending = nil
 }
 
-// translate maps one message.
 func (t *transcript) translate(m *message) {
 	t.At(m.line)
 	if at, ok := m.when(); ok {
@@ -172,7 +167,6 @@ func (t *transcript) translate(m *message) {
 	}
 }
 
-// answer maps an answer of the model and its calls.
 func (t *transcript) answer(r *run, m *message) {
 	if m.Demo {
 		t.emitMessage(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
@@ -187,9 +181,8 @@ func (t *transcript) answer(r *run, m *message) {
 		Message: m.id, Model: model, Text: ingest.Flatten(m.Content), Common: events.Common{Raw: ingest.Without(m.raw, "role", "content")},
 	}
 	if used != nil {
-		tokens := used.tokens()
-		data.TokensUsed = &tokens
-		r.Spend(tokens)
+		data.TokensUsed = new(used.tokens())
+		r.Spend(*data.TokensUsed)
 	}
 	r.Emit(m.origin(), events.ResponseCompleted, "", data)
 	r.waiting = nil
@@ -205,7 +198,6 @@ func (t *transcript) answer(r *run, m *message) {
 	}
 }
 
-// result maps the result of a call.
 func (t *transcript) result(r *run, m *message, call string) {
 	r.waiting = slices.DeleteFunc(r.waiting, func(id string) bool { return id == call })
 	data := m.result()

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// step is an entry of a trajectory.
 type step struct {
 	Response    string            `json:"response"`
 	Thought     string            `json:"thought"`
@@ -22,7 +21,6 @@ type step struct {
 	Messages    []json.RawMessage `json:"messages"` // before version 1.1
 }
 
-// shown returns the messages in the request to the model.
 func (s *step) shown() []json.RawMessage {
 	if s.Query != nil {
 		return s.Query
@@ -30,8 +28,7 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory reads a step of the run. It skips steps that repeat the chosen
-// attempt.
+// trajectory reads a step. It skips steps that repeat the chosen attempt.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -44,7 +41,6 @@ func (t *transcript) trajectory(p ingest.Fragment) {
 	t.step(t.run, number, p.Text)
 }
 
-// attempt reads one of several attempts as a separate run.
 func (t *transcript) attempt(p ingest.Fragment) {
 	t.tried++
 	var a struct {
@@ -62,12 +58,8 @@ func (t *transcript) attempt(p ingest.Fragment) {
 		t.begin(first, t.Now())
 	}
 	name := "attempt-" + strconv.Itoa(t.tried)
-	who := ingest.Identity{
-		Run: t.run.Identity.Run + "/" + name, Session: t.run.Session, Agent: Source,
-		ParentRun: t.run.Identity.Run, ParentAgent: t.run.Agent,
-	}
 	r := &run{start: t.run.start}
-	r.Run = t.Run(who, ingest.Origin{ID: "run", Time: r.start}, events.RunStartedData{Title: name, Version: a.Info.version()})
+	r.Run = t.Run(t.run.Sub(name, Source), ingest.Origin{ID: "run", Time: r.start}, events.RunStartedData{Title: name, Version: a.Info.version()})
 	for i, text := range a.Trajectory {
 		t.step(r, i, text)
 	}
@@ -78,7 +70,6 @@ func (t *transcript) attempt(p ingest.Fragment) {
 	r.Finish(&data)
 }
 
-// step maps one entry of a trajectory.
 func (t *transcript) step(r *run, number int, text json.RawMessage) {
 	p := ingest.Origin{ID: "step-" + strconv.Itoa(number), Time: r.now()}
 	var s step
@@ -115,8 +106,6 @@ func (t *transcript) step(r *run, number int, text json.RawMessage) {
 	r.submitted, r.answer = submits(tool, s.Action), ""
 }
 
-// requested describes a request to the model by the number and the hash of its
-// messages.
 func requested(shown []json.RawMessage) events.HistoryData {
 	sum := sha256.New()
 	for _, m := range shown {
@@ -127,15 +116,12 @@ func requested(shown []json.RawMessage) events.HistoryData {
 	return events.HistoryData{Before: len(shown), After: len(shown), BeforeSHA256: digest, AfterSHA256: digest}
 }
 
-// emitMessage emits a message without another kind.
 func (t *transcript) emitMessage(r *run, p ingest.Origin, role string, content, raw json.RawMessage) {
 	r.Emit(p, events.MessageCreated, "", events.MessageData{
 		Message: p.ID, Role: role, Content: content, Common: events.Common{Raw: raw},
 	})
 }
 
-// opening emits the messages before the first answer, which are the system
-// message, demonstrations and the task.
 func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	for i, text := range shown {
 		var m message

@@ -18,9 +18,8 @@ import (
 // Source is the source of the events and the name of the agent.
 const Source = "swe-agent"
 
-// Events yields the events of the trajectory in r. Unreadable input is reported
-// as a [*ingest.LineError]. A step or a message with an unexpected shape becomes
-// a custom event.
+// Events yields the events of the trajectory in r. A step or a message with an
+// unexpected shape becomes a custom event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -29,7 +28,6 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	}
 }
 
-// The lists of a file.
 const (
 	trajectory = "trajectory"
 	messages   = "messages"
@@ -37,35 +35,30 @@ const (
 	attempts   = "attempts"
 )
 
-// transcript reads one input. It owns the runs and the messages that wait for the
-// name of the run.
 type transcript struct {
 	*ingest.Emitter
 	opts     ingest.Options
-	runNames ingest.UniqueNames // unique names of the runs
+	runNames ingest.UniqueNames
 
 	info    info
-	before  ingest.Object // members before the steps
-	after   ingest.Object // members after the steps
-	run     *run          // nil while it has no name
-	pending []*message    // messages before the first answer, which names the run
-	items   int           // number of messages
-	steps   int           // number of steps in the trajectory
-	tried   int           // number of attempts
+	before  ingest.Object
+	after   ingest.Object
+	run     *run       // nil while it has no name
+	pending []*message // messages before the first answer, which names the run
+	items   int
+	steps   int
+	tried   int
 
 	prompted bool      // the task was emitted
 	past     hash.Hash // hash of the history that repeats the steps
-	repeats  int       // number of messages in that history
+	repeats  int
 	time     time.Time // of the latest message with a time
 }
 
 func (t *transcript) reset() {
-	t.info, t.before, t.after, t.run = info{}, ingest.Object{}, ingest.Object{}, nil
-	t.pending, t.items, t.steps, t.tried = nil, 0, 0, 0
-	t.prompted, t.past, t.repeats, t.time = false, sha256.New(), 0, time.Time{}
+	*t = transcript{Emitter: t.Emitter, opts: t.opts, runNames: t.runNames, past: sha256.New()}
 }
 
-// read reads one fragment of the file.
 func (t *transcript) read(p ingest.Fragment) {
 	switch {
 	case p.End:
@@ -84,7 +77,6 @@ func (t *transcript) read(p ingest.Fragment) {
 	}
 }
 
-// member reads a member that is not a list of steps.
 func (t *transcript) member(name string, value json.RawMessage) {
 	if t.run == nil {
 		t.before.Add(name, value)
@@ -99,23 +91,20 @@ func (t *transcript) member(name string, value json.RawMessage) {
 	}
 }
 
-// run extends an ingest.Run. It owns the calls that wait for a result and the
-// clock of events without a time.
 type run struct {
 	*ingest.Run
-	answers   int           // number of answers of the model
-	start     time.Time     // the start of events without a time
-	elapsed   time.Duration // the execution time of the commands so far
-	waiting   []string      // calls without a result, oldest first
-	submitted bool          // the latest call submitted the work
-	answer    string        // the latest result of a submission
+	answers   int
+	start     time.Time // the start of events without a time
+	elapsed   time.Duration
+	waiting   []string // calls without a result, oldest first
+	submitted bool     // the latest call submitted the work
+	answer    string   // the latest result of a submission
 }
 
-// now returns the time for an event without one.
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
-// turn opens the step of an answer of the model. The first answer belongs to the
-// step of the task.
+// turn opens the step of an answer of the model. The first answer belongs to the step
+// of the task.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {
 		r.Open(p, "")
@@ -125,7 +114,7 @@ func (r *run) turn(p ingest.Origin) {
 	r.answers++
 }
 
-// begin starts the run. The first answer names it.
+// begin starts the run. first, which is the first answer or step, names it.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
 	id := t.runNames.Unique(name + "-" + ingest.Hash(first))
@@ -136,7 +125,6 @@ func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	t.run = &run{start: at, Run: t.Run(ingest.Identity{Run: id, Session: id, Agent: Source}, ingest.Origin{ID: "run", Time: at}, started)}
 }
 
-// end ends the run.
 func (t *transcript) end() {
 	switch {
 	case t.opts.Open:

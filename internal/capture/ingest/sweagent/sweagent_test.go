@@ -3,7 +3,6 @@ package sweagent_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The files in testdata follow the published formats. The recorded data comes
-// from mini-swe-agent.
+// The files in testdata follow the published formats. The recorded data comes from
+// mini-swe-agent.
 func TestEvents_Counts(t *testing.T) {
 	tests := []struct {
 		file   string
@@ -95,7 +94,9 @@ func TestEvents_Counts(t *testing.T) {
 			if diff := cmp.Diff(tt.want, ingesttest.Count(t, list, bad)); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
 			}
-			tools, exits, finish := summary(t, list)
+			tools, exits := ingesttest.Tools(t, list)
+			end := ingesttest.Payload[events.RunFinishedData](t, list[len(list)-1])
+			finish := fmt.Sprintf("%t %s %v", end.Success, end.Reason, end.Files)
 			if diff := cmp.Diff([]any{tt.tools, tt.exits, tt.finish}, []any{tools, exits, finish}); diff != "" {
 				t.Errorf("tools, exit codes, end (-want +got):\n%s", diff)
 			}
@@ -103,34 +104,10 @@ func TestEvents_Counts(t *testing.T) {
 	}
 }
 
-// summary returns the calls by tool, the results by exit code, and the end of the
-// run without its attempts.
-func summary(tb testing.TB, list []events.Event) (tools map[string]int, exits map[int]int, finish string) {
-	tb.Helper()
-	tools, exits = map[string]int{}, map[int]int{}
-	for _, e := range list {
-		switch e.Kind() {
-		case events.ToolBefore:
-			tools[ingesttest.Payload[events.ToolBeforeData](tb, e).Tool]++
-		case events.ToolResult:
-			if code := ingesttest.Payload[events.ToolResultData](tb, e).ExitCode; code != nil {
-				exits[*code]++
-			}
-		case events.RunFinished:
-			p := ingesttest.Payload[events.RunFinishedData](tb, e)
-			finish = fmt.Sprintf("%t %s %v", p.Success, p.Reason, p.Files)
-		}
-	}
-	return tools, exits, finish
-}
-
 // A trajectory has no times. The execution times of commands advance the clock.
 func TestEvents_Durations(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	data, err := os.ReadFile("testdata/example__lib-7.traj")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := ingesttest.Data(t, "testdata/example__lib-7.traj")
 	list, _ := ingesttest.Read(t, sweagent.Events, data, ingest.Options{File: "example__lib-7.traj", Now: func() time.Time { return at }})
 	var got []string
 	for _, e := range list {
@@ -178,7 +155,7 @@ func TestEvents_Tools(t *testing.T) {
 }
 
 // A value with an unexpected shape is reported and becomes a custom event.
-func TestEvents_Odd(t *testing.T) {
+func TestEvents_UnexpectedShape(t *testing.T) {
 	tests := []struct {
 		name, in string
 		kinds    string
@@ -186,11 +163,11 @@ func TestEvents_Odd(t *testing.T) {
 	}{
 		{
 			"Step", `{"trajectory":[{"action":5}],"info":7}`, "run.started custom run.finished",
-			[]string{"f.traj:1: action: unexpected number", "f.traj:1: info: not what was expected of it"},
+			[]string{"f:1: action: unexpected number", "f:1: info: not what was expected of it"},
 		},
 		{
 			"Message", `[{"role":5},{"role":"assistant","content":"x"}]`, "run.started custom response.completed step.finished run.finished",
-			[]string{"f.traj:1: role: unexpected number"},
+			[]string{"f:1: role: unexpected number"},
 		},
 		{
 			"TwoCommands", "[{\"role\":\"assistant\",\"content\":\"```bash\\nls\\n```\\n```bash\\npwd\\n```\"},{\"role\":\"user\",\"content\":\"one, please\"}]",
@@ -198,38 +175,26 @@ func TestEvents_Odd(t *testing.T) {
 		},
 		{
 			"Attempts", `{"attempts":[7],"trajectory":[]}`, "run.started run.started run.finished run.finished",
-			[]string{"f.traj:1: attempts: not what was expected of it"},
+			[]string{"f:1: attempts: not what was expected of it"},
 		},
 		{"OnlyInfo", `{"info":{"exit_status":"exit_api"}}`, "run.started run.finished", nil},
 		{"Empty", `[]`, "", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			list, bad := ingesttest.Read(t, sweagent.Events, []byte(tt.in), ingest.Options{File: "f.traj"})
-			ingesttest.Check(t, list)
-			var kinds, reports []string
-			for _, e := range list {
-				kinds = append(kinds, string(e.Kind()))
+			var want []string
+			if tt.kinds != "" {
+				want = strings.Split(tt.kinds, " ")
 			}
-			for _, b := range bad {
-				reports = append(reports, b.Error())
-			}
-			if got := strings.Join(kinds, " "); got != tt.kinds {
-				t.Errorf("got %s, want %s", got, tt.kinds)
-			}
-			if diff := cmp.Diff(tt.bad, reports); diff != "" {
-				t.Errorf("reports (-want +got):\n%s", diff)
-			}
+			kind := func(_ testing.TB, e events.Event) string { return string(e.Kind()) }
+			ingesttest.Compare(t, sweagent.Events, tt.in, kind, want, tt.bad)
 		})
 	}
 }
 
 // mini-swe-agent rewrites its file after each answer.
 func TestEvents_Grows(t *testing.T) {
-	data, err := os.ReadFile("testdata/toolcalls.traj.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := ingesttest.Data(t, "testdata/toolcalls.traj.json")
 	var file struct {
 		Info     json.RawMessage   `json:"info"`
 		Messages []json.RawMessage `json:"messages"`
@@ -277,11 +242,7 @@ func FuzzEvents(f *testing.F) {
 		f.Fatalf("no seeds: %v", err)
 	}
 	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
+		f.Add(ingesttest.Data(f, name))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { ingesttest.Stable(t, sweagent.Events, data) })
 }

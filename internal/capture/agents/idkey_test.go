@@ -1,0 +1,47 @@
+package agents
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+)
+
+// The key changes every derived id, and the log of the payloads gives the ids of the live
+// hook with the same key only.
+//
+//guarantee:id-secret
+func TestIDKey_SeparatesDataDirectories(t *testing.T) {
+	const payload = `{"session_id":"s1","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1"}`
+	live := func(key []byte) (ids []string) {
+		p, err := claudeCode.Parse([]byte(payload), Context{Tenant: "acme", Now: time.Unix(1, 0).UTC(), IDKey: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range p.Events {
+			ids = append(ids, e.ID)
+		}
+		return ids
+	}
+	imported := func(key []byte) (ids []string) {
+		opts := ingest.Options{File: "-", Tenant: "acme", HookKey: key}
+		for e, err := range Log(t.Context(), strings.NewReader(payload), opts) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, e.ID)
+		}
+		return ids
+	}
+	a, b := []byte("one data directory"), []byte("another data directory")
+	if !slices.Equal(live(a), imported(a)) || !slices.Equal(live(nil), imported(nil)) {
+		t.Error("the log gave other ids than the hook")
+	}
+	for _, id := range live(a) {
+		if slices.Contains(live(b), id) || slices.Contains(live(nil), id) {
+			t.Errorf("id %s does not depend on the key", id)
+		}
+	}
+}

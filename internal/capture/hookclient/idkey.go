@@ -1,0 +1,98 @@
+package hookclient
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// idKeyName is the file with the key of the ids of hook events.
+const idKeyName = "hook-ids.key"
+
+// unkeyed is the content of the file for a data directory that has older events.
+const unkeyed = "unkeyed\n"
+
+const idKeyBytes = 32
+
+// IDKey returns the secret from which a data directory derives the ids of hook events, so
+// that a stranger cannot predict them and send other events under them first. The first
+// call creates it. Callers call it before they open an outbox.
+//
+// A data directory that has events of an earlier version has no key and keeps its ids, so
+// that importing a log of its payloads again adds nothing. The key is nil then.
+func IDKey(dataDir string) ([]byte, error) {
+	path := filepath.Join(dataDir, idKeyName)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = makeIDKey(dataDir, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("key of hook ids: %w", err)
+	}
+	if string(data) == unkeyed {
+		return nil, nil
+	}
+	key, err := hex.DecodeString(string(bytes.TrimSpace(data)))
+	if err != nil || len(key) != idKeyBytes {
+		return nil, fmt.Errorf("key of hook ids: %s is not a key", path)
+	}
+	return key, nil
+}
+
+// makeIDKey creates the file, or reads the one that another process created meanwhile.
+func makeIDKey(dataDir, path string) (data []byte, err error) {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, err
+	}
+	if data, err = newIDKey(dataDir); err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(dataDir, "."+idKeyName+"-*") // with mode 0600
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Link(f.Name(), path) // does not replace a file
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		data, err = os.ReadFile(path)
+	case errors.Is(err, errors.ErrUnsupported): // some file systems have no links
+		return data, os.Rename(f.Name(), path)
+	}
+	return data, errors.Join(err, os.Remove(f.Name()))
+}
+
+func newIDKey(dataDir string) ([]byte, error) {
+	for _, pattern := range []string{"outbox/shared", "outbox/serve", "outbox/import", "hook-spool", "ledger/*/ledger.db"} {
+		found, err := filepath.Glob(filepath.Join(escapeGlob(dataDir), filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			return []byte(unkeyed), nil
+		}
+	}
+	key := make([]byte, idKeyBytes)
+	_, _ = rand.Read(key) // never fails
+	return append(hex.AppendEncode(nil, key), '\n'), nil
+}
+
+func escapeGlob(path string) string {
+	var b []byte
+	for i := range len(path) {
+		switch c := path[i]; c {
+		case '*', '?', '[', '\\':
+			b = append(b, '\\', c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,27 @@
+package ingest
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ErrReserved reports an event of a kind that only Hooktrail's own services record, such
+// as an access record, a person's edit of an issue, or the seal of an outbox.
+var ErrReserved = errors.New("a reserved kind, which only Hooktrail's own services record")
+
+// Reserved reports whether only Hooktrail's own services may record events of kind k.
+func Reserved(k events.Kind) bool {
+	switch k { //nolint:exhaustive // all other kinds come from outside
+	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited, events.ClockTicked, events.BlobChunk:
+		return true
+	}
+	return strings.HasPrefix(string(k), "audit.") || strings.HasPrefix(string(k), "producer.")
+}
+
+func allKinds(events.Kind) bool { return false }
+
+// reservedInHistory are the kinds that a copy of recorded events leaves out. Chunks stay,
+// because the events after them refer to them.
+func reservedInHistory(k events.Kind) bool { return k != events.BlobChunk && Reserved(k) }

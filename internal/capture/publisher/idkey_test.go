@@ -1,0 +1,56 @@
+package publisher
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
+)
+
+// A hook and an import of the log of its payloads send one event in one data directory,
+// with a key and in the directory of an earlier version. Nobody else derives the id.
+//
+//guarantee:id-secret
+func TestIDKey_HookAndImport(t *testing.T) {
+	const payload = `{"session_id":"s1","cwd":"/p","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":"x","tool_use_id":"t1"}`
+	known := map[string]bool{}
+	for name, older := range map[string]bool{"WithKey": false, "OlderDirectory": true, "AnotherWithKey": false} {
+		t.Run(name, func(t *testing.T) {
+			srv, b := open(t)
+			dir := filepath.Join(t.TempDir(), "data")
+			if older {
+				if err := os.MkdirAll(filepath.Join(dir, "outbox", "import"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			answerHook(t, hookclienttest.Removal{Tool: "claude-code", Payload: payload}, hookclient.Options{DataDir: dir})
+			log := filepath.Join(t.TempDir(), "log.json")
+			if err := os.WriteFile(log, []byte("["+payload+"]"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, again := range []bool{false, true} {
+				sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: dir, Format: "hook-log", Paths: []string{log}})
+				if err != nil || sum.Events == 0 || again && sum.New != 0 {
+					t.Errorf("again %v: %+v, %v", again, sum.Counts, err)
+				}
+			}
+			ids := map[string]int{}
+			for _, e := range recordedIn(t, srv, dir) {
+				if e.Source == "claude-code" {
+					ids[e.ID]++
+				}
+			}
+			if len(ids) == 0 {
+				t.Error("no event arrived")
+			}
+			for id, n := range ids {
+				if n != 2 || known[id] {
+					t.Errorf("%s arrived %d times, in another directory %v", id, n, known[id])
+				}
+				known[id] = true
+			}
+		})
+	}
+}

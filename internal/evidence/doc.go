@@ -4,6 +4,7 @@
 //
 //	auditor       the service: reads the stream into one ledger per tenant
 //	ledger        the format of a ledger; writer appends and signs, verifier checks
+//	asof          finds the events that a ledger does not have yet
 //	agentfs       writes what a ledger holds into AgentFS files, one per agent
 //	anchor        stores checkpoints outside the data directory: file, bucket, witnesses
 //	bundle        exports records with their proof, and as tables

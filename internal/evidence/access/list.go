@@ -15,15 +15,16 @@ type Use struct {
 	Time     time.Time              `json:"time"`     // the clock of the process that recorded it
 	Producer string                 `json:"producer"` // the outbox that sent it
 	Action   events.AuditAction     `json:"action"`
-	By       string                 `json:"by"`
+	By       string                 `json:"by"`             // as the caller said
+	User     string                 `json:"user,omitempty"` // of the operating system, with the host
 	Reason   string                 `json:"reason,omitempty"`
 	Ticket   string                 `json:"ticket,omitempty"`
 	What     *events.AuditSelection `json:"selection,omitempty"` // absent means everything
 	As       string                 `json:"as,omitempty"`
 	Order    bool                   `json:"order"` // it carries an order; auditor verify reports the effect
 
-	// Unreadable reports that the event has none of the fields of a use. The auditor
-	// sends no such event, but another producer can.
+	// The event has none of the fields of a use. Another producer than the auditor can send
+	// one.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 
@@ -31,14 +32,13 @@ type Use struct {
 type Filter struct {
 	By     string
 	Action events.AuditAction
-	// Run drops the uses of another run or of an event of another run. It keeps uses
-	// of everything, of a time range or of a user, because those may include the run.
+	// Run drops the uses of another run or of an event of another run. It keeps uses of
+	// everything, of a time range or of a user, because those may include the run.
 	Run      string
 	From, To time.Time // when it was recorded; zero is no limit
 }
 
-// List returns the uses on record in a ledger that match the filter, in the order of
-// the ledger.
+// List returns the uses in a ledger that match the filter, in the order of the ledger.
 func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	list := []Use{}
 	for e, err := range r.Accesses(ctx) {
@@ -57,9 +57,8 @@ func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	return list, nil
 }
 
-// Read decodes the record of one use. Any producer may publish a different payload
-// under that kind. Read marks such an event as unreadable, so that the others can
-// still be listed.
+// Read decodes the record of one use. It marks an event with another payload, which any
+// producer may publish, as unreadable.
 func Read(e ledger.Entry) Use {
 	a := Use{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
 	event, err := events.Decode(e.Bytes)
@@ -73,13 +72,13 @@ func Read(e ledger.Entry) Use {
 		return a
 	}
 	_, large := d.Blobs["order"]
-	a.Action, a.By, a.Reason, a.Ticket = d.Action, d.By, d.Reason, d.Ticket
+	a.Action, a.By, a.User, a.Reason, a.Ticket = d.Action, d.By, d.User, d.Reason, d.Ticket
 	a.What, a.As, a.Order = d.Selection, d.As, d.Order != "" || large
 	return a
 }
 
 func (f Filter) fits(ctx context.Context, r *ledger.Reader, a Use) (bool, error) {
-	if f.By != "" && a.By != f.By || f.Action != "" && a.Action != f.Action {
+	if f.By != "" && a.By != f.By && a.User != f.By || f.Action != "" && a.Action != f.Action {
 		return false, nil
 	}
 	if !f.From.IsZero() && a.Time.Before(f.From) || !f.To.IsZero() && !a.Time.Before(f.To) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/osuser"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -16,20 +17,19 @@ import (
 // Producer is the producer of the recorded uses, and the name of its outbox.
 const Producer = "auditor"
 
-// source is the source of the events that record uses.
 const source = "/auditor"
 
-// Outbox returns the outbox below a data directory that holds the unsent records.
+// Outbox returns the outbox of unsent records below a data directory.
 func Outbox(dataDir string) string { return filepath.Join(dataDir, "outbox", Producer) }
 
-// Record records a use of the evidence of a tenant and returns the stored event.
-// Call it before the evidence is used.
+// Record records a use of the evidence of a tenant before the evidence is used, and returns
+// the stored event.
 //
-// When Record returns nil the event is on disk, in the auditor's outbox below
-// dataDir. The next auditor that serves or drains sends it. After an error no record
-// exists and the evidence must not be used. Several processes may call Record at the
-// same time.
+// The event is then on disk, in the outbox. The next auditor that serves or drains sends it.
+// After an error no record exists and the evidence must not be used. Several processes may
+// call Record at the same time.
 func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedData) (events.Event, error) {
+	d.User = osuser.Current()
 	e, err := events.New(events.AuditAccessed, source, d)
 	if err != nil {
 		return e, fmt.Errorf("record access: %w", err)
@@ -56,7 +56,7 @@ func Unsent(dataDir, tenant string) (uint64, error) {
 	return state.Tenants[tenant], err
 }
 
-// SelectionOf returns a selection of ledger records in the form that is recorded.
+// SelectionOf returns a selection in the form that is recorded.
 func SelectionOf(s ledger.Selection) events.AuditSelection {
 	return events.AuditSelection{Run: s.Run, From: timePointer(s.From), To: timePointer(s.To)}
 }
@@ -74,7 +74,6 @@ func OrderRecord(o ledger.Order, signed string) events.AuditAccessedData {
 	return d
 }
 
-// timePointer returns nil for the zero time.
 func timePointer(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -123,7 +123,7 @@ func TestClient_HoldsAndWritesTheFile(t *testing.T) {
 	l, _, _ := mixed(t, 300)
 	other := func(e *events.Event) { e.Run, e.Agent = "r2", "planner" }
 	l = append(l, event(t, len(l), events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("p"), other))
-	w := Open(t.Context(), dir, Options{Interval: time.Nanosecond})
+	w := Open(dir, Options{Interval: time.Nanosecond})
 	if err := w.Sync(t.Context(), "acme", l[:50]); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestClient_FindsAllParts(t *testing.T) {
 		l = append(l, event(t, n, []events.Kind{events.RunStarted, events.ToolBefore, events.RunFinished}[n%3],
 			[]any{events.RunStartedData{}, events.ToolBeforeData{Tool: "Bash"}, events.RunFinishedData{Success: true}}[n%3], call("c"), run(id)))
 	}
-	w := Open(t.Context(), dir, Options{RowsPerFile: 10, Interval: time.Nanosecond})
+	w := Open(dir, Options{RowsPerFile: 10, Interval: time.Nanosecond})
 	for n := range l {
 		if err := w.Sync(t.Context(), "acme", l[:n+1]); err != nil {
 			t.Fatal(err)

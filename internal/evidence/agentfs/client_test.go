@@ -135,7 +135,7 @@ func TestClient_HoldsTheFile(t *testing.T) {
 	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Fatalf("wait for the client: %v", err)
 	}
-	w := Open(t.Context(), dir, Options{})
+	w := Open(dir, Options{})
 	if err := w.Sync(t.Context(), "acme", l); !errors.Is(err, ErrBusy) {
 		t.Errorf("while the client has the file: got %v, want %v", err, ErrBusy)
 	}
@@ -152,7 +152,7 @@ func TestClient_HoldsTheFile(t *testing.T) {
 	}
 }
 
-// A recorded transcript reaches the client with the recorded truth of its tool calls.
+// A recorded transcript reaches the client with the facts of its tool calls.
 //
 //guarantee:agentfs-read
 func TestClient_ListsARecordedSession(t *testing.T) {

@@ -15,7 +15,7 @@ func (s *session) readOrders(ctx context.Context) error {
 			return fmt.Errorf("read orders: %w", err)
 		}
 		if e.Order > r.pos.leaf {
-			break // newer than the routes, which may not know its runs yet
+			break // the routes may not know its runs yet
 		}
 		last = e.Order
 		name, ok, err := r.find(e.Run)
@@ -37,10 +37,8 @@ func (s *session) readOrders(ctx context.Context) error {
 	return r.commit()
 }
 
-// erase commits f without the data that erasure orders destroyed. It rebuilds the
-// runs of those orders from the ledger and then compacts the file, so that neither
-// free pages nor the log keep old data. The file records the order last. After a
-// crash the next update repeats the erasure.
+// erase commits f without the data that erasure orders destroyed. The file records the
+// order last. After a crash the next update repeats the erasure.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {
@@ -67,7 +65,6 @@ func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	return nil
 }
 
-// erasedRuns returns the runs of a file that orders behind after concern.
 func (s *session) erasedRuns(ctx context.Context, after int64, state *fileState) ([]string, error) {
 	var runs []string
 	for e, err := range s.src.Erased(ctx, after) {
@@ -89,7 +86,6 @@ func (s *session) erasedRuns(ctx context.Context, after int64, state *fileState)
 	return slices.Compact(runs), nil
 }
 
-// rebuildRun rebuilds a run from the ledger up to the position of f.
 func (s *session) rebuildRun(ctx context.Context, f *file, run string) error {
 	if err := f.removeRun(run); err != nil {
 		return err

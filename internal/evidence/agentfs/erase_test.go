@@ -52,6 +52,11 @@ func secretive(t *testing.T, first int, id, secret string) ledger {
 	}
 }
 
+func eraseOrder(t *testing.T, n int) []byte {
+	t.Helper()
+	return event(t, n, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run(""))
+}
+
 // all returns orders that erase a range of leaves.
 func all(from, to, order int64) map[int64]int64 {
 	orders := map[int64]int64{}
@@ -92,7 +97,7 @@ func TestErase_NothingIsLeft(t *testing.T) {
 		t.Fatalf("got %d occurrences before it is erased", n)
 	}
 	foreign(t, path)
-	l = append(l, event(t, 14, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
+	l = append(l, eraseOrder(t, 14))
 	project(t, dir, erasing{l, all(0, 6, 14)})
 	if n := occurrences(t, dir, secret); n != 0 {
 		t.Errorf("got %d occurrences in the files, want none", n)
@@ -114,17 +119,17 @@ func TestErase_NothingIsLeft(t *testing.T) {
 	}
 }
 
-// foreign writes rows of another tool into a file.
-func foreign(t *testing.T, path string) {
+// foreign writes rows of another tool into a file, and executes more statements.
+func foreign(t *testing.T, path string, more ...string) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(executeAll(conn, []string{
+	err = errors.Join(executeAll(conn, append([]string{
 		`INSERT INTO tool_calls (name, status, started_at) VALUES ('own', 'pending', 1)`,
 		`INSERT INTO kv_store (key, value) VALUES ('own', '1')`,
-	}), conn.Close())
+	}, more...)), conn.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +151,7 @@ func TestErase_OneEvent(t *testing.T) {
 	l := append(secretive(t, 0, "r1", secret),
 		event(t, 7, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: json.RawMessage(`["kept"]`)}, call("c2")))
 	project(t, dir, l)
-	l = append(l, event(t, 8, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
+	l = append(l, eraseOrder(t, 8))
 	orders := all(0, 6, 8)
 	delete(orders, 6)
 	project(t, dir, erasing{l, orders})
@@ -169,7 +174,7 @@ func TestErase_BusyFile(t *testing.T) {
 	path := filepath.Join(dir, "coder__acme.db")
 	l := secretive(t, 0, "r1", secret)
 	project(t, dir, l)
-	l = append(l, event(t, 7, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
+	l = append(l, eraseOrder(t, 7))
 	src := erasing{l, all(0, 6, 7)}
 	names, err := Unerased(t.Context(), dir, "acme", src)
 	if diff := cmp.Diff([]string{"coder__acme.db"}, names); diff != "" || err != nil {
@@ -179,7 +184,7 @@ func TestErase_BusyFile(t *testing.T) {
 		t.Errorf("copy: got %v, want %v", err, ErrErased)
 	}
 	release := hold(t, path)
-	w := Open(t.Context(), dir, Options{Interval: time.Nanosecond})
+	w := Open(dir, Options{Interval: time.Nanosecond})
 	if err := w.Sync(t.Context(), "acme", src); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v, want %v", err, ErrBusy)
 	}
@@ -208,15 +213,15 @@ func TestErase_OlderCopyComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l = append(l, event(t, 7, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
+	l = append(l, eraseOrder(t, 7))
 	orders := all(0, 6, 7)
-	w := Open(t.Context(), dir, Options{})
+	w := Open(dir, Options{})
 	for start := range 3 {
 		if start == 1 {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			w = Open(t.Context(), dir, Options{})
+			w = Open(dir, Options{})
 		}
 		if start == 2 {
 			l = append(l, event(t, 8, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c2"), run("r2")))

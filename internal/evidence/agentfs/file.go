@@ -18,16 +18,15 @@ import (
 // ErrBusy is wrapped by [Writer.Sync] when another process has a file open.
 var ErrBusy = errors.New("file is in use by another process")
 
-// busyTimeout is how long the writer waits for a file that another process closes.
 const busyTimeout = 20 * time.Millisecond
 
-// exclusive makes a connection the only one to its file. It keeps out the clients'
-// engine, which does not know SQLite's shared memory file. After closing there is no
-// log next to the file. A crash can undo the last commit together with its position.
+// exclusive makes a connection the only one to its file, because the clients' engine
+// does not know SQLite's shared memory file. Closing removes the log. A crash can undo
+// the last commit together with its position.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
-// file is an AgentFS file that is open for one commit. It owns the connection, its
-// transaction and hooktrail_state. The other tables belong to its fields.
+// file is an AgentFS file that is open for one commit. It owns the transaction and
+// hooktrail_state. Its fields own the other tables.
 type file struct {
 	conn   *sqlite.Conn
 	pos    position // last applied leaf
@@ -40,8 +39,8 @@ type file struct {
 	events *projector
 }
 
-// openFile opens the AgentFS file at path and begins a transaction. It creates a
-// missing file. close ends the transaction.
+// openFile opens or creates the AgentFS file at path and begins a transaction. close
+// ends it.
 func openFile(ctx context.Context, path string) (_ *file, err error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
@@ -74,7 +73,6 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	return f, nil
 }
 
-// createPrivate creates the file at path, readable by its owner alone, if it is missing.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -83,7 +81,6 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// apply projects one event. It skips events that the file already has.
 func (f *file) apply(item item) error {
 	if item.pos.leaf <= f.pos.leaf {
 		return nil
@@ -95,7 +92,6 @@ func (f *file) apply(item item) error {
 	return nil
 }
 
-// reset removes everything that this package wrote.
 func (f *file) reset() error {
 	if err := f.files.removeAll(); err != nil {
 		return err
@@ -107,7 +103,6 @@ func (f *file) reset() error {
 	return nil
 }
 
-// removeRun removes everything that this package wrote about a run.
 func (f *file) removeRun(run string) error {
 	if err := f.calls.removeRun(run); err != nil {
 		return err
@@ -118,7 +113,6 @@ func (f *file) removeRun(run string) error {
 	return f.files.removeFolder(runPath(run))
 }
 
-// commit makes the changes durable together with their position.
 func (f *file) commit() error {
 	if err := savePosition(f.conn, "hooktrail_state", f.pos); err != nil {
 		return err
@@ -129,8 +123,7 @@ func (f *file) commit() error {
 	return nil
 }
 
-// commitOrder records in a transaction of its own that the file has applied all
-// erasure orders up to order.
+// commitOrder records that the file has applied all erasure orders up to order.
 func (f *file) commitOrder(order int64) error {
 	if err := executeAll(f.conn, []string{"BEGIN IMMEDIATE"}); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -142,9 +135,8 @@ func (f *file) commitOrder(order int64) error {
 	return f.commit()
 }
 
-// compact rewrites the whole file so that it has no free pages, and empties its log.
-// The temporary copy lies next to the file because containers may not allow writes to
-// /tmp.
+// compact rewrites the file without free pages and empties its log. The temporary copy
+// is next to the file because containers may not allow writes to /tmp.
 func (f *file) compact() error {
 	paths, err := texts(f.conn, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(paths) != 1 {
@@ -161,7 +153,7 @@ func (f *file) compact() error {
 	return err
 }
 
-// close releases the file for other processes. Uncommitted changes are lost.
+// close closes the file. Uncommitted changes are lost.
 func (f *file) close() error {
 	f.conn.SetInterrupt(nil)
 	if err := f.conn.Close(); err != nil {
@@ -170,8 +162,6 @@ func (f *file) close() error {
 	return nil
 }
 
-// busy returns [ErrBusy] for an error that says that another process has the file
-// locked. The statement that failed does not matter.
 func busy(err error) error {
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultBusy || code == sqlite.ResultLocked {
 		return ErrBusy
@@ -179,7 +169,6 @@ func busy(err error) error {
 	return err
 }
 
-// unreadable adds the remedy to the error of a damaged file.
 func unreadable(err error) error {
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		return fmt.Errorf("%w; delete the file to rebuild it from the ledger", err)
@@ -187,7 +176,6 @@ func unreadable(err error) error {
 	return err
 }
 
-// item is an event and its position in the ledger.
 type item struct {
 	pos   position
 	event events.Event

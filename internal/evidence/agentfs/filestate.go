@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fileState is the state of one file in the routes.
 type fileState struct {
 	progress
 	saved progress // on disk
@@ -26,20 +25,17 @@ type progress struct {
 	halves  int64 // half rows, because a call and its result share a row
 	order   int64 // last erasure order that concerns the file, -1 for none
 	cleaned int64 // last applied erasure order, -1 for none
-	parts   int64 // how many files the agent has, if more than one
-	listed  int64 // how many files of the agent the file lists
-	rebuild bool  // the file must be rebuilt
+	parts   int64 // files of the agent, if more than one
+	listed  int64 // files of the agent that the file lists
+	rebuild bool
 }
 
-// isBehind reports whether the file needs an update.
 func (s *fileState) isBehind() bool {
 	return s.done < s.last || s.cleaned < s.order || s.listed < s.parts || s.rebuild
 }
 
-// clear records that the file is empty.
 func (s *fileState) clear() { s.done, s.cleaned, s.listed = -1, -1, 0 }
 
-// current returns the file for new runs of an agent.
 func (r *routes) current(agent string) (*fileState, error) {
 	base := baseName(agent, r.tenant)
 	for n := 1; ; n++ {
@@ -53,7 +49,6 @@ func (r *routes) current(agent string) (*fileState, error) {
 	}
 }
 
-// file returns the state of the named file.
 func (r *routes) file(name string) (*fileState, error) {
 	if s, ok := r.states[name]; ok {
 		return s, nil
@@ -78,7 +73,6 @@ func (r *routes) file(name string) (*fileState, error) {
 	return s, nil
 }
 
-// files returns every stored file of the tenant.
 func (r *routes) files() ([]*fileState, error) {
 	names, err := texts(r.conn, `SELECT name FROM files ORDER BY name`)
 	if err != nil {
@@ -95,7 +89,6 @@ func (r *routes) files() ([]*fileState, error) {
 	return all, nil
 }
 
-// add records that e, at leaf, belongs in the file of s.
 func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	if s.last < 0 {
 		if err := r.addFile(s.name); err != nil {
@@ -113,7 +106,7 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile makes every file of an agent list the new one.
+// addFile records a new file, which every file of its agent lists.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -126,18 +119,15 @@ func (r *routes) addFile(name string) error {
 	return nil
 }
 
-// partList is the value under [partsKey].
 type partList struct {
-	Part  int      `json:"part"`  // number of this file
-	Parts []string `json:"parts"` // ids of all files of the agent
+	Part  int      `json:"part"`
+	Parts []string `json:"parts"` // ids of all files
 }
 
-// partsKey is the key under which a file lists the files of its agent if there are
-// several.
 const partsKey = "hooktrail:parts"
 
-// listParts writes the list of the agent's files into f. The value has time 0
-// because no event creates it.
+// listParts lists an agent's files in f. The list has time 0 because no event creates
+// it.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Modes and the root of the file system tables.
 const (
 	folderMode = 0o040755
 	fileMode   = 0o100644
@@ -26,7 +25,6 @@ const (
 // the transaction of conn.
 type fileSystem struct{ conn *sqlite.Conn }
 
-// write replaces the content of the file at path and sets its time.
 func (f *fileSystem) write(path string, content []byte, at time.Time) error {
 	ino, err := f.create(path, at)
 	if err != nil {
@@ -48,8 +46,7 @@ func (f *fileSystem) truncate(ino int64) error {
 	return nil
 }
 
-// writeAt writes content at offset, which must be a multiple of [chunkSize]. Later
-// content stays.
+// writeAt writes content at offset, a multiple of [chunkSize]. Later content stays.
 func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) error {
 	size := offset + int64(len(content))
 	for index := offset / chunkSize; len(content) > 0; index++ {
@@ -88,8 +85,8 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 	return f.addEntry(folder, name, ino, path)
 }
 
-// create returns the inode of the file at path. It makes a new inode if there is none,
-// and also if the old one has a second name, so that the content under that name stays.
+// create returns the inode of the file at path. It makes a new inode if there is no
+// file, or if the file has a second name, which keeps the content.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {
@@ -113,8 +110,8 @@ func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	return ino, f.addEntry(folder, name, ino, path)
 }
 
-// makeParents makes the missing folders of path. It returns the innermost folder and
-// the file name.
+// makeParents makes missing folders. It returns the innermost folder and the file
+// name.
 func (f *fileSystem) makeParents(path string, at time.Time) (int64, string, error) {
 	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	ino := int64(rootInode)
@@ -144,8 +141,8 @@ func (f *fileSystem) newInode(mode int64, at time.Time) (int64, error) {
 	return f.conn.LastInsertRowID(), nil
 }
 
-// addEntry names an inode in a folder. If path is not empty, the path is recorded as
-// written by this package.
+// addEntry names an inode in a folder. A path that is not empty is recorded as written
+// by this package.
 func (f *fileSystem) addEntry(folder int64, name string, ino int64, path string) error {
 	if err := execute(f.conn, `INSERT INTO fs_dentry (name, parent_ino, ino) VALUES (?, ?, ?)`, name, folder, ino); err != nil {
 		return fmt.Errorf("name file: %w", err)
@@ -159,7 +156,6 @@ func (f *fileSystem) addEntry(folder int64, name string, ino int64, path string)
 	return nil
 }
 
-// lookup returns the inode at path.
 func (f *fileSystem) lookup(path string) (int64, bool, error) {
 	ino := int64(rootInode)
 	for name := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
@@ -172,12 +168,10 @@ func (f *fileSystem) lookup(path string) (int64, bool, error) {
 	return ino, true, nil
 }
 
-// links returns how many names a file has.
 func (f *fileSystem) links(ino int64) (int64, error) {
 	return number(f.conn, `SELECT nlink FROM fs_inode WHERE ino = ?`, ino)
 }
 
-// matches reports whether a file has exactly the content that b describes.
 func (f *fileSystem) matches(ino int64, b events.BlobRef) (bool, error) {
 	hash, size := sha256.New(), int64(0)
 	err := sqlitex.Execute(f.conn, `SELECT data FROM fs_data WHERE ino = ? ORDER BY chunk_index`, &sqlitex.ExecOptions{

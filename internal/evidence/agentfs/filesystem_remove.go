@@ -2,11 +2,12 @@ package agentfs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// unlink removes a name. It removes the content with the last name.
+// unlink removes a name, and with the last name the content.
 func (f *fileSystem) unlink(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {
@@ -37,7 +38,7 @@ func (f *fileSystem) unlink(path string) error {
 	return nil
 }
 
-// remove removes a name and the content, even if the content has other names.
+// remove removes the file at path, and its content under all names.
 func (f *fileSystem) remove(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {
@@ -49,7 +50,6 @@ func (f *fileSystem) remove(path string) error {
 	return f.unlink(path)
 }
 
-// removeAll removes every file of this package with its content.
 func (f *fileSystem) removeAll() error {
 	paths, err := texts(f.conn, `SELECT path FROM hooktrail_files`)
 	if err != nil {
@@ -63,8 +63,7 @@ func (f *fileSystem) removeAll() error {
 	return execute(f.conn, `DELETE FROM hooktrail_files`)
 }
 
-// removeFolder removes this package's files below a folder, and then the folders that
-// are empty. Content with a second name that another tool gave it is removed too.
+// removeFolder removes this package's files below a folder, and then the empty folders.
 func (f *fileSystem) removeFolder(folder string) error {
 	from, to := prefixed(folder + "/")
 	paths, err := texts(f.conn, `SELECT path FROM hooktrail_files WHERE path >= ? AND path < ? ORDER BY path`, from, to)
@@ -86,14 +85,9 @@ func (f *fileSystem) removeFolder(folder string) error {
 	return f.removeEmpty(folders)
 }
 
-// removeEmpty removes the empty folders among those given, innermost first.
 func (f *fileSystem) removeEmpty(folders map[string]bool) error {
-	names := make([]string, 0, len(folders))
-	for name := range folders {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) })
-	for _, name := range names {
+	innermostFirst := func(a, b string) int { return len(b) - len(a) }
+	for _, name := range slices.SortedFunc(maps.Keys(folders), innermostFirst) {
 		ino, ok, err := f.lookup(name)
 		if err != nil {
 			return err

@@ -11,15 +11,15 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count rows of other tools in a file that was reset. Folders do not
-// count because reset keeps folders of this package.
+// foreignCounts count rows and files of other tools. Folders do not count because
+// reset keeps ours.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
 	`SELECT count(*) FROM fs_inode WHERE mode & 61440 <> 16384`,
 }
 
-// ErrChanged is wrapped by [Unchanged] when a file has changed.
+// ErrChanged is wrapped by [Unchanged].
 var ErrChanged = errors.New("another tool wrote to it in the meantime")
 
 // A Mark identifies a version of a file by its size and time.
@@ -29,10 +29,9 @@ type Mark struct {
 }
 
 // Foreign copies the rows and files of other tools from the AgentFS file at path to
-// out, which must not exist. A rebuild starts from such a file. Foreign returns false
-// and creates no file if other tools wrote nothing. The mark of the unchanged file at
-// path is for [Unchanged]. The error wraps [ErrBusy] if another process has the file
-// open.
+// out, which must not exist. It returns false and creates no file if there are none.
+// The mark is for [Unchanged]. The error wraps [ErrBusy] if another process has the
+// file open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -61,7 +60,7 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 }
 
 // Unchanged checks that the file at path still has mark. The error wraps [ErrChanged]
-// if it has not, and [ErrBusy] if another process has the file open.
+// or [ErrBusy].
 func Unchanged(ctx context.Context, path string, mark Mark) error {
 	err := read(ctx, path, leaveTimeout, func(r *reader) error {
 		now, err := markOf(r.conn, path)
@@ -76,8 +75,8 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// markOf returns the mark of the file at path. It first moves the log into the file, so
-// that closing does not change it.
+// markOf returns the mark of a file. It first moves the log into the file, so that
+// closing does not change the file.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
@@ -89,8 +88,7 @@ func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes the rows of this package from the file at path and compacts it. It
-// reports whether anything is left.
+// strip removes the rows of this package and reports whether anything is left.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {

@@ -158,7 +158,7 @@ func recorded(tb testing.TB) ledger {
 // project updates the files in dir from l.
 func project(tb testing.TB, dir string, l Source) {
 	tb.Helper()
-	w := Open(tb.Context(), dir, Options{Interval: time.Nanosecond})
+	w := Open(dir, Options{Interval: time.Nanosecond})
 	if err := w.Sync(tb.Context(), "acme", l); err != nil {
 		tb.Fatal(err)
 	}

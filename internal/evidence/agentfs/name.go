@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxPart is the longest escaped id that is not shortened. Two such ids, the separators
-// and a suffix of SQLite fit into a name of 255 bytes.
+// maxPart bounds an escaped id in bytes. Two ids, the separators and a suffix of
+// SQLite fit into a name of 255 bytes.
 const maxPart = 112
 
 // FileName returns the name of an agent's first AgentFS file. The name has both escaped
@@ -36,10 +36,9 @@ func FileName(agent, tenant string) string {
 
 func baseName(agent, tenant string) string { return escapeID(agent) + separator + escapeID(tenant) }
 
-// separator joins the parts of a name. No escaped id contains it.
+// No escaped id contains the separator of a name.
 const separator = "__"
 
-// partName returns the name of the file with number part, from 1.
 func partName(base string, part int) string {
 	if part > 1 {
 		base += separator + strconv.Itoa(part)
@@ -47,7 +46,6 @@ func partName(base string, part int) string {
 	return base + ".db"
 }
 
-// fileName is a parsed file name.
 type fileName struct {
 	base          string // common to all files of the agent and tenant
 	agent, tenant string // escaped
@@ -100,7 +98,6 @@ func escapeID(id string) string {
 	return strings.TrimRight(escaped[:77], "_") + shortened + hex.EncodeToString(sum[:16])
 }
 
-// Markers in escaped ids.
 const (
 	shortened    = "_xx"
 	withCapitals = "_xu"
@@ -130,7 +127,6 @@ func unescapeID(escaped string) string {
 	return b.String()
 }
 
-// isInner reports whether the underscore at id[i] needs no escape.
 func isInner(id string, i int) bool {
 	return i > 0 && i+1 < len(id) && id[i+1]|0x20 != 'x' && isPlain(id[i+1])
 }
@@ -141,7 +137,6 @@ func isPlain(c byte) bool {
 
 var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// keyPart escapes an id for a key, in which ":" separates the parts.
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
 // text returns s as valid UTF-8 without NUL bytes, which SQLite and the clients need.

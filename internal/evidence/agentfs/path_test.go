@@ -53,7 +53,7 @@ func TestPaths_NeverClash(t *testing.T) {
 			l = append(l, event(t, 2*n+1, kinds[which], payloads[which], same))
 		}
 		dir := t.TempDir()
-		w := Open(t.Context(), dir, Options{Interval: time.Nanosecond})
+		w := Open(dir, Options{Interval: time.Nanosecond})
 		if err := w.Sync(t.Context(), "acme", l); err != nil {
 			rt.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package agentfs
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,7 +16,6 @@ import (
 // maxInline is the size of the largest payload that a row contains.
 const maxInline = 64 << 10
 
-// reference refers to a payload in the file system tables.
 type reference struct {
 	File    string `json:"$file,omitempty"`
 	SHA256  string `json:"sha256"`
@@ -23,19 +23,19 @@ type reference struct {
 	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// The files of a run lie below its folder. Ids are escaped as in subjects, so that no id
-// reaches into another folder. Escaped ids have no dot, and all files except blobs have
-// one.
+// The files of a run are below its folder. Ids are escaped as in subjects, so that no
+// id reaches into another folder. Escaped ids have no dot, and all files except blobs
+// have one.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
 
 func toolPath(e events.Event) string {
-	return runPath(e.Run) + "/tools/" + pathPart(firstOf(e.ToolCall, e.ID))
+	return runPath(e.Run) + "/tools/" + pathPart(cmp.Or(e.ToolCall, e.ID))
 }
 
-// pathPart returns id as the name of a file or folder. An id that is too long becomes a
-// hash. The broker accepts no such ids.
+// pathPart returns id as a file name. An id that is too long for the broker becomes a
+// hash.
 func pathPart(id string) string {
 	name, err := subjects.FileName(id)
 	if err != nil {
@@ -45,20 +45,17 @@ func pathPart(id string) string {
 	return name
 }
 
-// payloads writes small payloads as values for rows and large ones as files.
 type payloads struct{ files *fileSystem }
 
 // facts returns the parameters that all rows of a run share.
 func facts(e events.Event, runType, role string) map[string]any {
 	return map[string]any{
 		"run_id": e.Run, "tenant_id": e.Tenant,
-		"run_type":   strings.ToUpper(firstOf(runType, e.RunType)),
-		"agent_role": strings.ToUpper(firstOf(role, e.AgentRole)),
+		"run_type":   strings.ToUpper(cmp.Or(runType, e.RunType)),
+		"agent_role": strings.ToUpper(cmp.Or(role, e.AgentRole)),
 	}
 }
 
-// context returns the payload's fields and the attributes of e, with references to
-// large fields.
 func (p *payloads) context(e events.Event, path string) (map[string]any, error) {
 	var data map[string]json.RawMessage
 	if err := json.Unmarshal(e.Data, &data); err != nil && len(e.Data) > 0 {
@@ -90,14 +87,13 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 			context[name] = value
 		}
 	}
-	context["agent_role"] = strings.ToUpper(firstOf(unquoted(data["agent_role"]), e.AgentRole))
-	context["run_type"] = strings.ToUpper(firstOf(unquoted(data["run_type"]), e.RunType))
+	context["agent_role"] = strings.ToUpper(cmp.Or(unquoted(data["agent_role"]), e.AgentRole))
+	context["run_type"] = strings.ToUpper(cmp.Or(unquoted(data["run_type"]), e.RunType))
 	context["timestamp"] = e.Time
 	return context, nil
 }
 
-// field returns a payload's field for a row. It returns a reference if the value is
-// large or arrived in chunks.
+// field returns a value for a row, as a reference if it is large or arrived in chunks.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -112,7 +108,6 @@ func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name s
 	return p.store(content, path, e.Time)
 }
 
-// bounded returns value, or a reference if it is large.
 func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, error) {
 	if len(value) <= maxInline {
 		return value, nil
@@ -121,8 +116,8 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns the text of an error. A large text is cut and ends with the path of
-// the whole.
+// errorText returns an error for a row. A large text is cut and ends with the path of
+// the whole text.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
@@ -139,8 +134,8 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob returns a reference to content that arrived in chunks and links it to path. If
-// the hash is wrong, the reference says that the content is missing.
+// blob links content that arrived in chunks to path and returns a reference. Content
+// with a wrong hash is missing.
 func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(from)
@@ -160,7 +155,7 @@ func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time
 	return ref, p.files.link(from, path, at)
 }
 
-// addChunk writes one chunk of a large payload. A later event names the whole.
+// addChunk writes a chunk. A later event refers to the complete payload.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
@@ -177,7 +172,8 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// Content with a second name matched its hash. A repeated chunk could only damage it.
+	// Content with a second name matched its hash. A repeated chunk could only damage
+	// it.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

@@ -47,7 +47,7 @@ func savePosition(conn *sqlite.Conn, table string, p position) error {
 	return nil
 }
 
-// loadNumber returns a number of a state table, or -1 if it is missing.
+// loadNumber returns a number, and -1 for a missing one.
 func loadNumber(conn *sqlite.Conn, table, name string) (int64, error) {
 	n := int64(-1)
 	err := sqlitex.Execute(conn, `SELECT value FROM `+table+` WHERE name = ?`, &sqlitex.ExecOptions{

@@ -1,6 +1,7 @@
 package agentfs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A projector turns events into rows, key-value entries and payload files. Its fields
-// own the tables.
 type projector struct {
 	calls    *toolCalls
 	values   *keyValues
@@ -24,7 +23,6 @@ type projection struct {
 	project func(*projector, events.Event) error
 }
 
-// projections are the projected kinds and their methods.
 var projections = []projection{
 	{events.RunStarted, decoded((*projector).runStarted)},
 	{events.StepFinished, decoded((*projector).stepFinished)},
@@ -34,8 +32,8 @@ var projections = []projection{
 	{events.BlobChunk, decoded((*projector).blobChunk)},
 }
 
-// decoded passes the payload of an event to apply. An event with an unreadable
-// payload gets no row. The ledger keeps its bytes as evidence.
+// decoded decodes the payload for apply. An event with an unreadable payload gets no
+// row.
 func decoded[T any](apply func(*projector, events.Event, T) error) func(*projector, events.Event) error {
 	return func(p *projector, e events.Event) error {
 		payload, err := events.Payload[T](e)
@@ -46,7 +44,6 @@ func decoded[T any](apply func(*projector, events.Event, T) error) func(*project
 	}
 }
 
-// project applies e, the event of a leaf.
 func (p *projector) project(leaf int64, e events.Event) error {
 	p.calls.leaf = leaf
 	for _, known := range projections {
@@ -61,7 +58,6 @@ func (p *projector) project(leaf int64, e events.Event) error {
 	return nil
 }
 
-// isProjected reports whether e changes an AgentFS file.
 func isProjected(e events.Event) bool {
 	return e.Run != "" && e.Enabled("agentfs") &&
 		slices.ContainsFunc(projections, func(p projection) bool { return p.kind == e.Kind() })
@@ -124,7 +120,7 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }
 func stepKey(run, step string) string { return "steps:" + keyPart(run) + ":" + keyPart(step) }
 
-// mergeMeta writes the entry of a run. The fields of its end replace those of its
+// mergeMeta stores the start and end of a run. Fields of the end replace those of the
 // start.
 func (p *projector) mergeMeta(e events.Event, change func(*sources)) error {
 	key := metaKey(e.Run)
@@ -153,14 +149,11 @@ func (p *projector) mergeMeta(e events.Event, change func(*sources)) error {
 }
 
 func (p *projector) stepFinished(e events.Event, data events.StepFinishedData) error {
-	step := e.Step
-	if step == "" {
-		step = e.ID
-	}
+	step := cmp.Or(e.Step, e.ID)
 	if known, err := p.values.sources(stepKey(e.Run, step)); err != nil || known.finishedBy.isNewer(originOf(e)) {
 		return err
 	}
-	role := firstOf(data.AgentRole, e.AgentRole, "agent")
+	role := cmp.Or(data.AgentRole, e.AgentRole, "agent")
 	path := stepPath(e.Run, step)
 	input, err := p.payloads.field(e, data.Blobs, "input_summary", text(data.InputSummary), path+"/input.json")
 	if err != nil {
@@ -196,7 +189,6 @@ func (p *projector) stepFinished(e events.Event, data events.StepFinishedData) e
 	return p.putStep(e, step, role, path)
 }
 
-// putStep writes the key-value entry of a step.
 func (p *projector) putStep(e events.Event, step, role, path string) error {
 	context, err := p.payloads.context(e, path)
 	if err != nil {
@@ -214,7 +206,6 @@ func (p *projector) putStep(e events.Event, step, role, path string) error {
 	return p.values.set(key, value, e.Time)
 }
 
-// milliseconds converts a duration of an event. It limits large values.
 func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }

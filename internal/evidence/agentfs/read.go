@@ -15,19 +15,17 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrErased is wrapped by [Copy] when a file still has data that an order erased from
-// the ledger.
+// ErrErased is wrapped by [Copy] when a file still has erased data.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long a reader waits for a file. It is longer than a commit.
+// leaveTimeout for a file in use is longer than a commit.
 const leaveTimeout = 10 * time.Second
 
-// lookTimeout is how long [Inspect] waits for a file.
 const lookTimeout = 2 * time.Second
 
 // A File is an AgentFS file in a folder.
 type File struct {
-	Name  string // of the file
+	Name  string
 	Agent string // id, cut with "…" if it is long
 	Part  int    // number among the agent's files, from 1
 	Bytes int64
@@ -68,7 +66,7 @@ func List(dir, tenant string) ([]File, error) {
 // Contents describes the contents of a file.
 type Contents struct {
 	Calls int64 // rows of tool_calls
-	Ours  int64 // rows of tool_calls from the ledger
+	Ours  int64 // of them, rows from the ledger
 	Leaf  int64 // last applied leaf; -1: none
 
 	HasRun bool // the file has rows of the given run
@@ -105,10 +103,9 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 }
 
 // Copy copies the file at path to out, which must not exist. The copy is one file
-// without a log, readable by its owner alone, and readers of it do not block the
-// writer. It appears complete or not at all. Copy refuses a file that still has erased
-// data with an error that wraps [ErrErased]. An error that wraps [ErrBusy] means that
-// another process has the file open.
+// without a log, readable by its owner alone. It appears complete or not at all. The
+// error wraps [ErrErased] if the file still has erased data, and [ErrBusy] if another
+// process has it open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists: choose another file or remove it", out)
@@ -140,7 +137,6 @@ func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	return nil
 }
 
-// removed removes a file that may be missing.
 func removed(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -149,8 +145,8 @@ func removed(path string) error {
 }
 
 // Unerased returns the names of a tenant's files in dir that still have data that
-// orders in src erased. The error wraps [ErrBusy] and names the files that another
-// process has open.
+// orders in src erased. The error wraps [ErrBusy] and names the files that other
+// processes have open.
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -173,7 +169,6 @@ func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, er
 	return names, errors.Join(errs...)
 }
 
-// reader is an AgentFS file that is open for reading.
 type reader struct {
 	conn    *sqlite.Conn
 	orders  int64 // last applied erasure order, -1 for none
@@ -181,7 +176,7 @@ type reader struct {
 }
 
 // read opens the file at path, calls fn and closes it. It waits up to patience for a
-// file that is in use.
+// busy file.
 func read(ctx context.Context, path string, patience time.Duration, fn func(*reader) error) (err error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -209,8 +204,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable replaces err if the cause is that the file may not be written. Readers
-// lock the file, and SQLite does not name the cause.
+// notWritable replaces an unclear error of SQLite if the file may not be written.
+// Readers lock the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -224,7 +219,6 @@ func notWritable(path string, err error) error {
 	}
 }
 
-// hasErased reports whether the file still has data that an order erased.
 func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	if r.foreign {
 		return false, nil

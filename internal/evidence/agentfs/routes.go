@@ -1,6 +1,7 @@
 package agentfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,27 +16,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rowsPerFile is the default row limit of a file. Clients load the whole list of rows.
+// rowsPerFile bounds a file, because clients load the whole list of rows.
 const rowsPerFile = 100_000
 
-// routes maps each run of a tenant to a file and tracks the progress of each file. Its
-// database .routes/<tenant>.db is a cache. Only the goroutine that holds tenant.mu uses
-// it.
+// routes maps each run of a tenant to a file and tracks the progress of each file. The
+// database is a cache. Only the goroutine that holds tenant.mu uses it.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
-	limit  int64    // rows of one file
+	limit  int64    // of one file
 	pos    position // routed so far
 	saved  position // on disk
 
-	orders, savedOrders int64 // last erasure order that was read, and the one on disk; -1: none
+	orders, savedOrders int64 // last erasure order that was read; -1: none
 
-	runs   map[string]string     // unsaved routes by run
+	runs   map[string]string     // unsaved, by run
 	states map[string]*fileState // loaded since the last commit
 }
 
-// routesVersion is the version of routesSchema. Routes of another version are computed
-// again.
+// Routes of another version are computed again.
 const routesVersion = 2
 
 var routesSchema = []string{
@@ -48,7 +47,7 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens a tenant's routes. It replaces a damaged database.
+// openRoutes opens the routes of a tenant. It replaces a damaged database.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -106,7 +105,6 @@ func (r *routes) open(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// route returns the file of e's run and assigns a file to a new run.
 func (r *routes) route(e events.Event) (*fileState, error) {
 	name, ok, err := r.find(e.Run)
 	if err != nil {
@@ -123,7 +121,6 @@ func (r *routes) route(e events.Event) (*fileState, error) {
 	return state, nil
 }
 
-// choose chooses the file of a run by the run's first event.
 func (r *routes) choose(e events.Event) (*fileState, error) {
 	if e.AgentFS == "" && e.ParentRun != "" && e.ParentRun != e.Run {
 		name, ok, err := r.find(e.ParentRun)
@@ -134,10 +131,9 @@ func (r *routes) choose(e events.Event) (*fileState, error) {
 			return r.file(name)
 		}
 	}
-	return r.current(firstOf(e.AgentFS, e.ParentAgent, e.Agent, e.Source))
+	return r.current(cmp.Or(e.AgentFS, e.ParentAgent, e.Agent, e.Source))
 }
 
-// find returns the file of a known run.
 func (r *routes) find(run string) (name string, ok bool, err error) {
 	if name, ok := r.runs[run]; ok {
 		return name, true, nil
@@ -152,7 +148,6 @@ func (r *routes) find(run string) (name string, ok bool, err error) {
 	return name, ok, nil
 }
 
-// commit saves all changes together with their position.
 func (r *routes) commit() error {
 	if r.isChanged() {
 		if err := r.transact(r.save); err != nil {
@@ -165,7 +160,7 @@ func (r *routes) commit() error {
 	return nil
 }
 
-// isChanged reports whether there are changes to save. An idle ledger causes no writes.
+// isChanged reports whether commit must save. An idle ledger causes no writes.
 func (r *routes) isChanged() bool {
 	for _, state := range r.states {
 		if state.progress != state.saved {
@@ -198,7 +193,6 @@ func (r *routes) save() error {
 	return savePosition(r.conn, "state", r.pos)
 }
 
-// reset empties the routes.
 func (r *routes) reset() error {
 	clear(r.runs)
 	clear(r.states)
@@ -212,7 +206,6 @@ func (r *routes) reset() error {
 	return nil
 }
 
-// transact runs change in a transaction.
 func (r *routes) transact(change func() error) error {
 	err := executeAll(r.conn, []string{"BEGIN IMMEDIATE"})
 	if err == nil {

@@ -8,13 +8,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// chunkSize is the size of a chunk in fs_data. The clients use the same size.
+// The clients use the same chunkSize.
 const chunkSize = 4096
 
-// clientSchema has the clients' tables and indexes as agentfs-sdk 0.6 creates
-// them. The clients' engine refuses changes to them, and triggers, CHECK, generated
-// columns and WITHOUT ROWID in any table. The root folder has time 0 because no
-// event creates it.
+// clientSchema has the clients' tables and indexes as agentfs-sdk 0.6 creates them. The
+// clients' engine refuses changes to them, and triggers, CHECK, generated columns and
+// WITHOUT ROWID in any table. The root folder has time 0 because no event creates it.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,
@@ -31,8 +30,7 @@ var clientSchema = []string{
 	`INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1, 16877, 1, 0, 0, 0)`,
 }
 
-// ownSchema has the tables of this package. They record which rows the package
-// wrote, and facts that those rows do not show. The clients ignore them.
+// ownSchema has the tables of this package. The clients ignore them.
 //
 //	hooktrail_state   position, hash of the record there, last applied erasure order
 //	hooktrail_rows    key of a run's start or end, a step or a tool call → tool_calls.id, start in microseconds
@@ -45,7 +43,6 @@ var ownSchema = []string{
 	`CREATE TABLE IF NOT EXISTS hooktrail_files (path TEXT PRIMARY KEY)`,
 }
 
-// prepare creates missing tables. It refuses a file with another chunk size.
 func prepare(conn *sqlite.Conn) error {
 	for _, statements := range [][]string{clientSchema, ownSchema} {
 		if err := executeAll(conn, statements); err != nil {

@@ -7,8 +7,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// executeAll runs statements one by one. Unlike a script of sqlitex it does not
-// panic when the disk is too full to roll back.
+// executeAll runs statements one by one. Unlike a script of sqlitex it does not panic
+// when the disk is too full to roll back.
 func executeAll(conn *sqlite.Conn, statements []string) error {
 	for _, statement := range statements {
 		if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
@@ -18,12 +18,11 @@ func executeAll(conn *sqlite.Conn, statements []string) error {
 	return nil
 }
 
-// execute runs one statement with arguments.
 func execute(conn *sqlite.Conn, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 }
 
-// number returns the first column of the first row of query, or 0 without a row.
+// number returns the selected number, and 0 without a row.
 func number(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,
@@ -35,7 +34,6 @@ func number(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	return n, nil
 }
 
-// texts returns the first column of all rows of query.
 func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,
@@ -47,8 +45,8 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// prefixed returns the range of the strings that begin with prefix. The last byte
-// of prefix must be below 0xff.
+// prefixed returns the range of the strings that begin with prefix. The last byte of
+// prefix must be below 0xff.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

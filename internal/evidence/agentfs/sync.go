@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// session is one call of Sync. It routes and writes new records, applies new erasure
-// orders, and updates files that lag behind.
+// session is one call of Sync.
 type session struct {
 	*Writer
 	tenant   *tenant
@@ -21,11 +20,10 @@ type session struct {
 	updated  map[string]time.Time // by file; when this call closed it
 }
 
-// work is one file's share of a chunk.
 type work struct {
 	state  *fileState
-	before int64 // last leaf that the file should have already
-	behind bool  // it lags behind: catchUp has its turn
+	before int64 // last leaf that the file should have
+	behind bool  // catchUp updates the file
 	items  []item
 }
 
@@ -64,8 +62,8 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkFiles clears the state of files that were deleted. It also marks files with
-// erasure orders for another check after a start, because they may be older copies.
+// checkFiles makes missing files catch up. After a start, so do files with erasure
+// orders, which may be older copies.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -83,7 +81,8 @@ func (s *session) checkFiles() error {
 	return nil
 }
 
-// read routes the next chunk of the ledger. It reports whether more records may follow.
+// read routes the next chunk of the ledger. It reports whether more records may
+// follow.
 func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	var (
 		order  []*work
@@ -126,8 +125,8 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode returns the event of an entry if it has a run. It skips unreadable events,
-// which the verifier reports.
+// decode returns the event of an entry. It skips events without a run, and unreadable
+// events, which the verifier reports.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false
@@ -139,7 +138,6 @@ func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) 
 	return e, err == nil && e.Run != ""
 }
 
-// write applies one file's share of a chunk.
 func (s *session) write(ctx context.Context, w *work) error {
 	if _, failed := s.failures[w.state.name]; failed || w.behind {
 		return nil
@@ -157,7 +155,6 @@ func (s *session) write(ctx context.Context, w *work) error {
 	})
 }
 
-// catchUp updates the files that lag behind the routes.
 func (s *session) catchUp(ctx context.Context) error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -177,7 +174,6 @@ func (s *session) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// catchUpFile updates one file until it no longer lags behind or an update fails.
 func (s *session) catchUpFile(ctx context.Context, name string) error {
 	for s.failures[name] == nil {
 		state, err := s.tenant.routes.file(name)
@@ -203,7 +199,6 @@ func (s *session) catchUpFile(ctx context.Context, name string) error {
 	return nil
 }
 
-// replay applies the next chunk of a file's records to it.
 func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 	var count, bytes int
 	for entry, err := range s.src.After(ctx, f.pos.leaf) {

@@ -68,12 +68,12 @@ func bothWays(
 	t.Helper()
 	whole, pieces := t.TempDir(), t.TempDir()
 	opts := Options{Interval: time.Nanosecond, RowsPerFile: rapid.Int64Range(1, 20).Draw(rt, "rows per file")}
-	w := Open(t.Context(), whole, opts)
+	w := Open(whole, opts)
 	if err := errors.Join(w.Sync(t.Context(), "acme", upTo(records)), w.Close()); err != nil {
 		rt.Fatal(err)
 	}
 	opts.ChunkEvents = chunk
-	w = Open(t.Context(), pieces, opts)
+	w = Open(pieces, opts)
 	accidents := []func() error{
 		w.Close, // a restart
 		func() error { return errors.Join(w.Close(), os.RemoveAll(filepath.Join(pieces, ".routes"))) },
@@ -114,17 +114,16 @@ func TestSync_SameFilesWhateverTheBatches(t *testing.T) {
 func TestSync_Routes(t *testing.T) {
 	dir := t.TempDir()
 	tool := events.ToolBeforeData{Tool: "Bash"}
-	set := func(change func(*events.Event)) func(*events.Event) { return change }
 	project(t, dir, ledger{
-		event(t, 0, events.PromptSubmit, events.PromptSubmitData{}, set(func(e *events.Event) { e.Run, e.Agent = "main", "foreman" })),
-		event(t, 1, events.ToolBefore, tool, call("1"), set(func(e *events.Event) { e.Run, e.Agent, e.ParentAgent = "main", "coder", "foreman" })),
-		event(t, 2, events.ToolBefore, tool, call("2"), set(func(e *events.Event) { e.Run, e.Agent, e.ParentRun = "sub", "a1", "main" })),
-		event(t, 3, events.ToolBefore, tool, call("3"), set(func(e *events.Event) { e.Run, e.Agent, e.ParentRun = "subsub", "a2", "sub" })),
-		event(t, 4, events.ToolBefore, tool, call("4"), set(func(e *events.Event) { e.Run, e.Agent, e.AgentFS = "named", "coder", "gwi.1" })),
-		event(t, 5, events.ToolBefore, tool, call("5"), set(func(e *events.Event) { e.Run, e.Agent, e.AgentFS = "named", "coder", "gwi2" })),
-		event(t, 6, events.ToolBefore, tool, call("6"), set(func(e *events.Event) { e.Run, e.Agent = "bare", "" })),
-		event(t, 7, events.ToolBefore, tool, call("7"), set(func(e *events.Event) { e.Run = "" })),
-		event(t, 8, events.ToolBefore, tool, call("8"), set(func(e *events.Event) { e.Run, e.Agent, e.ParentRun = "orphan", "a3", "unknown" })),
+		event(t, 0, events.PromptSubmit, events.PromptSubmitData{}, func(e *events.Event) { e.Run, e.Agent = "main", "foreman" }),
+		event(t, 1, events.ToolBefore, tool, call("1"), func(e *events.Event) { e.Run, e.Agent, e.ParentAgent = "main", "coder", "foreman" }),
+		event(t, 2, events.ToolBefore, tool, call("2"), func(e *events.Event) { e.Run, e.Agent, e.ParentRun = "sub", "a1", "main" }),
+		event(t, 3, events.ToolBefore, tool, call("3"), func(e *events.Event) { e.Run, e.Agent, e.ParentRun = "subsub", "a2", "sub" }),
+		event(t, 4, events.ToolBefore, tool, call("4"), func(e *events.Event) { e.Run, e.Agent, e.AgentFS = "named", "coder", "gwi.1" }),
+		event(t, 5, events.ToolBefore, tool, call("5"), func(e *events.Event) { e.Run, e.Agent, e.AgentFS = "named", "coder", "gwi2" }),
+		event(t, 6, events.ToolBefore, tool, call("6"), func(e *events.Event) { e.Run, e.Agent = "bare", "" }),
+		event(t, 7, events.ToolBefore, tool, call("7"), func(e *events.Event) { e.Run = "" }),
+		event(t, 8, events.ToolBefore, tool, call("8"), func(e *events.Event) { e.Run, e.Agent, e.ParentRun = "orphan", "a3", "unknown" }),
 	})
 	got := map[string][]string{}
 	for name, tables := range dumpAll(t, dir) {
@@ -149,7 +148,7 @@ func TestSync_NextFile(t *testing.T) {
 	for n := range 10 {
 		l = append(l, event(t, n, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call(fmt.Sprint(n)), run(fmt.Sprintf("r%d", n/3))))
 	}
-	w := Open(t.Context(), dir, Options{RowsPerFile: 2})
+	w := Open(dir, Options{RowsPerFile: 2})
 	if err := errors.Join(w.Sync(t.Context(), "acme", l), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +188,7 @@ func TestSync_BusyFileWaitsWhileOthersGoOn(t *testing.T) {
 	for n := range 6 {
 		l = append(l, event(t, n, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call(fmt.Sprint(n)), agent(fmt.Sprint("a", n%2))))
 	}
-	w := Open(t.Context(), dir, Options{Interval: time.Nanosecond})
+	w := Open(dir, Options{Interval: time.Nanosecond})
 	if err := w.Sync(t.Context(), "acme", l[:2]); err != nil {
 		t.Fatal(err)
 	}
@@ -217,24 +216,11 @@ func TestSync_RebuildKeepsForeignRows(t *testing.T) {
 	l := recorded(t)
 	project(t, dir, l)
 	before := dump(t, path)
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = errors.Join(executeAll(conn, []string{
-		`INSERT INTO tool_calls (name, status, started_at) VALUES ('own', 'pending', 1)`,
-		`INSERT INTO kv_store (key, value) VALUES ('own', '1')`,
-		`UPDATE hooktrail_state SET value = 'another ledger' WHERE name = 'hash'`,
-	}), conn.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
+	foreign(t, path, `UPDATE hooktrail_state SET value = 'another ledger' WHERE name = 'hash'`)
 	project(t, dir, l) // the routes see no new records
 	project(t, dir, append(l, event(t, 12, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c9"))))
 	after := dump(t, path)
-	if n := len(query(t, path, `SELECT 1 FROM tool_calls WHERE name = 'own' UNION ALL SELECT 1 FROM kv_store WHERE key = 'own'`)); n != 2 {
-		t.Errorf("got %d rows of the other tool, want 2", n)
-	}
+	checkForeign(t, path)
 	var ours [][]string
 	for _, row := range after["calls"] {
 		if row[1] != "own" {
@@ -275,7 +261,7 @@ func TestSync_FileThatIsNoDatabaseIsNamed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "coder__acme.db"), []byte("not a database, but long enough to be read as one: 100 bytes of header are wanted, so here are some more"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := Open(t.Context(), dir, Options{})
+	w := Open(dir, Options{})
 	err := w.Sync(t.Context(), "acme", recorded(t))
 	if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultNotADB || errors.Is(err, ErrBusy) {
 		t.Errorf("got %v, want %v", err, sqlite.ResultNotADB)
@@ -291,7 +277,7 @@ func TestSync_FileThatIsNoDatabaseIsNamed(t *testing.T) {
 func TestSync_CancelledCallGoesOnLater(t *testing.T) {
 	dir := t.TempDir()
 	l := recorded(t)
-	w := Open(t.Context(), dir, Options{})
+	w := Open(dir, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.Sync(ctx, "acme", l); !errors.Is(err, context.Canceled) && sqlite.ErrCode(err) != sqlite.ResultInterrupt {
@@ -307,7 +293,7 @@ func TestSync_CancelledCallGoesOnLater(t *testing.T) {
 
 // Few routes stay open, however many tenants there are.
 func TestSync_ManyTenants(t *testing.T) {
-	w := Open(t.Context(), t.TempDir(), Options{Interval: time.Nanosecond})
+	w := Open(t.TempDir(), Options{Interval: time.Nanosecond})
 	for n := range maxRoutes + 3 {
 		if err := w.Sync(t.Context(), fmt.Sprintf("t%d", n), recorded(t)[:1]); err != nil {
 			t.Fatal(err)
@@ -336,7 +322,7 @@ func TestSync_PacesItself(t *testing.T) {
 		l = append(l, event(t, n, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call(fmt.Sprint(n))))
 	}
 	const interval = 30 * time.Millisecond
-	w := Open(t.Context(), t.TempDir(), Options{Interval: interval, ChunkEvents: 10})
+	w := Open(t.TempDir(), Options{Interval: interval, ChunkEvents: 10})
 	began := time.Now()
 	if err := errors.Join(w.Sync(t.Context(), "acme", l), w.Close()); err != nil {
 		t.Fatal(err)

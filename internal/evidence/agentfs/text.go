@@ -2,28 +2,28 @@ package agentfs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failureText returns the failure's message or class, or the first other text.
 func failureText(failure *events.Failure, others ...string) string {
 	if failure != nil {
 		others = append([]string{failure.Message, failure.Class}, others...)
 	}
-	return firstOf(others...)
+	return cmp.Or(others...)
 }
 
-// resultText returns a failed tool's result as text. Some tools put the error there.
+// resultText returns the text of a result, where some tools put the error.
 func resultText(result json.RawMessage) string {
 	if len(result) == 0 || bytes.Equal(result, []byte("null")) {
 		return ""
 	}
-	return firstOf(unquoted(result), string(result))
+	return cmp.Or(unquoted(result), string(result))
 }
 
-// unquoted returns the JSON string in value, or "" for any other JSON.
+// unquoted returns the text of a JSON string, or "".
 func unquoted(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
@@ -32,7 +32,6 @@ func unquoted(value json.RawMessage) string {
 	return s
 }
 
-// raw returns JSON for encoding, or nil if it is empty.
 func raw(value json.RawMessage) any {
 	if len(value) == 0 {
 		return nil
@@ -40,7 +39,7 @@ func raw(value json.RawMessage) any {
 	return value
 }
 
-// object encodes value. It cannot fail because all values come from decoded JSON.
+// object returns value as JSON. Values from decoded JSON cannot fail.
 func object(value any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -49,14 +48,4 @@ func object(value any) []byte {
 		return []byte("null")
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// firstOf returns the first non-empty value.
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

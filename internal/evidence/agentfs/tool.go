@@ -1,15 +1,16 @@
 package agentfs
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes the row of a pending call. If the result arrived first, it adds the
-// arguments. A denied call becomes an error because it has no result.
+// toolBefore writes the row of a call, or completes that of an earlier result. A
+// denied call has no result and becomes an error.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
-	key := rowKey("tool", e.Run, firstOf(e.ToolCall, e.ID))
+	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
 	args, err := p.payloads.field(e, data.Blobs, "args", raw(data.Args), path+"/args.json")
 	if err != nil {
@@ -35,9 +36,9 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-// toolResult completes the row of a call. A result without a call gets a new row.
+// toolResult adds a result to the row of its call, or makes a row.
 func (p *projector) toolResult(e events.Event, data events.ToolResultData) error {
-	key, path := rowKey("tool", e.Run, firstOf(e.ToolCall, e.ID)), toolPath(e)
+	key, path := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID)), toolPath(e)
 	r := row{key: key, name: toolName(data.Tool), status: success, ended: e.Time, started: e.Time.Add(-milliseconds(data.DurationMS))}
 	old, ok, err := p.calls.find(key)
 	if err != nil {
@@ -75,4 +76,4 @@ func durationMS(data events.ToolResultData, between time.Duration) float64 {
 	return float64(between) / float64(time.Millisecond)
 }
 
-func toolName(tool string) string { return "tool:" + firstOf(tool, "unknown") }
+func toolName(tool string) string { return "tool:" + cmp.Or(tool, "unknown") }

@@ -8,12 +8,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is how many ids of tool_calls belong to one leaf. A row's id is
-// derived from its leaf, so that a rebuilt row gets the same id. Rows of other tools
-// use the free ids in between. JavaScript represents ids of 2³³ leaves exactly.
+// idsPerLeaf is how many ids of tool_calls belong to one leaf, so that a rebuilt row
+// gets the same id. Rows of other tools use the free ids in between. JavaScript
+// represents ids of 2³³ leaves exactly.
 const idsPerLeaf = 1 << 20
 
-// status is the state of a row in the clients' words.
+// status is in the clients' words.
 type status string
 
 const (
@@ -22,8 +22,8 @@ const (
 	failed  status = "error"
 )
 
-// row is one row of tool_calls. Empty parameters become NULL. The status decides
-// whether result or failure is written.
+// Empty parameters of a row become NULL. The status decides whether result or failure
+// is written.
 type row struct {
 	key        string // see rowKey
 	name       string
@@ -35,7 +35,6 @@ type row struct {
 	ended      time.Time // zero while pending
 }
 
-// storedRow is the part of a stored row that later events need.
 type storedRow struct {
 	id         int64
 	started    time.Time
@@ -44,22 +43,19 @@ type storedRow struct {
 	status     status
 }
 
-// rowKinds are the first parts of row keys.
 var rowKinds = []string{"start", "end", "step", "tool"} //nolint:gochecknoglobals // a constant
 
-// rowKey returns the key of a run's start or end, a step or a tool call.
 func rowKey(kind, run, id string) string {
 	return kind + ":" + keyPart(run) + ":" + keyPart(id)
 }
 
-// toolCalls owns tool_calls and hooktrail_rows, which lists the rows that this
-// package wrote. All changes belong to the transaction of conn.
+// toolCalls owns tool_calls and hooktrail_rows, which lists the rows that this package
+// wrote. All changes belong to the transaction of conn.
 type toolCalls struct {
 	conn *sqlite.Conn
-	leaf int64 // of the event that is being applied; new rows derive their ids from it
+	leaf int64 // of the current event; new rows derive their ids from it
 }
 
-// find returns the row with key.
 func (t *toolCalls) find(key string) (storedRow, bool, error) {
 	var (
 		r  storedRow
@@ -83,7 +79,6 @@ func (t *toolCalls) find(key string) (storedRow, bool, error) {
 	return r, ok, nil
 }
 
-// put writes r. It replaces the row with the same key.
 func (t *toolCalls) put(r row) error {
 	old, ok, err := t.find(r.key)
 	if err != nil {
@@ -117,7 +112,6 @@ func (t *toolCalls) setCall(id int64, r row) error {
 	return execute(t.conn, `UPDATE tool_calls SET name = ?, parameters = ? WHERE id = ?`, text(r.name), parameters, id)
 }
 
-// freeID returns the first unused id of the current leaf.
 func (t *toolCalls) freeID() (int64, error) {
 	for id := (t.leaf + 1) * idsPerLeaf; ; id++ {
 		taken, err := number(t.conn, `SELECT count(*) FROM tool_calls WHERE id = ?`, id)
@@ -130,7 +124,6 @@ func (t *toolCalls) freeID() (int64, error) {
 	}
 }
 
-// removeRun removes this package's rows of a run.
 func (t *toolCalls) removeRun(run string) error {
 	for _, kind := range rowKinds {
 		from, to := prefixed(rowKey(kind, run, ""))
@@ -146,7 +139,6 @@ func (t *toolCalls) removeRun(run string) error {
 	return nil
 }
 
-// removeAll removes this package's rows. Rows of other tools stay.
 func (t *toolCalls) removeAll() error {
 	return executeAll(t.conn, []string{
 		`DELETE FROM tool_calls WHERE id IN (SELECT id FROM hooktrail_rows)`,
@@ -154,7 +146,7 @@ func (t *toolCalls) removeAll() error {
 	})
 }
 
-// columns returns the row's values in the form that the clients expect: whole
+// columns returns the columns after the id as the clients expect them, with whole
 // seconds, no empty JSON, and exactly one of result and error in a complete row.
 func (r row) columns() []any {
 	var parameters, result, failure any

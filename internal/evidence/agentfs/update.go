@@ -7,7 +7,7 @@ import (
 )
 
 // update opens a file, applies change and commits. It records errors of the file in
-// failures. It returns an error only if the whole call of Sync must stop.
+// failures, and returns an error only if the whole call of Sync must stop.
 func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
 	if err := s.pause(ctx, state.name); err != nil {
 		return err
@@ -66,7 +66,6 @@ func (s *session) check(ctx context.Context, f *file, state *fileState) error {
 	return f.reset()
 }
 
-// pause waits until this call may open a file again.
 func (s *session) pause(ctx context.Context, name string) error {
 	updated, ok := s.updated[name]
 	if !ok {

@@ -12,14 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// sources are the documents that a key-value entry is merged from. An entry that
-// one event defines completely has finishedBy alone.
+// sources are the documents that a key-value entry is merged from. An entry that one
+// event defines completely has finishedBy alone.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
 }
 
-// origin identifies an event by its producer and sequence.
 type origin struct {
 	producer string
 	sequence uint64
@@ -27,8 +26,8 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer reports whether o is a later event of the same producer as other. Events
-// of different producers count in ledger order.
+// isNewer reports whether o is later than other of the same producer. Otherwise the
+// ledger order counts.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }
@@ -45,11 +44,10 @@ func parseOrigin(s string) origin {
 	return origin{producer, sequence}
 }
 
-// keyValues owns kv_store and hooktrail_keys, which lists the keys that this
-// package wrote. All changes belong to the transaction of conn.
+// keyValues owns kv_store and hooktrail_keys, which lists the keys that this package
+// wrote. All changes belong to the transaction of conn.
 type keyValues struct{ conn *sqlite.Conn }
 
-// sources returns the documents of an entry. An unknown key has none.
 func (k *keyValues) sources(key string) (sources, error) {
 	var s sources
 	err := sqlitex.Execute(k.conn, `SELECT started, finished, started_by, finished_by FROM hooktrail_keys WHERE key = ?`, &sqlitex.ExecOptions{
@@ -68,7 +66,6 @@ func (k *keyValues) sources(key string) (sources, error) {
 	return s, nil
 }
 
-// saveSources records the documents of an entry and that this package wrote it.
 func (k *keyValues) saveSources(key string, s sources) error {
 	err := execute(k.conn, `INSERT OR REPLACE INTO hooktrail_keys (key, started, finished, started_by, finished_by) VALUES (?, ?, ?, ?, ?)`,
 		key, string(s.started), string(s.finished), text(s.startedBy.String()), text(s.finishedBy.String()))
@@ -78,7 +75,6 @@ func (k *keyValues) saveSources(key string, s sources) error {
 	return nil
 }
 
-// set writes an entry of the key-value store with its time.
 func (k *keyValues) set(key string, value []byte, at time.Time) error {
 	err := execute(k.conn, `INSERT INTO kv_store (key, value, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
@@ -89,7 +85,6 @@ func (k *keyValues) set(key string, value []byte, at time.Time) error {
 	return nil
 }
 
-// removeRun removes this package's entries of a run.
 func (k *keyValues) removeRun(run string) error {
 	for _, kind := range []string{"runs:", "steps:"} {
 		from, to := prefixed(kind + keyPart(run) + ":")
@@ -105,7 +100,6 @@ func (k *keyValues) removeRun(run string) error {
 	return nil
 }
 
-// removeAll removes this package's entries. Entries of other tools stay.
 func (k *keyValues) removeAll() error {
 	return executeAll(k.conn, []string{
 		`DELETE FROM kv_store WHERE key IN (SELECT key FROM hooktrail_keys)`,

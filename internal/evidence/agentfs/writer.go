@@ -18,41 +18,41 @@ import (
 
 // Source reads a tenant's ledger.
 type Source interface {
-	// After yields the records after leaf in ledger order. It begins with the first
-	// record for -1. The bytes of an Entry do not change.
+	// After yields the records after leaf in ledger order, or all for -1. The bytes of
+	// an Entry do not change.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
 	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
 	// Erased yields the runs that erasure orders after the leaf order concern, in
-	// ledger order. It begins with the first order for -1.
+	// ledger order, or all for -1.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
 // An Entry is one record of a ledger.
 type Entry struct {
-	Leaf  int64       // index of its leaf, from 0
+	Leaf  int64
 	Hash  events.Hash // of the record's bytes, also after an erasure
 	Event []byte      // bytes of the event, nil for other records and erased events
 }
 
-// An Erasure says that an order erased payloads of a run.
+// An Erasure is a run of which an order erased payloads.
 type Erasure struct {
-	Order int64 // leaf of the order
+	Order int64
 	Run   string
 }
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Interval is the shortest time between two commits of one file in a call of Sync.
-	// Default one second.
+	// Interval is the shortest time between two commits of one file in a call of Sync,
+	// one second by default.
 	Interval time.Duration
-	// RowsPerFile is how many rows a file gets before new runs use the next one.
-	// Default 100,000.
+	// RowsPerFile is how many rows a file gets before new runs use the next one,
+	// 100,000 by default.
 	RowsPerFile int64
-	// ChunkEvents and ChunkBytes limit one commit. Default 20,000 and 32 MiB.
+	// ChunkEvents and ChunkBytes limit one commit, 20,000 and 32 MiB by default.
 	ChunkEvents int
 	ChunkBytes  int
-	Logger      *slog.Logger // default: none
+	Logger      *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -74,33 +74,31 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Writer keeps the AgentFS files in one folder up to date with the ledgers of all
-// tenants. It may be used concurrently. Calls for one tenant run one after the other.
+// A Writer updates the AgentFS files in one folder from the ledgers of all tenants. It
+// may be used concurrently. Calls for one tenant run one after the other.
 type Writer struct {
 	dir  string
 	opts Options
 
-	mu      sync.Mutex // guards tenants, calls and tenant.used; lock order: before tenant.mu
+	mu      sync.Mutex // guards tenants, calls and tenant.used; locked before tenant.mu
 	tenants map[string]*tenant
 	calls   uint64
 }
 
-// maxRoutes is how many routes stay open between calls. Each has file descriptors and
-// memory.
+// maxRoutes bounds open routes, which need file descriptors and memory.
 const maxRoutes = 32
 
-// tenant is the state of one tenant between calls.
 type tenant struct {
 	used uint64 // value of Writer.calls at the last call
 
 	mu      sync.Mutex // guards routes and checked; held during Sync
 	routes  *routes
-	checked map[string]bool // files that were found to belong to this ledger
+	checked map[string]bool // files that belong to this ledger
 }
 
-// Open returns the writer of the AgentFS files in dir. The folder may be missing. Only
-// one process may write to a folder.
-func Open(_ context.Context, dir string, opts Options) *Writer {
+// Open returns the writer of the AgentFS files in dir, which may be missing. Only one
+// process may write to a folder.
+func Open(dir string, opts Options) *Writer {
 	return &Writer{dir: dir, opts: opts.withDefaults(), tenants: map[string]*tenant{}}
 }
 
@@ -158,7 +156,6 @@ func (w *Writer) tenant(name string) *tenant {
 	return t
 }
 
-// evict closes the least recently used routes if there are too many.
 func (w *Writer) evict() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,7 +181,7 @@ func (w *Writer) evict() error {
 	return errors.Join(errs...)
 }
 
-// open opens the routes of a tenant if necessary. It resets routes of another ledger.
+// open opens the routes of a tenant. It resets routes of another ledger.
 func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) error {
 	if t.routes != nil {
 		return nil
@@ -208,8 +205,8 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. New
-// routes may assign runs to other files when the deciding events are gone.
+// rebuildIfErased rebuilds all files if the ledger has an erasure order. New routes
+// may then assign runs to other files, because deciding events may be gone.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {
@@ -220,7 +217,6 @@ func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) err
 	return nil
 }
 
-// rebuildAll marks all files of a tenant for a rebuild.
 func (w *Writer) rebuildAll(r *routes) error {
 	files, err := List(w.dir, r.tenant)
 	if err != nil {
@@ -237,7 +233,6 @@ func (w *Writer) rebuildAll(r *routes) error {
 	return r.commit()
 }
 
-// contains reports whether the ledger has the record at pos.
 func contains(ctx context.Context, src Source, pos position) (bool, error) {
 	if pos.leaf < 0 {
 		return true, nil

@@ -15,23 +15,23 @@ import (
 
 // Options select the ledgers and their anchors.
 type Options struct {
-	LedgerDir string         // required, folder of the ledgers
-	Tenant    string         // only this tenant's ledger, or all if empty
-	Keys      note.Verifiers // required, keys that may have signed the ledgers
+	LedgerDir string         // required
+	Tenant    string         // empty means all
+	Keys      note.Verifiers // required; the keys that may have signed the ledgers
 
-	File      File                 // for the newest checkpoints, may be empty
-	Witnesses *transparency.Policy // witnesses to ask for cosignatures, or nil
-	Bucket    *bucket.Bucket       // for checkpoints and the lease, nil without other auditors
+	File      File                 // for the newest checkpoints; may be empty
+	Witnesses *transparency.Policy // to ask for cosignatures; may be nil
+	Bucket    *bucket.Bucket       // for checkpoints and the lease; nil without other auditors
 
-	// Candidate describes this auditor's claim to the lease in Bucket. Another
-	// auditor's lease stops all uploads of this one.
+	// Candidate describes this auditor. Another auditor's lease stops all uploads of
+	// this one.
 	Candidate bucket.Candidate
 
-	// Drain makes Finish wait for an expired lease.
+	// Drain makes Finish wait until the lease of a stopped auditor expires.
 	Drain bool
 
-	Logger *slog.Logger     // default: none
-	Now    func() time.Time // default: time.Now
+	Logger *slog.Logger
+	Now    func() time.Time // time.Now by default
 }
 
 func (o Options) withDefaults() Options {
@@ -44,8 +44,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Anchors upload checkpoints to every anchor, each at its own pace. The methods may
-// be called concurrently.
+// Anchors upload checkpoints to every anchor, each at its own pace. The methods may be
+// called concurrently.
 type Anchors struct {
 	all    []*uploads
 	bucket *bucketAnchor // nil without a bucket

@@ -10,44 +10,41 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/witness"
 )
 
-// The first and the longest pause of a witness that fails.
 const (
 	firstPause = time.Second
 	maxPause   = time.Minute
 )
 
-// target is a witness and the ledger that it cosigns. Without a tenant it stands for
-// the witness and all ledgers.
+// target is a witness and the ledger that it cosigns. An empty tenant means all
+// ledgers.
 type target struct {
 	tenant  string
 	witness int // index in the policy
 }
 
-// backoff remembers how much of each ledger each witness has cosigned, and pauses
-// witnesses that fail. The state is lost at a restart. Witnesses report their sizes
-// again.
+// backoff records how much of each ledger each witness has cosigned, and pauses
+// witnesses that fail. It is lost at a restart.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
 
-	mu     sync.Mutex // guards sizes and pauses (last in the lock order)
+	mu     sync.Mutex // guards sizes and pauses
 	sizes  map[target]int64
 	pauses map[target]pause
 }
 
-// pause is a period in which a witness is not asked.
 type pause struct {
 	until  time.Time
 	length time.Duration
-	err    error // why
+	err    error
 }
 
 func newBackoff(o Options) *backoff {
 	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// size returns how many leaves the witness has cosigned as far as known. It returns
-// the last error of a witness that is paused.
+// size returns how many leaves the witness has cosigned as far as known, or the last
+// error of a paused witness.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +56,6 @@ func (b *backoff) size(of target) (size int64, err error) {
 	return b.sizes[of], nil
 }
 
-// succeeded records that a witness has cosigned size leaves, and ends its pauses.
 func (b *backoff) succeeded(ctx context.Context, of target, size int64, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,8 +68,8 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed pauses a witness. If the witness refuses the ledger, the pause covers that
-// ledger. After any other error it covers all ledgers.
+// failed pauses a witness for one ledger if it refuses that ledger. Any other error
+// pauses it for all ledgers.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// drainRefreshes is how often a drain refreshes the lease before it gives up: long
-// enough for the lease of a stopped auditor to expire.
+// The lease of a stopped auditor expires within drainRefreshes.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
-// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease.
-// Otherwise it compares the checkpoints in the bucket with the local ledgers.
+// bucketAnchor uploads checkpoints while this auditor holds the lease. Otherwise it
+// compares the bucket with the local ledgers.
 type bucketAnchor struct {
 	leadership *leadership
 	storage    *bucketStorage
@@ -36,13 +35,12 @@ func newBucketAnchor(o Options) *bucketAnchor {
 	return b
 }
 
-// run refreshes the lease until ctx ends.
 func (b *bucketAnchor) run(ctx context.Context) {
 	clock := time.NewTicker(bucket.RefreshInterval)
 	defer clock.Stop()
 	for {
 		if b.refresh(ctx) {
-			b.uploads.round(ctx) // at once: the previous holder uploads no more
+			b.uploads.round(ctx) // the previous holder no longer uploads
 		}
 		select {
 		case <-ctx.Done():
@@ -53,7 +51,7 @@ func (b *bucketAnchor) run(ctx context.Context) {
 }
 
 // refresh refreshes the lease and reports whether this auditor has taken it. A new
-// holder uploads everything because it does not know what the previous one uploaded.
+// holder uploads everything because it does not know the uploads of the previous one.
 func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
 	changed, taken := b.leadership.refresh(ctx)
 	if changed {
@@ -63,7 +61,6 @@ func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
 	return taken
 }
 
-// uploadAll uploads or compares the checkpoints of tenants.
 func (b *bucketAnchor) uploadAll(ctx context.Context, tenants []string) {
 	lease := b.leadership.lease
 	for chunk := range slices.Chunk(tenants, bucket.MaxUploads) {
@@ -83,8 +80,7 @@ func (b *bucketAnchor) uploadAll(ctx context.Context, tenants []string) {
 	}
 }
 
-// put uploads the checkpoints of tenants in one batch. It retries once after a
-// conflict with another writer.
+// put uploads checkpoints. It retries once after a conflict with another writer.
 func (b *bucketAnchor) put(ctx context.Context, tenants []string) {
 	lease := b.leadership.lease
 	for range 2 {
@@ -118,7 +114,6 @@ func (b *bucketAnchor) put(ctx context.Context, tenants []string) {
 	b.uploads.queue(tenants)
 }
 
-// prepare returns the checkpoints of tenants that the bucket does not have.
 func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.Upload {
 	batch := make([]bucket.Upload, 0, len(tenants))
 	for i, tenant := range tenants {
@@ -135,8 +130,8 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the local ledger and the bucket's checkpoint belong together.
-// The local ledger may be shorter.
+// compare checks that the local ledger and the bucket's checkpoint belong together. The
+// local ledger may be shorter.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)
@@ -146,8 +141,8 @@ func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.uploads.record(ctx, tenant, err)
 }
 
-// awaitLease refreshes the lease before the last uploads. With Drain it waits until
-// this auditor holds the lease, unless the holder answers.
+// awaitLease refreshes the lease. With Drain it waits until this auditor holds the
+// lease, unless the holder answers.
 func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	lease := b.leadership.lease
 	tick := time.NewTicker(bucket.RefreshInterval)
@@ -165,7 +160,6 @@ func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	}
 }
 
-// releaseLease gives up the lease so that a standby need not wait.
 func (b *bucketAnchor) releaseLease(ctx context.Context) {
 	if err := b.leadership.lease.Release(ctx); err != nil {
 		b.uploads.logger.WarnContext(ctx, "checkpoint lease was not released: other auditors must wait until it expires", "error", err)

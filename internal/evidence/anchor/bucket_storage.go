@@ -7,24 +7,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// maxKnown is how many checkpoints a bucketStorage caches.
 const maxKnown = 4096
 
-// bucketStorage is the storage in the bucket. It caches the checkpoints that it
-// stored. The cache is valid while this auditor holds the lease because no other
-// process writes then.
+// bucketStorage caches the checkpoints that it stored. The cache is valid while this
+// auditor holds the lease because no other process writes then.
 type bucketStorage struct {
 	bucket *bucket.Bucket
 	lease  *bucket.Lease
 
-	mu    sync.Mutex // guards known (last in the lock order)
+	mu    sync.Mutex // guards known
 	known map[string]bucket.Entry
 }
 
-// name implements storage.
 func (s *bucketStorage) name() string { return "bucket " + s.bucket.Name() }
 
-// load implements storage.
 func (s *bucketStorage) load(ctx context.Context, tenant string) ([]byte, uint64, error) {
 	s.mu.Lock()
 	e, ok := s.known[tenant]
@@ -36,12 +32,10 @@ func (s *bucketStorage) load(ctx context.Context, tenant string) ([]byte, uint64
 	return e.Data, e.Revision, err
 }
 
-// store implements storage.
 func (s *bucketStorage) store(ctx context.Context, tenant string, signed []byte, revision uint64) error {
 	return s.lease.Put(ctx, []bucket.Upload{{Tenant: tenant, Signed: signed, Revision: revision}})
 }
 
-// remember caches a stored checkpoint.
 func (s *bucketStorage) remember(u bucket.Upload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +45,7 @@ func (s *bucketStorage) remember(u bucket.Upload) {
 	s.known[u.Tenant] = bucket.Entry{Data: u.Signed, Revision: u.Revision}
 }
 
-// forget drops the cached checkpoints of tenants, or all of them without an argument.
+// forget drops the cached checkpoints of tenants, or all without an argument.
 func (s *bucketStorage) forget(tenants ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -64,7 +64,7 @@ func TestAnchors_BucketDeletedMeanwhile(t *testing.T) {
 			r.changed("acme")
 			r.round(t.Context())
 		}
-		if kept := File(file).Kept(t.Context(), "acme"); kept.Err != nil || string(kept.Note) != l.newest(t, "acme") {
+		if kept := File(file).Checkpoint(t.Context(), "acme"); kept.Err != nil || string(kept.Note) != l.newest(t, "acme") {
 			t.Errorf("in the file: %q, %v", kept.Note, kept.Err)
 		}
 	})

@@ -1,6 +1,6 @@
-// Package anchor copies the newest checkpoints of the ledgers to anchors, which are
-// places outside the ledgers' folder: a file, a bucket at the broker, and witnesses
-// that cosign checkpoints.
+// Package anchor copies the newest checkpoints of the ledgers to anchors outside the
+// ledgers' folder. An anchor is a file, a bucket at the broker, or witnesses that
+// cosign checkpoints.
 //
 // [Anchors] run in the background. The ledgers never wait for them. Failed uploads are
 // retried and logged, and [Anchors.Failure] reports them. Each anchor gets at most one
@@ -10,6 +10,8 @@
 // truncated or rewritten therefore cannot overwrite the evidence of that.
 //
 // With a bucket, several auditors with copies of one key can share a lease (package
-// bucket). Only the holder of the lease uploads. The others compare the bucket's
-// checkpoints with their own ledgers.
+// bucket). Only the holder of the lease uploads to the bucket. The others compare the
+// bucket's checkpoints with their own ledgers.
+//
+// No other lock is taken while a mutex of this package is held.
 package anchor

@@ -9,19 +9,19 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// tenantMark stands for the tenant in a file name.
 const tenantMark = "{tenant}"
 
 // FileUsage is the help text of a flag with a [File] value.
 const FileUsage = "`file` outside the data directory for the newest checkpoint (\"{tenant}\" in its name is replaced by the tenant)"
 
 // File names the file for the newest checkpoint. If the name contains "{tenant}", each
-// tenant has a file of its own. The empty File is none.
+// tenant has a separate file. The empty File is none.
 type File string
 
 // Validate checks f for the auditor of one tenant, or of all if tenant is empty.
@@ -33,7 +33,6 @@ func (f File) Validate(tenant string) error {
 	return nil
 }
 
-// path returns the file of a tenant.
 func (f File) path(tenant string) (string, error) {
 	if !strings.Contains(string(f), tenantMark) {
 		return string(f), nil
@@ -45,10 +44,8 @@ func (f File) path(tenant string) (string, error) {
 	return strings.ReplaceAll(string(f), tenantMark, name), nil
 }
 
-// name implements storage.
 func (f File) name() string { return string(f) }
 
-// load implements storage.
 func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 	path, err := f.path(tenant)
 	if err != nil {
@@ -61,11 +58,10 @@ func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 	return signed, 0, err
 }
 
-// maxNote bounds the size of a stored note.
 const maxNote = 1 << 20
 
-// readNote reads a file that other users may control. It does not block on a pipe and
-// does not read files of unbounded size.
+// readNote reads a file that other users may control. It neither blocks on a pipe nor
+// reads files of unbounded size.
 func readNote(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -79,11 +75,10 @@ func readNote(path string) ([]byte, error) {
 		return nil, err
 	}
 	signed, err := io.ReadAll(io.LimitReader(f, maxNote))
-	return signed, errors.Join(err, f.Close())
+	return ledger.TrimNote(signed), errors.Join(err, f.Close())
 }
 
-// store implements storage. It replaces the file atomically. Only one process may write
-// to the file.
+// store replaces the file atomically. Only one process may write to the file.
 func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
 	path, err := f.path(tenant)
 	if err != nil {
@@ -92,8 +87,8 @@ func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) e
 	return atomicfile.Write(path, signed)
 }
 
-// Kept returns the stored checkpoint of tenant for a verification.
-func (f File) Kept(ctx context.Context, tenant string) verifier.Anchored {
+// Checkpoint returns the stored checkpoint of tenant for a verification.
+func (f File) Checkpoint(ctx context.Context, tenant string) verifier.Anchored {
 	k := verifier.Anchored{From: string(f)}
 	if path, err := f.path(tenant); err == nil {
 		k.From = path

@@ -12,28 +12,26 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// reportAfter is how many refreshes of the lease fail in a row before the failure is
-// reported.
+// reportAfter is how many refreshes in a row fail before the failure is reported.
 const reportAfter = 3
 
-// leadership follows the lease of the bucket and logs its changes.
 type leadership struct {
 	lease   *bucket.Lease
 	name    string // of the bucket
 	standby bool
 	logger  *slog.Logger
 
-	mu       sync.Mutex // guards the fields below (last in the lock order)
+	mu       sync.Mutex // guards the fields below
 	leading  bool       // as last logged
-	yielded  bool       // it was logged that another auditor holds the lease
+	yielded  bool       // the holder was logged
 	taken    int        // value of lease.Taken at the last change
-	known    bool       // the lease was read at least once
+	known    bool       // the lease was read
 	failures int        // in a row
 	failed   error      // the latest
 }
 
 // allowsUploads reports whether this auditor may upload to the other anchors. Without
-// a reachable bucket an auditor that is not a standby may.
+// a readable bucket only a standby needs the lease.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true
@@ -44,7 +42,6 @@ func (l *leadership) allowsUploads() bool {
 	return (!l.known || gone) && l.failures > 0 && !l.standby
 }
 
-// standsBy reports whether another auditor uploads checkpoints.
 func (l *leadership) standsBy() bool {
 	if l.lease.Held() {
 		return false
@@ -53,8 +50,8 @@ func (l *leadership) standsBy() bool {
 	return other || l.standby
 }
 
-// refresh refreshes the lease. It reports whether the holder changed, and whether this
-// auditor has taken the lease.
+// refresh reports whether the holder changed, and whether this auditor has taken the
+// lease.
 func (l *leadership) refresh(ctx context.Context) (changed, taken bool) {
 	err := l.lease.Refresh(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -66,7 +63,6 @@ func (l *leadership) refresh(ctx context.Context) (changed, taken bool) {
 	return l.observe(ctx)
 }
 
-// observe logs a change of the holder. It returns the same values as refresh.
 func (l *leadership) observe(ctx context.Context) (changed, taken bool) {
 	held, n := l.lease.Held(), l.lease.Taken()
 	l.mu.Lock()
@@ -84,14 +80,12 @@ func (l *leadership) observe(ctx context.Context) (changed, taken bool) {
 		l.logger.InfoContext(ctx, "this auditor uploads checkpoints now", "bucket", l.name)
 		return true, true
 	}
-	if _, other := l.lease.Holder(); other { // no holder is known while the broker does not answer
+	if _, other := l.lease.Holder(); other { // without an answer of the broker no holder is known
 		l.logStandby(ctx)
 	}
 	return true, false
 }
 
-// record stores the result of a refresh and logs when the bucket becomes unusable or
-// usable.
 func (l *leadership) record(ctx context.Context, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +102,6 @@ func (l *leadership) record(ctx context.Context, err error) {
 	l.failures, l.failed, l.known = 0, nil, true
 }
 
-// logStandby logs once that another auditor holds the lease.
 func (l *leadership) logStandby(ctx context.Context) {
 	l.mu.Lock()
 	logged := l.yielded
@@ -125,7 +118,6 @@ func (l *leadership) logStandby(ctx context.Context) {
 	l.logger.Log(ctx, level, "another auditor uploads checkpoints now: this one stands by", "bucket", l.name, "holder", holder)
 }
 
-// failure returns why the bucket cannot be used, or nil.
 func (l *leadership) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,23 +14,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// roundTimeout bounds one round of uploads to a storage.
 const roundTimeout = 10 * time.Second
 
 // storage stores the newest checkpoint of each tenant outside the ledgers.
 type storage interface {
-	// name identifies the storage in logs and reports.
 	name() string
 	// load returns the stored note and its revision. A missing note is nil.
 	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
-	// store replaces the note with that revision. It replaces no other note.
+	// store replaces the note. A bucket replaces only the note with that revision.
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
 
-// storageAnchor uploads the newest checkpoints of the ledgers to a storage.
-//
-// It replaces a checkpoint only by a later one of the same ledger, so that a truncated
-// or rewritten ledger cannot overwrite the evidence of that.
 type storageAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -45,7 +39,6 @@ func newStorageAnchor(o Options, s storage) *storageAnchor {
 	return a
 }
 
-// upload uploads the newest checkpoint of one ledger.
 func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	newest, revision, err := a.prepare(ctx, tenant)
 	if err != nil || newest == nil {
@@ -54,8 +47,8 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the checkpoint to store and the revision that it replaces. It returns
-// nil if the stored one is current.
+// prepare returns the checkpoint to store and the revision that it replaces, or nil if
+// there is none to store.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -77,17 +70,16 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 // outside it.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind is wrapped together with [ErrForked] when the ledger is shorter than the
-// stored checkpoint. The ledger may be an older copy or still read the stream.
+// errBehind is wrapped together with [ErrForked] when the ledger is an older copy or
+// still reads the stream.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
-// errShort is wrapped together with [ErrForked] when the ledger is shorter than the
-// stored checkpoint although it has read the stream up to the same position.
-var errShort = errors.New("it has been read from the stream as far: it was cut off, or was not there from the stream's beginning " +
-	"(a standby then begins with a copy of the ledger folder of the auditor that was)")
+// errShort is wrapped together with [ErrForked] when the ledger is shorter although it
+// has read the stream up to the same position.
+var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
+	"(start a standby from a copy of the other auditor's ledger folder)")
 
-// next returns the checkpoint that replaces kept, or nil if kept is current. It returns
-// an error if the ledger does not continue kept.
+// next returns the checkpoint that replaces kept, or nil if kept is current.
 func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, a.keys)
@@ -97,7 +89,7 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 		if cosigned, err := r.Tree().Cosigned(signed); err == nil {
 			signed = cosigned
 		}
-		if kept == nil {
+		if kept = ledger.TrimNote(kept); kept == nil {
 			newest = signed
 			return nil
 		}
@@ -120,8 +112,7 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 	return newest, err
 }
 
-// continues checks that the ledger of checkpoint now contains the tree of checkpoint
-// then.
+// continues checks that the ledger of checkpoint now contains the tree of then.
 func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
 	if now.Tenant != then.Tenant {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)

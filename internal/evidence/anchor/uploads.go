@@ -15,34 +15,32 @@ import (
 )
 
 const (
-	// uploadInterval is the pause between two rounds. After a long round the pause is
-	// four times the duration of the round, up to maxUploadInterval, so that the
-	// ledgers keep most of the machine.
+	// After a long round the pause is four times its duration, up to maxUploadInterval,
+	// so that the ledgers keep most of the machine.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
 
-// uploads schedule the uploads to one anchor in rounds. The ledgers never wait for
-// them. The next round retries failed uploads.
+// uploads schedule the uploads to one anchor in rounds. The next round retries failed
+// uploads.
 type uploads struct {
 	ledgerDir string
-	tenant    string // only this tenant, or all if empty
-	where     string // the anchor, such as "in FILE"
+	tenant    string // empty means all
+	where     string // such as "in FILE"
 	logger    *slog.Logger
-	timeout   time.Duration // of one round, 0 if upload has its own timeouts
+	timeout   time.Duration // of one round; 0 if upload has timeouts
 	workers   int           // concurrent uploads
 
-	// upload uploads the newest checkpoint of one ledger.
 	upload  func(ctx context.Context, tenant string) error
-	release func() // closes the resources of upload
+	release func()
 
 	// uploadAll, if set, replaces upload and handles all tenants of a round.
 	uploadAll func(ctx context.Context, tenants []string)
 	mayUpload func() bool // false while another auditor uploads
 
-	mu      sync.Mutex // guards pending, failed and late (last in the lock order)
+	mu      sync.Mutex // guards pending, failed and late
 	pending map[string]bool
-	failed  map[string]error // last error by tenant
+	failed  map[string]error // by tenant
 	late    string           // first tenant that the last round had no time for
 }
 
@@ -54,7 +52,6 @@ func newUploads(o Options, where string, upload func(context.Context, string) er
 	}
 }
 
-// changed records that the ledger of tenant has a newer checkpoint.
 func (u *uploads) changed(tenant string) {
 	if u.tenant != "" && u.tenant != tenant {
 		return
@@ -64,7 +61,6 @@ func (u *uploads) changed(tenant string) {
 	u.pending[tenant] = true
 }
 
-// run runs rounds until ctx ends.
 func (u *uploads) run(ctx context.Context) {
 	u.queueAll(ctx) // some ledgers may have grown since the last stop
 	clock := time.NewTimer(0)
@@ -81,7 +77,6 @@ func (u *uploads) run(ctx context.Context) {
 	}
 }
 
-// queueAll queues every ledger.
 func (u *uploads) queueAll(ctx context.Context) {
 	tenants, err := ledger.Tenants(u.ledgerDir)
 	if err != nil {
@@ -90,14 +85,12 @@ func (u *uploads) queueAll(ctx context.Context) {
 	u.queue(tenants)
 }
 
-// queue queues the ledgers of tenants for the next round.
 func (u *uploads) queue(tenants []string) {
 	for _, tenant := range tenants {
 		u.changed(tenant)
 	}
 }
 
-// round uploads the checkpoints of all queued ledgers.
 func (u *uploads) round(ctx context.Context) {
 	if !u.mayUpload() {
 		return
@@ -126,8 +119,8 @@ func (u *uploads) round(ctx context.Context) {
 	_ = group.Wait() // record has stored the errors
 }
 
-// finish runs rounds until all ledgers have had their turn or an upload fails. The next
-// start uploads the rest.
+// finish runs rounds until one uploads everything in time, or an upload fails. The
+// next start uploads the rest.
 func (u *uploads) finish(ctx context.Context) {
 	u.round(ctx)
 	for u.isBehind() && u.failure() == nil && u.mayUpload() {
@@ -139,15 +132,13 @@ func (u *uploads) finish(ctx context.Context) {
 	}
 }
 
-// isBehind reports whether the last round had too little time.
 func (u *uploads) isBehind() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.late != ""
 }
 
-// take empties the queue and returns its tenants. Tenants that the last round missed
-// come first.
+// take empties the queue. Tenants that the last round missed come first.
 func (u *uploads) take() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -158,8 +149,8 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the round has timed out. If so, it queues tenants for the next
-// round. A timeout of the round is not a failure of the anchor.
+// isLate reports whether the round has timed out, which is not a failure of the anchor.
+// If so, it queues tenants for the next round.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false
@@ -173,7 +164,6 @@ func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	return true
 }
 
-// record stores the result of an upload and logs when it changes.
 func (u *uploads) record(ctx context.Context, tenant string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -192,7 +182,6 @@ func (u *uploads) record(ctx context.Context, tenant string, err error) {
 	}
 }
 
-// failure returns why checkpoints are missing at the anchor, or nil.
 func (u *uploads) failure() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

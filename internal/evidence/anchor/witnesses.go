@@ -21,7 +21,7 @@ import (
 
 const (
 	witnessTimeout = 5 * time.Second // of one request
-	witnessWorkers = 16              // ledgers at a time
+	witnessWorkers = 16              // concurrent ledgers
 )
 
 // PolicyUsage is the help text of a flag that names a file for [ReadPolicy].
@@ -44,9 +44,8 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnessAnchor asks witnesses to cosign the newest checkpoints of the ledgers. It
-// stores the newest cosigned checkpoint next to the ledger. A checkpoint that meets the
-// policy is replaced only by another that does.
+// witnessAnchor asks witnesses to cosign the newest checkpoints, and stores the newest
+// cosigned one next to the ledger.
 type witnessAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -54,7 +53,7 @@ type witnessAnchor struct {
 	keys      note.Verifiers // that may have signed the ledgers
 	client    *witness.Client
 	backoff   *backoff
-	stored    func(tenant string) // called after a cosigned checkpoint was stored
+	stored    func(tenant string)
 }
 
 func newWitnessAnchor(o Options) *witnessAnchor {
@@ -67,7 +66,7 @@ func newWitnessAnchor(o Options) *witnessAnchor {
 	return w
 }
 
-// ValidatePolicy checks that an auditor can ask the policy's witnesses.
+// ValidatePolicy returns an error if no witness of the policy has a URL to ask.
 func ValidatePolicy(policy *transparency.Policy) error {
 	if policy == nil || len(policy.Witnesses) == 0 ||
 		slices.ContainsFunc(policy.Witnesses, func(w transparency.Witness) bool { return w.URL != "" }) {
@@ -76,7 +75,6 @@ func ValidatePolicy(policy *transparency.Policy) error {
 	return errors.New("witness policy: no witness has a URL: add the submission URL to a witness line")
 }
 
-// cosign asks the witnesses to cosign the newest checkpoint of one ledger.
 func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	r, err := ledger.OpenTenant(w.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -104,7 +102,7 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if bytes.HasPrefix(kept, signed) { // some witnesses have cosigned it already
+	if bytes.HasPrefix(kept, signed) { // some witnesses have cosigned it
 		signed = kept
 	}
 	cosigned, errs := w.ask(ctx, tenant, r, signed, c)
@@ -114,8 +112,8 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store stores cosigned unless kept is better, and returns an error if cosigned does
-// not meet the policy.
+// store stores cosigned unless kept is better. It fails if cosigned does not meet the
+// policy.
 func (w *witnessAnchor) store(tenant, path string, cosigned, kept []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	// A note that meets the policy is better than a newer one that does not.
@@ -132,7 +130,7 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, kept []byte, errs e
 }
 
 // ask asks all missing witnesses concurrently. It returns the note with the new
-// cosignatures, and the errors of the other witnesses.
+// cosignatures, and an error in case it does not meet the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {
@@ -171,14 +169,12 @@ func (w *witnessAnchor) ask(
 	return append(bytes.Clone(signed), bytes.Join(lines, nil)...), err
 }
 
-// proveTree returns the consistency proof from the first old leaves to size leaves.
 func proveTree(ctx context.Context, r *ledger.Reader, old, size int64) ([]tlog.Hash, error) {
 	return tlog.ProveTree(size, old, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		return r.Tree().Hashes(ctx, indexes)
 	}))
 }
 
-// askOne asks one witness unless it is paused.
 func (w *witnessAnchor) askOne(ctx context.Context, tenant string, number int, c witness.Checkpoint) ([]byte, error) {
 	of := target{tenant, number}
 	old, err := w.backoff.size(of)

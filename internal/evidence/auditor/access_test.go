@@ -10,11 +10,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/osuser"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// accesses returns what the ledger of tenant has on record of uses of evidence.
 func accesses(tb testing.TB, dir, tenant string) (list []events.AuditAccessedData) {
 	tb.Helper()
 	r, err := ledger.OpenTenant(LedgerDir(dir), tenant)
@@ -46,8 +46,7 @@ func accesses(tb testing.TB, dir, tenant string) (list []events.AuditAccessedDat
 	return list
 }
 
-// A record of access is on disk without a broker, and a leaf of the ledger after a
-// drain. The ledger is still complete.
+// A record of access is on disk without a broker, and in the ledger after a drain.
 //
 //guarantee:access-recorded
 func TestRecordAccess_Drain(t *testing.T) {
@@ -65,6 +64,7 @@ func TestRecordAccess_Drain(t *testing.T) {
 		t.Fatalf("%d records wait (%v), want 1", state.Waiting, err)
 	}
 	drain(t, b, dir)
+	want.User = osuser.Current()
 	if diff := cmp.Diff([]events.AuditAccessedData{want}, accesses(t, dir, "acme")); diff != "" {
 		t.Errorf("on record (-want +got):\n%s", diff)
 	}
@@ -74,7 +74,7 @@ func TestRecordAccess_Drain(t *testing.T) {
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }
 
-// A running auditor sends what other processes put on record meanwhile.
+// A running auditor sends the records that other processes write.
 //
 //guarantee:access-recorded
 func TestRecordAccess_Serve(t *testing.T) {
@@ -97,7 +97,6 @@ func TestRecordAccess_Serve(t *testing.T) {
 	}
 }
 
-// find looks an event up in the ledger of tenant, if there is one yet.
 func find(tb testing.TB, dir, tenant, id string) (ledger.Entry, bool) {
 	tb.Helper()
 	r, err := ledger.OpenTenant(LedgerDir(dir), tenant)

@@ -17,34 +17,30 @@ import (
 )
 
 const (
-	// syncEvery is the shortest interval between syncs. Other programs open the files
-	// in between.
+	// Other programs open the files between two syncs.
 	syncEvery = time.Second
-	// syncLatest is the longest interval. The interval grows when a sync takes long,
-	// because each file is opened, committed and closed.
+	// The interval grows when a sync takes long.
 	syncLatest = 30 * time.Second
 )
 
-// syncWorkers is how many tenants are synced in parallel, so that one tenant with much
-// to write does not block the others.
+// Other tenants do not wait for a tenant with much to write.
 const syncWorkers = 4
 
-// logAgain is how often an unchanged failure is logged again.
 const logAgain = time.Minute
 
 // A fileSync writes the AgentFS files from the ledgers. The ledgers never wait for it.
 type fileSync struct {
 	dataDir string
-	only    string // only this tenant; empty means all
+	only    string // empty means all
 	writer  *agentfs.Writer
 	logger  *slog.Logger
 
-	// mu guards pending. It is the last lock in the lock order.
+	// mu guards pending.
 	mu      sync.Mutex
 	pending map[string]bool // tenants with changed ledgers
 
 	// Only run uses logged and loggedAt.
-	logged   string // the last failure in the log
+	logged   string
 	loggedAt time.Time
 }
 
@@ -52,7 +48,6 @@ func newFileSync(o Options, writer *agentfs.Writer) *fileSync {
 	return &fileSync{dataDir: o.DataDir, only: o.Tenant, writer: writer, logger: o.Logger, pending: make(map[string]bool)}
 }
 
-// changed marks the ledger of a tenant as changed.
 func (s *fileSync) changed(tenant string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +77,6 @@ func (s *fileSync) run(ctx context.Context, tick func()) {
 	}
 }
 
-// log logs a failed sync, and the first successful one after it.
 func (s *fileSync) log(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
@@ -99,7 +93,7 @@ func (s *fileSync) log(ctx context.Context, err error) {
 	s.logger.WarnContext(ctx, "agentfs files not written", "error", err)
 }
 
-// all marks every tenant, because files may be behind since the last stop.
+// all marks every tenant, because files may be behind.
 func (s *fileSync) all(ctx context.Context) {
 	tenants, err := Options{DataDir: s.dataDir, Tenant: s.only}.tenants()
 	if err != nil {
@@ -110,7 +104,7 @@ func (s *fileSync) all(ctx context.Context) {
 	}
 }
 
-// sync writes the files of the changed tenants. A tenant whose sync fails stays marked.
+// A tenant whose sync fails stays marked.
 func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(s.pending))
@@ -129,13 +123,12 @@ func (s *fileSync) sync(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	if ctx.Err() != nil { // report a stop once
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return errors.Join(errs...)
 }
 
-// one syncs a tenant, and marks it again after an error.
 func (s *fileSync) one(ctx context.Context, tenant string) error {
 	err := ctx.Err()
 	if err == nil {
@@ -161,8 +154,8 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records implements [agentfs.Source] for a ledger. Only events have bytes. Quarantined
-// and erased records have none.
+// records implements [agentfs.Source] for a ledger. Only events have bytes, unless they
+// are erased.
 type records struct{ *ledger.Reader }
 
 // AgentFSSource returns the source of the AgentFS files for a ledger.

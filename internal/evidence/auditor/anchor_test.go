@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// drainWithFile handles all that there is, and keeps checkpoints in file.
 func drainWithFile(tb testing.TB, o Options, file string) {
 	tb.Helper()
 	o.Drain, o.CheckpointFile = true, anchor.File(file)
@@ -18,8 +17,8 @@ func drainWithFile(tb testing.TB, o Options, file string) {
 	}
 }
 
-// anchorOnce stores the checkpoint of a tenant at the anchors of o, as an auditor does at
-// its end, and returns the failure.
+// anchorOnce stores the checkpoint of a tenant at the anchors of o, as an auditor does
+// at its end, and returns the failure.
 func anchorOnce(tb testing.TB, o Options, tenant string) error {
 	tb.Helper()
 	key, err := writer.OpenKey(KeyDir(o.DataDir))

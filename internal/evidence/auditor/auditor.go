@@ -25,15 +25,12 @@ const (
 	durable        = "auditor"
 	standbyDurable = "auditor-standby"
 
-	// The ledgers of a batch are committed in parallel, with a commit for each
-	// signEvents messages of one tenant. A batch holds messages of many tenants and may
-	// be larger.
+	// The ledgers of a batch are committed in parallel.
 	signEvents  = 1000
 	batchEvents = 32 * signEvents
 	batchBytes  = 32 << 20
 	batchLinger = 200 * time.Millisecond
 
-	// lastSync limits how long the AgentFS files may catch up when the auditor stops.
 	lastSync = 10 * time.Second
 )
 
@@ -41,45 +38,49 @@ const (
 type Options struct {
 	Broker    *broker.Broker         // required
 	DataDir   string                 // required; has the ledgers, keys and AgentFS files
-	Tenant    string                 // only this tenant; empty means all
-	Drain     bool                   // handle all messages that are in the stream at the start, then return
-	Retention []ledger.RetentionRule // how long payloads are stored; the first matching rule counts, and without one they stay
-	Silence   time.Duration          // how long a run is silent before it counts as ended; 30 minutes by default
+	Tenant    string                 // empty means all
+	Drain     bool                   // handle the messages that are in the stream at the start, then return
+	Retention []ledger.RetentionRule // how long payloads are stored; the first matching rule counts, without one they stay
+	Silence   time.Duration          // time after which a run counts as ended; 30 minutes by default
 
-	// CheckpointFile is a file that stores the newest checkpoints, best on a disk that
-	// the writers of the ledgers cannot write to. Empty means none. Failures to write it
-	// are logged and reported to Progress, and never block the ledgers.
+	// CheckpointFile stores the newest checkpoints, best on a disk that the writers of
+	// the ledgers cannot write to. The log and Progress report failures of it, of
+	// Witnesses and of the bucket, which never block the ledgers.
 	CheckpointFile anchor.File
 
-	// Witnesses are asked to cosign the newest checkpoints; nil means none. If too few
-	// of them do, that is logged and reported to Progress, and never blocks the ledgers.
+	// KnownLedgers is the file in which the key is pinned for the user, see package pins.
+	// Empty pins nothing.
+	KnownLedgers string
+
+	// Witnesses are asked to cosign the newest checkpoints.
 	Witnesses *transparency.Policy
 
-	// NoBucket turns off the broker's bucket of checkpoints. Otherwise the bucket stores
-	// the newest checkpoints, at most a second behind the ledger. It also holds the
-	// lease that auditors with copies of one key share. Only the holder of the lease
-	// stores checkpoints. The others follow the stream as standbys. Failures of the
-	// bucket are logged and reported to Progress, and never block the ledgers.
+	// NoBucket turns off the broker's bucket of checkpoints. The bucket is at most a
+	// second behind the ledger and has the lease of auditors with copies of one key.
+	// Only the holder stores checkpoints.
 	NoBucket bool
 
-	// Standby makes this auditor the standby of another one. It has its own data
-	// directory and a copy of the other one's key. It takes over the lease when the
-	// other auditor ends or stops renewing it.
+	// Standby makes this auditor the standby of another one. It needs its own data
+	// directory and a copy of the other one's key.
 	Standby bool
 
-	// TilesListen is the address on which [tiles.Handler] serves the ledgers; empty
+	// TilesListen is the address on which [tiles.Handler] serves the ledgers. Empty
 	// means none.
 	TilesListen  string
-	TilesTenants []string // the tenants that it serves; empty means Tenant
+	TilesTenants []string // tenants that it serves; empty means Tenant
 
-	CacheBytes int64 // memory for the caches of all open ledgers; 0 means their default
+	// Admit returns an error for a tenant that gets no ledger. Its messages stay in the
+	// stream. Nil accepts every tenant. It does not concern Tenant and existing ledgers.
+	Admit func(tenant string) error
+
+	CacheBytes int64 // of all open ledgers; 0 means their default
 
 	Logger   *slog.Logger
 	Progress func(consume.Progress)
-	Now      func() time.Time // the clock; time.Now by default
+	Now      func() time.Time // time.Now by default
 
 	tooLong func() <-chan time.Time // tests; when a slow ledger gets a backlog
-	stream  ledger.Stream           // the stream of a new state; see Rebuild
+	stream  ledger.Stream           // of a new state; see Rebuild
 }
 
 func (o Options) withDefaults() Options {
@@ -116,7 +117,6 @@ func (o Options) CheckStandby(url string) error {
 	return nil
 }
 
-// durable names the consumer at the broker.
 func (o Options) durable() string {
 	if o.Standby {
 		return standbyDurable
@@ -124,7 +124,6 @@ func (o Options) durable() string {
 	return durable
 }
 
-// tenants lists the tenants that have ledgers, or only o.Tenant.
 func (o Options) tenants() ([]string, error) {
 	all, err := ledger.Tenants(LedgerDir(o.DataDir))
 	if o.Tenant == "" {
@@ -147,12 +146,11 @@ func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs"
 
 // Run reads the stream into the ledgers and AgentFS files below o.DataDir. It returns
 // when ctx ends or, with o.Drain, after the last message that was in the stream at the
-// start. It returns nil on a clean stop, but an interrupted drain is an error. Run waits
-// while another process is the auditor of the data directory.
+// start. A clean stop returns nil. An interrupted drain is an error. Run waits while
+// another process is the auditor of the data directory.
 //
-// Run suspends the ledger of a tenant that is damaged, and continues with the others. It
-// reports the error to o.Progress and returns it at its end. The error wraps
-// [ledger.ErrDamaged].
+// Run suspends a damaged ledger and continues with the others. It reports the error,
+// which wraps [ledger.ErrDamaged], to o.Progress and returns it at its end.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Broker == nil || o.DataDir == "" {
@@ -184,13 +182,12 @@ func Run(ctx context.Context, o Options) (err error) {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, s.tiles.Close()) }()
-	s.files = newFileSync(o, agentfs.Open(ctx, AgentFSDir(o.DataDir), agentfs.Options{Logger: o.Logger}))
+	s.files = newFileSync(o, agentfs.Open(AgentFSDir(o.DataDir), agentfs.Options{Logger: o.Logger}))
 	return s.run(ctx)
 }
 
-// beforeServing returns the result of Run after an error at the start.
 func (o Options) beforeServing(ctx context.Context, err error) error {
-	// A stop while Run waits for another process or reads its state is clean.
+	// A stop during the start is clean.
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err) == sqlite.ResultInterrupt) {
 		if !o.Drain {
 			return nil
@@ -200,7 +197,6 @@ func (o Options) beforeServing(ctx context.Context, err error) error {
 	return fmt.Errorf("auditor: %w", err)
 }
 
-// listenTiles opens o.TilesListen. It returns nil if that is empty.
 func listenTiles(ctx context.Context, o Options, standsBy func() bool) (*tiles.Server, error) {
 	if o.TilesListen == "" {
 		return nil, nil

@@ -14,42 +14,38 @@ import (
 )
 
 const (
-	// maxBacklogBytes limits the messages in all backlogs together. Above it, batches
-	// wait for the ledgers.
+	// Above maxBacklogBytes in all backlogs together, batches wait for the ledgers.
 	maxBacklogBytes = batchBytes + 16<<20
 
 	maxBacklogs = 16               // each has file descriptors and a goroutine
-	patience    = time.Second      // a ledger that takes longer for its part of a batch gets a backlog
-	busyPause   = time.Second / 10 // pause after a write to a locked file
+	patience    = time.Second      // a ledger that takes longer for a batch gets a backlog
+	busyPause   = time.Second / 10 // after a write to a locked file
 	slowWrite   = 10 * time.Second // readiness reports a ledger that takes longer
 )
 
-// errDetached makes a scrub try again later.
 var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
 
 // A backlog queues the messages of one tenant while a separate goroutine scrubs the
-// tenant's ledger or writes to it. The other ledgers go on meanwhile.
+// tenant's ledger or writes to it.
 //
-// The state database counts queued messages as written. If the process ends before
-// they are, the next start finds the ledger behind that position and reads the stream
-// again.
+// The state database counts queued messages as written. If the process ends before they
+// are, the next start finds the ledger behind and reads the stream again.
 type backlog struct {
 	ledger *writer.Ledger
 	append func(context.Context, *writer.Ledger, queued) error
 	since  time.Time
-	scrub  bool          // the ledger is being scrubbed, which the scrub queue reports
-	done   chan struct{} // closed when the goroutine has stopped working on the ledger
+	scrub  bool          // a scrub runs, which the scrub queue reports
+	done   chan struct{} // closed when the goroutine no longer uses the ledger
 
-	scrubErr error // why the scrub failed; read it after done is closed
+	scrubErr error // valid after done is closed
 
-	// mu guards queue, bytes and busy. It comes after ledgers.mu in the lock order.
+	// mu guards queue, bytes and busy.
 	mu    sync.Mutex
 	queue []queued
 	bytes int
 	busy  error // why the current write takes long, if known
 }
 
-// queued are the messages of one tenant in one batch.
 type queued struct {
 	stream   ledger.Stream
 	messages []ledger.Message
@@ -64,12 +60,11 @@ func newQueued(stream ledger.Stream, messages []ledger.Message) queued {
 	return q
 }
 
-// target returns the position of a ledger after q is written to it.
 func (q queued) target(tenant string) ledgerPosition {
 	return ledgerPosition{tenant: tenant, epoch: q.stream.Epoch, sequence: q.messages[len(q.messages)-1].Sequence}
 }
 
-// add queues messages. It returns false if the goroutine has already stopped.
+// add returns false if the goroutine has already stopped.
 func (b *backlog) add(q queued) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +75,7 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first returns the first messages of the queue. It closes done if the queue is empty.
+// first closes done if the queue is empty.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +86,6 @@ func (b *backlog) first() (queued, bool) {
 	return b.queue[0], true
 }
 
-// removeFirst removes the first messages of the queue.
 func (b *backlog) removeFirst() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,9 +108,8 @@ func (b *backlog) isDone() bool {
 	}
 }
 
-// run writes the queue to the ledger and closes done. It retries while the file is
-// locked. After any other error, or when ctx ends, the rest stays in the queue and
-// flush writes it.
+// run writes the queue and closes done. It retries while the file is locked. After any
+// other error, or when ctx ends, the rest stays in the queue for flush.
 func (b *backlog) run(ctx context.Context) error {
 	for {
 		q, ok := b.first()
@@ -141,7 +134,7 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the rest of the queue to the ledger. done must be closed.
+// flush writes the rest of the queue. done must be closed.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {
@@ -152,7 +145,6 @@ func (b *backlog) flush(ctx context.Context) error {
 	return nil
 }
 
-// slow returns an error if the ledger is written to for longer than slowWrite.
 func (b *backlog) slow() error {
 	took := time.Since(b.since)
 	if b.scrub || took <= slowWrite {

@@ -38,7 +38,6 @@ func newFeed(tb testing.TB, b *broker.Broker, dir string) *feed {
 	return f
 }
 
-// event returns the next message of a tenant.
 func (f *feed) event(tenant string, kind events.Kind, payload any) consume.Message {
 	f.tb.Helper()
 	e, err := events.New(kind, "/test", payload)
@@ -72,12 +71,12 @@ func (f *feed) apply(batch ...consume.Message) {
 	}
 }
 
-// custom is an event that says nothing.
+// custom is an event without a payload.
 func (f *feed) custom(tenant string) consume.Message {
 	return f.event(tenant, events.Custom, events.CustomData{Name: "x"})
 }
 
-// wantAt compares up to which message of the stream ledgers reach.
+// wantAt compares the last message of the stream in each ledger.
 func (f *feed) wantAt(want map[string]uint64) {
 	f.tb.Helper()
 	for tenant, sequence := range want {

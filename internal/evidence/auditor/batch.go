@@ -12,15 +12,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A batch writes the messages of several tenants to their ledgers. It holds
-// ledgers.mu from begin to end.
+// A batch writes to the ledgers of several tenants. It holds ledgers.mu from begin to
+// end.
 type batch struct {
 	ledgers *ledgers
 
 	// noteMu guards reached while ledgers are written in parallel, and then also
-	// ledgers.backlogs and ledgers.suspended. It comes after ledgers.mu.
+	// ledgers.backlogs and ledgers.suspended.
 	noteMu  sync.Mutex
-	reached map[string]ledgerPosition // by tenant, ledgers that the batch has changed
+	reached map[string]ledgerPosition // by tenant, of changed ledgers
 }
 
 func (l *ledgers) begin() *batch {
@@ -30,13 +30,15 @@ func (l *ledgers) begin() *batch {
 
 func (b *batch) end() { b.ledgers.mu.Unlock() }
 
-// write writes messages to the ledgers of their tenants in parallel.
 func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []consume.Message) error {
 	byTenant := make(map[string][]ledger.Message)
 	for _, m := range messages {
-		// A message on an unknown subject has no tenant. The ledger of the empty
-		// tenant quarantines it.
+		// A message on an unknown subject has no tenant. The ledger of the empty tenant
+		// quarantines it.
 		t := m.Address.Tenant
+		if !b.ledgers.admitted.allows(ctx, b.ledgers, t, m.Sequence) {
+			continue
+		}
 		byTenant[t] = append(byTenant[t], ledger.Message{
 			Sequence: m.Sequence, Address: m.Address, Data: m.Data, Stored: m.Stored,
 		})
@@ -54,8 +56,8 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone moves the messages of ledgers with a backlog from the batch to the backlog.
-// If the backlogs are full or the goroutine has stopped, it waits for the ledger.
+// postpone moves messages from the batch to backlogs. If the backlogs are full or a
+// goroutine has stopped, it waits for the ledger.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -78,9 +80,8 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes messages to one ledger. If that takes too long and the budget
-// allows it, writeOne returns a backlog whose goroutine continues. It also returns the
-// backlog when ctx ends.
+// writeOne writes to one ledger. When ctx ends, or when the write takes too long and
+// the budget allows it, writeOne returns a backlog whose goroutine continues.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })
@@ -103,14 +104,14 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 	}
 }
 
-// each calls fn with the ledger of each tenant, several in parallel, and with nil for a
+// each calls fn with the ledger of each tenant in parallel, and with nil for a
 // suspended one. If fn reports damage, each suspends the ledger and calls fn again with
 // nil. It stores the returned position and backlog.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {
 	var errs error
-	note := func(tenant string, l *writer.Ledger, err error) (lent bool) {
+	note := func(tenant string, l *writer.Ledger, err error) (retained bool) {
 		var at ledgerPosition
 		var started *backlog
 		if err == nil {
@@ -142,14 +143,18 @@ func (b *batch) each(
 	return errs
 }
 
-// commit stores the position in the stream. All ledgers have the batch by now, or
-// their backlogs do.
 func (b *batch) commit(ctx context.Context, stream ledger.Stream, next consume.Position) error {
 	rows := make([]ledgerRow, 0, len(b.reached))
 	for tenant, at := range b.reached {
 		rows = append(rows, ledgerRow{ledgerPosition: at, suspended: b.ledgers.suspended[tenant] != nil})
 	}
+	if err := b.ledgers.admitted.save(); err != nil {
+		return err
+	}
 	if err := b.ledgers.state.commit(ctx, stream, next, rows); err != nil {
+		return err
+	}
+	if err := b.ledgers.admitted.committed(); err != nil {
 		return err
 	}
 	for tenant := range b.reached {
@@ -158,9 +163,7 @@ func (b *batch) commit(ctx context.Context, stream ledger.Stream, next consume.P
 	return nil
 }
 
-// A budget limits the backlogs that one batch may start.
 type budget struct {
-	// mu guards ledgers and bytes. No other lock is taken while it is held.
 	mu             sync.Mutex
 	ledgers, bytes int
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// Messages in the middle are gone before they were read.
+// Messages in the middle of the stream are deleted before they were read.
 //
 //guarantee:verify-stream-replaced
 func TestRun_MessagesDeletedWhileAway(t *testing.T) {
@@ -34,7 +34,7 @@ func TestRun_MessagesDeletedWhileAway(t *testing.T) {
 	}
 }
 
-// Of many holes in one batch the first and the last are told.
+// Of many holes in one batch, the first and the last are recorded.
 func TestRun_ManyMessagesDeletedWhileAway(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p, other := auditortest.Outbox(t, b, "coder", "acme"), auditortest.Outbox(t, b, "tester", "other")
@@ -59,8 +59,8 @@ func TestRun_ManyMessagesDeletedWhileAway(t *testing.T) {
 	}
 }
 
-// A stream that was created again, or restored from an older copy, gives the same numbers
-// to other messages.
+// A stream that was created again, or restored from an older copy, gives the same
+// numbers to other messages.
 //
 //guarantee:verify-stream-replaced
 func TestRun_StreamComesBack(t *testing.T) {
@@ -119,7 +119,7 @@ func copyFolder(tb testing.TB, to, from string) {
 	}
 }
 
-// wantBroken drains, and wants readiness to say that the stream broke off.
+// wantBroken drains and expects ErrStreamBroken in the progress.
 func wantBroken(tb testing.TB, b *broker.Broker, dir string) {
 	tb.Helper()
 	var said error

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// The ledger of another key does not replace the stored checkpoint, and readiness reports
-// that.
+// The ledger of another key does not replace the stored checkpoint, and readiness
+// reports that.
 //
 //guarantee:anchor-fails
 func TestAnchor_BucketReplacesNothingOfOthers(t *testing.T) {
@@ -34,7 +34,7 @@ func TestAnchor_BucketReplacesNothingOfOthers(t *testing.T) {
 	}
 }
 
-// A bucket that cannot be used holds nothing up, the other places neither, and is told.
+// An unusable bucket is reported, and blocks neither the ledgers nor the other anchors.
 //
 //guarantee:anchor-fails
 func TestAnchor_BucketCannotBeUsed(t *testing.T) {

@@ -3,27 +3,19 @@ package auditor
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
-	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // RotateKey replaces the signing key of a data directory. It fails while an auditor
 // runs there.
 func RotateKey(dataDir string, o ledger.Order, destroy bool) (done writer.Rotated, err error) {
-	if err := makeDir(LedgerDir(dataDir)); err != nil {
-		return done, err
-	}
-	lock, err := filelock.Try(filepath.Join(LedgerDir(dataDir), lockName))
-	if errors.Is(err, filelock.ErrHeld) {
-		return done, errors.New("an auditor runs on this data directory and signs with the current key: " +
-			"stop it (auditor serve, or hooktrail up), rotate, and start it again")
-	}
+	lock, err := tryLock(dataDir, "an auditor runs on this data directory and signs with the current key: "+
+		"stop it (auditor serve, or hooktrail up), rotate, and start it again")
 	if err != nil {
 		return done, err
 	}
@@ -35,8 +27,8 @@ func RotateKey(dataDir string, o ledger.Order, destroy bool) (done writer.Rotate
 	return writer.Rotate(writer.Rotation{Dir: KeyDir(dataDir), Tenants: tenants, Order: o, Destroy: destroy})
 }
 
-// sendKeyChanges records the key change orders that are missing from ledgers. An order
-// that is already in the stream may be sent twice, and takes effect once.
+// sendKeyChanges records the key change orders that ledgers lack. An order may be sent
+// twice and takes effect once.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers them

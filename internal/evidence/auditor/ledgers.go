@@ -19,23 +19,23 @@ type ledgers struct {
 	opts     Options
 	state    *state
 	scrubs   *scrubQueue
-	appended func(tenant string) // called after each commit to a ledger
+	appended func(tenant string) // called after each commit
 
 	workers     sync.WaitGroup  // goroutines that write to one ledger
 	workersCtx  context.Context //nolint:containedctx // outlives a batch; ends with close
 	stopWorkers context.CancelFunc
 
-	// mu guards set, backlogs and suspended. A batch holds it from begin to end. It is
-	// the first lock in the lock order.
+	// mu guards set, admitted, backlogs and suspended.
 	mu        sync.Mutex
 	set       *writer.Set
-	backlogs  map[string]*backlog // by tenant, ledgers that have a goroutine
-	suspended map[string]error    // by tenant, damaged ledgers
+	admitted  *admissions
+	backlogs  map[string]*backlog // by tenant
+	suspended map[string]error    // by tenant
 }
 
-func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key) *ledgers {
+func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *admissions) *ledgers {
 	l := &ledgers{
-		opts: o, state: s, scrubs: new(scrubQueue), appended: func(string) {},
+		opts: o, state: s, admitted: a, scrubs: new(scrubQueue), appended: func(string) {},
 		backlogs: make(map[string]*backlog), suspended: make(map[string]error),
 		set: writer.OpenSet(LedgerDir(o.DataDir), writer.Options{Key: key, Now: o.Now, CacheBytes: o.CacheBytes}),
 	}
@@ -43,10 +43,10 @@ func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key) *led
 	return l
 }
 
-// suspend stops writing to a damaged ledger until the next start. The other tenants go
-// on. The state database counts the skipped messages as written, so that the next
-// start finds the ledger behind and reads the stream again. The ledger stays suspended
-// even if it is restored meanwhile, because messages would be missing. l.mu is held.
+// suspend stops writing to a damaged ledger until the next start. The state database
+// counts the skipped messages as written, so that the next start reads the stream
+// again. A ledger that is restored meanwhile would lack messages and stays suspended.
+// The caller holds l.mu.
 func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	if l.suspended[tenant] != nil {
 		return
@@ -56,7 +56,6 @@ func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	l.opts.Logger.ErrorContext(ctx, "damaged ledger suspended", "tenant", tenant, "error", err)
 }
 
-// failure returns why ledgers are suspended, or nil.
 func (l *ledgers) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +66,6 @@ func (l *ledgers) failure() error {
 	return errs
 }
 
-// slowWrites returns which ledgers have been written to for long, and why, or nil.
 func (l *ledgers) slowWrites() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +76,6 @@ func (l *ledgers) slowWrites() error {
 	return errs
 }
 
-// tenants lists the tenants that have ledgers, of those in the options. It logs the
-// ledgers whose tenant ids are too long to be read from the names of their folders.
 func (l *ledgers) tenants(ctx context.Context) []string {
 	tenants, err := l.opts.tenants()
 	if err != nil {
@@ -88,7 +84,6 @@ func (l *ledgers) tenants(ctx context.Context) []string {
 	return tenants
 }
 
-// newBacklog returns a backlog for l, with the first messages of its queue.
 func (l *ledgers) newBacklog(of *writer.Ledger, first ...queued) *backlog {
 	b := &backlog{ledger: of, append: l.append, since: time.Now(), done: make(chan struct{}), queue: first}
 	for _, q := range first {
@@ -97,7 +92,7 @@ func (l *ledgers) newBacklog(of *writer.Ledger, first ...queued) *backlog {
 	return b
 }
 
-// queuedBytes returns the size of all backlogs. l.mu is held.
+// The caller holds l.mu.
 func (l *ledgers) queuedBytes() (bytes int) {
 	for _, b := range l.backlogs {
 		bytes += b.size()
@@ -105,8 +100,8 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach takes the ledger of a tenant out of the set, to be scrubbed, and gives it a
-// backlog. It returns nil if the ledger is suspended.
+// detach takes a ledger out of the set for a scrub. It returns nil if the ledger is
+// suspended.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,12 +111,12 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	if l.backlogs[tenant] != nil {
 		return nil, errDetached
 	}
-	// Whoever restores a suspended ledger decides about its files.
+	// Only the operator who restores a suspended ledger changes its files.
 	if l.suspended[tenant] != nil {
 		l.scrubs.done(tenant)
 		return nil, nil //nolint:nilnil // nothing to scrub
 	}
-	lent, err := l.set.Lend(ctx, tenant)
+	acquired, err := l.set.Acquire(ctx, tenant)
 	if errors.Is(err, ledger.ErrDamaged) {
 		l.suspend(ctx, tenant, err)
 		l.scrubs.done(tenant)
@@ -130,7 +125,7 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := l.newBacklog(lent)
+	b := l.newBacklog(acquired)
 	b.scrub = true
 	l.backlogs[tenant] = b
 	return b, nil
@@ -155,8 +150,8 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the rest of a backlog and puts its ledger back into the set. l.mu is
-// held and b.done is closed.
+// attachOne writes the rest of a backlog and puts its ledger back. l.mu is held and
+// b.done is closed.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -176,7 +171,7 @@ func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	case b.scrub:
 		l.scrubs.done(tenant)
 	}
-	l.set.TakeBack(b.ledger)
+	l.set.Release(b.ledger)
 	delete(l.backlogs, tenant)
 	l.appended(tenant)
 	return nil
@@ -192,7 +187,7 @@ func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	}
 }
 
-// awaitAll waits until no ledger has a backlog. l.mu is held.
+// The caller holds l.mu.
 func (l *ledgers) awaitAll(ctx context.Context) error {
 	for _, b := range l.backlogs {
 		if err := l.await(ctx, b); err != nil {
@@ -202,8 +197,8 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish waits for all backlogs before the auditor ends. It does not hold l.mu while
-// it waits, so that readiness can report slow ledgers.
+// finish waits for all backlogs without l.mu, so that readiness can report slow
+// ledgers.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()
 	rest := slices.Collect(maps.Values(l.backlogs))
@@ -218,7 +213,6 @@ func (l *ledgers) finish(ctx context.Context) error {
 	return l.attach(ctx)
 }
 
-// append writes messages to one ledger, with a commit for each signEvents of them.
 func (l *ledgers) append(ctx context.Context, to *writer.Ledger, q queued) error {
 	for part := range slices.Chunk(q.messages, signEvents) {
 		done, err := to.Append(ctx, q.stream, part)
@@ -243,11 +237,10 @@ func (l *ledgers) logAppended(ctx context.Context, tenant string, done writer.Ap
 		}
 	}
 	l.opts.Logger.DebugContext(ctx, "ledger appended", "tenant", tenant,
-		"leaves", done.Leaves, "seen_again", done.Again, "copies", done.Copies)
+		"leaves", done.Leaves, "seen_again", done.Repetitions, "copies", done.Copies)
 }
 
-// close stops the goroutines and closes all ledgers. It returns an error if messages
-// are left in a backlog.
+// close returns an error if messages are left in a backlog.
 func (l *ledgers) close() error {
 	l.stopWorkers()
 	l.workers.Wait()

@@ -10,11 +10,10 @@ import (
 )
 
 // lockName is the lock file of a data directory. The auditor of all tenants locks it
-// exclusively. Auditors of single tenants share it, and each locks the file of its
-// tenant exclusively.
+// exclusively. Auditors of single tenants share it, and each locks its tenantLock
+// exclusively.
 const lockName = "auditor.lock"
 
-// locks make a process the auditor of a data directory or of one of its tenants.
 type locks []*filelock.Lock
 
 // Unlock releases all locks.
@@ -40,14 +39,14 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := stagingOf(o.DataDir).settle(ctx, o.Logger); err != nil {
+		if err := stagingOf(o.DataDir).finish(ctx, o.Logger); err != nil {
 			return nil, errors.Join(err, l.Unlock())
 		}
 		return locks{l}, nil
 	}
 	// Only an exclusive holder may finish a rebuild. A shared holder finds it finished.
 	if l, err := filelock.Try(path); err == nil {
-		if err := errors.Join(stagingOf(o.DataDir).settle(ctx, o.Logger), l.Unlock()); err != nil {
+		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err
 		}
 	} else if !errors.Is(err, filelock.ErrHeld) {
@@ -70,12 +69,27 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 	return locks{l, share}, nil
 }
 
-// tenantLock returns the lock file of the auditor of one tenant. The folder of a tenant
-// never has such a name.
-func tenantLock(dataDir, tenant string) (string, error) {
+func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
+
+// ownFile returns a file of the auditor of one tenant or of all. The folder of a tenant
+// has no dot in its name.
+func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(LedgerDir(dataDir), name+".lock"), nil
+	return filepath.Join(LedgerDir(dataDir), name+extension), nil
+}
+
+// tryLock locks a data directory as the auditor of all tenants, or fails with the reason
+// held.
+func tryLock(dataDir, held string) (*filelock.Lock, error) {
+	if err := makeDir(LedgerDir(dataDir)); err != nil {
+		return nil, err
+	}
+	lock, err := filelock.Try(filepath.Join(LedgerDir(dataDir), lockName))
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, errors.New(held)
+	}
+	return lock, err
 }

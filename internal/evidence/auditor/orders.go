@@ -11,9 +11,8 @@ import (
 )
 
 // GiveOrders signs orders, records them and returns their ids. It splits an order that
-// is too large for one event. When GiveOrders returns nil, all orders are on disk in
-// the outbox that the auditor sends. Each order takes effect at its place in the
-// stream. After an error, only the orders with a returned id are on disk.
+// is too large for one event. The orders with a returned id are on disk in the outbox
+// that the auditor sends. Each takes effect at its place in the stream.
 func GiveOrders(ctx context.Context, dataDir string, orders []ledger.Order) (ids []string, err error) {
 	if !writer.HasKey(KeyDir(dataDir)) {
 		return nil, fmt.Errorf("signing key not found in %s: orders are signed with it", KeyDir(dataDir))

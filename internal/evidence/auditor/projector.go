@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A projector is the auditor's [consume.Projection]. It writes batches to the ledgers
-// and records breaks of the stream in them. One goroutine calls its methods.
+// A projector is the auditor's [consume.Projection]. One goroutine calls its methods.
 type projector struct {
 	opts    Options
 	ledgers *ledgers
@@ -36,7 +35,7 @@ func (p *projector) Position(ctx context.Context) (consume.Position, error) {
 	return p.ledgers.state.db.Position(ctx)
 }
 
-// Apply implements [consume.Projection]. It writes the ledgers of a batch in parallel.
+// Apply implements [consume.Projection].
 func (p *projector) Apply(ctx context.Context, messages []consume.Message, next consume.Position) error {
 	b := p.ledgers.begin()
 	defer b.end()
@@ -61,14 +60,14 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write writes messages, and records a break in every ledger for the first and the
-// last hole between them. It leaves out other holes because each break costs every
-// ledger a commit. After the last one all producers have to report again anyway.
+// write writes messages, and records the first and the last hole as breaks. Each break
+// costs every ledger a commit, and after the last one all producers have to report
+// again anyway.
 func (p *projector) write(
-	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Hole,
+	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {
 	if len(holes) > 2 {
-		holes = []consume.Hole{holes[0], holes[len(holes)-1]}
+		holes = []consume.Gap{holes[0], holes[len(holes)-1]}
 	}
 	for _, h := range holes {
 		i, _ := slices.BinarySearchFunc(messages, h.First, func(m consume.Message, first uint64) int {
@@ -111,8 +110,7 @@ func (p *projector) recordBreak(ctx context.Context, b *batch, at ledger.Positio
 	return err
 }
 
-// streamChanged implements consume.Options.OnStreamChanged. The ledgers continue with
-// the new stream.
+// streamChanged implements consume.Options.OnStreamChanged.
 func (p *projector) streamChanged(reason string) error {
 	p.opts.Logger.Error("stream replaced or rolled back, ledgers continue after the last common message", "reason", reason)
 	p.tracker.replaced(reason)

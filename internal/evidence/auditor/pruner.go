@@ -9,18 +9,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// pruneEach is the scan interval for records past their retention.
 const pruneEach = time.Hour
 
-// A pruner gives orders to prune the records past their retention. Only one goroutine
-// may use it.
 type pruner struct {
 	opts     Options
 	standsBy func() bool
-	waiting  map[string]string // by tenant, the last order that is not in the ledger yet
+	waiting  map[string]string // by tenant, the last order if the ledger lacks it
 }
 
-// run scans the ledgers until ctx ends.
 func (r *pruner) run(ctx context.Context) {
 	if len(r.opts.Retention) == 0 {
 		return
@@ -39,7 +35,6 @@ func (r *pruner) run(ctx context.Context) {
 	}
 }
 
-// all gives orders for all ledgers.
 func (r *pruner) all(ctx context.Context) error {
 	if len(r.opts.Retention) == 0 || r.standsBy() {
 		return nil
@@ -80,8 +75,7 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 	return err
 }
 
-// Expired returns orders to prune the records past their retention. [GiveOrders] takes
-// them.
+// Expired returns orders for [GiveOrders] to prune the records past their retention.
 func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.RetentionRule, now time.Time) (orders []ledger.Order, err error) {
 	found, err := r.Orders().Expired(ctx, rules, now)
 	for _, o := range found {

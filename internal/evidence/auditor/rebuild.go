@@ -10,13 +10,12 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/agentfs"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
-	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
-	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
@@ -25,10 +24,14 @@ import (
 type RebuildOptions struct {
 	Broker  *broker.Broker // required unless AgentFS is set
 	DataDir string         // required
-	Tenant  string         // only this tenant; empty means all
-	// From are ledger files to start with, at most one for each tenant. They supply the
-	// records that are older than the stream. Rebuild verifies them first. They may be
-	// the ledgers of the data directory.
+	Tenant  string         // empty means all
+
+	// Admit is [Options.Admit]. It must accept the tenants that have a ledger now.
+	Admit func(tenant string) error
+
+	// From are ledger files to start with, at most one for each tenant. They supply
+	// records that are older than the stream, and may be the ledgers of the data
+	// directory. Rebuild verifies them first.
 	From []string
 	// AgentFS rebuilds only the AgentFS files, from the current ledgers.
 	AgentFS bool
@@ -43,28 +46,27 @@ type Rebuilt struct {
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
 	Checkpoint time.Time `json:"checkpoint"`
-	// Compared names the checkpoint of the old ledger that the new one agrees with. It
-	// is empty if the old ledger has none that can be read.
+	// Compared names the checkpoint of the old ledger that the new one agrees with, if
+	// one can be read.
 	Compared string   `json:"compared,omitempty"`
-	Kept     []string `json:"kept,omitempty"` // AgentFS files whose rows of other tools were carried over
+	Kept     []string `json:"kept,omitempty"` // AgentFS files with rows of other tools
 }
 
-// ErrLess is wrapped when the stream lacks records of the old ledger, so that the new
-// ledger does not continue the old one.
+// ErrLess is wrapped when the new ledger does not continue the old one, because the
+// stream lacks records.
 var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 
-// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder, and
-// replaces the old ones when all are complete. Readers never see a payload that a later
-// order in the stream erases. After a crash the old or the new files are in place, and
-// the next start of an auditor or of Rebuild finishes or removes the rest.
+// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder,
+// and replaces the old ones when all are complete. Readers never see a payload that a
+// later order erases. After a crash the next start of an auditor or of Rebuild finishes
+// or removes the rest.
 //
-// Rebuild carries over the rows that other tools wrote into AgentFS files. If a tool
-// writes into one during the rebuild, nothing is replaced and the error wraps
-// [agentfs.ErrChanged].
+// Rebuild carries over the rows of other tools in AgentFS files. If a tool writes into
+// one meanwhile, nothing is replaced and the error wraps [agentfs.ErrChanged].
 //
-// A rebuilt ledger must agree with the newest checkpoint of the old one, if that can be
-// read. Otherwise nothing is replaced and the error wraps [ErrLess]. Rebuild fails while
-// an auditor runs on the data directory.
+// If a rebuilt ledger does not agree with the newest readable checkpoint of the old
+// one, nothing is replaced and the error wraps [ErrLess]. Rebuild fails while an
+// auditor runs on the data directory.
 func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -78,13 +80,7 @@ func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) 
 	case o.AgentFS && len(o.From) > 0:
 		return nil, errors.New("rebuild: options: AgentFS excludes From, the files are written from the current ledgers")
 	}
-	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
-		return nil, fmt.Errorf("rebuild: %w", err)
-	}
-	lock, err := filelock.Try(filepath.Join(LedgerDir(o.DataDir), lockName))
-	if errors.Is(err, filelock.ErrHeld) {
-		return nil, errors.New("rebuild: an auditor runs on this data directory: stop it first")
-	}
+	lock, err := tryLock(o.DataDir, "an auditor runs on this data directory: stop it first")
 	if err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
@@ -100,16 +96,20 @@ func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) 
 type rebuilding struct {
 	RebuildOptions
 	staging staging
-	key     *writer.Key
+	key     note.Verifier
 	marks   map[string]agentfs.Mark // by AgentFS file, its state when Rebuild read it
 	done    []Rebuilt
 }
 
 func (r *rebuilding) run(ctx context.Context) (err error) {
-	if err := r.staging.settle(ctx, r.Logger); err != nil {
+	if err := r.staging.finish(ctx, r.Logger); err != nil {
 		return err
 	}
-	if r.key, err = openKey(ctx, Options{DataDir: r.DataDir, Logger: r.Logger}); err != nil {
+	key, err := openKey(ctx, Options{DataDir: r.DataDir, Logger: r.Logger})
+	if err != nil {
+		return err
+	}
+	if r.key, _, err = ledger.ParseVerifier(key.Public()); err != nil {
 		return err
 	}
 	if err := r.staging.create(); err != nil {
@@ -135,7 +135,6 @@ func (r *rebuilding) run(ctx context.Context) (err error) {
 	return r.staging.swap(ctx, r.Logger)
 }
 
-// ledgers builds the new ledgers and compares them with the old ones.
 func (r *rebuilding) ledgers(ctx context.Context) error {
 	for _, path := range r.From {
 		if err := r.copyFrom(ctx, path); err != nil {
@@ -169,13 +168,8 @@ func (r *rebuilding) ledgers(ctx context.Context) error {
 	return nil
 }
 
-// copyFrom verifies a ledger and copies it into the new folder.
 func (r *rebuilding) copyFrom(ctx context.Context, path string) error {
-	key, _, err := ledger.ParseVerifier(r.key.Public())
-	if err != nil {
-		return err
-	}
-	report, err := verifier.Verify(ctx, path, verifier.Options{Key: key})
+	report, err := verifier.Verify(ctx, path, verifier.Options{Key: r.key})
 	if err != nil {
 		return err
 	}
@@ -198,10 +192,9 @@ func (r *rebuilding) copyFrom(ctx context.Context, path string) error {
 	return ledger.Copy(ctx, path, out)
 }
 
-// readStream reads the stream into the new folder.
 func (r *rebuilding) readStream(ctx context.Context) error {
 	o := Options{
-		Broker: r.Broker, DataDir: r.staging.fresh(), Tenant: r.Tenant, Drain: true, NoBucket: true, Logger: r.Logger,
+		Broker: r.Broker, DataDir: r.staging.fresh(), Tenant: r.Tenant, Drain: true, NoBucket: true, Logger: r.Logger, Admit: r.Admit,
 		Progress: func(p consume.Progress) { r.Progress("read", p.Position.Sequence, p.Target) },
 	}.withDefaults()
 	var err error
@@ -221,8 +214,8 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the stream that the old ledgers were fed from last, so that the new
-// ones use the same epochs.
+// oldStream returns the newest stream of the old ledgers, so that the new ones use the
+// same epochs.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()
@@ -241,13 +234,8 @@ func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error)
 	return s, nil
 }
 
-// compare verifies a new ledger and compares it with the newest checkpoint of the old.
 func (r *rebuilding) compare(ctx context.Context, tenant string) (one Rebuilt, err error) {
-	key, _, err := ledger.ParseVerifier(r.key.Public())
-	if err != nil {
-		return one, err
-	}
-	opts := verifier.Options{Key: key, Tenant: tenant}
+	opts := verifier.Options{Key: r.key, Tenant: tenant}
 	if old, err := ledger.OpenTenant(LedgerDir(r.DataDir), tenant); err == nil {
 		treeErr := old.Tree().Read(ctx, func(signed []byte, _ tlog.HashReader) error {
 			opts.Anchored = []verifier.Anchored{{From: "the old ledger", Note: signed}}
@@ -280,7 +268,6 @@ func (r *rebuilding) compare(ctx context.Context, tenant string) (one Rebuilt, e
 	return one, r.staging.add(filepath.Join("ledger", filepath.Base(filepath.Dir(path))))
 }
 
-// advice returns the remedy if the stream lacks records of a tenant's ledger.
 func (r *rebuilding) advice(tenant string) string {
 	path, err := ledger.Path(LedgerDir(r.DataDir), tenant)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// agentFiles writes the new AgentFS files from the ledgers below source. It runs after
-// the ledgers are complete, so that no erased payload is written.
+// agentFiles writes the new AgentFS files from complete ledgers, so that no erased
+// payload is written.
 func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) {
 	tenants, err := Options{DataDir: source, Tenant: r.Tenant}.tenants()
 	if err != nil {
@@ -24,7 +24,7 @@ func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) 
 	if err := makeDir(dir); err != nil {
 		return err
 	}
-	writer := agentfs.Open(ctx, dir, agentfs.Options{Interval: time.Nanosecond, Logger: r.Logger})
+	writer := agentfs.Open(dir, agentfs.Options{Interval: time.Nanosecond, Logger: r.Logger})
 	defer func() { err = errors.Join(err, writer.Close()) }()
 	for i, tenant := range tenants {
 		r.Progress("agentfs", uint64(i), uint64(len(tenants)))
@@ -47,8 +47,6 @@ func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) 
 	return nil
 }
 
-// foreign copies the rows of other tools in a tenant's files to the new folder, and
-// returns the names of those files.
 func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string, err error) {
 	files, err := agentfs.List(AgentFSDir(r.DataDir), tenant)
 	if err != nil {
@@ -68,7 +66,7 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 }
 
 // unwritten returns an error if a tool wrote into a file after foreign has copied its
-// rows, because the new rows would be lost.
+// rows.
 func (r *rebuilding) unwritten(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
 		if err := agentfs.Unchanged(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {
@@ -78,8 +76,8 @@ func (r *rebuilding) unwritten(ctx context.Context) error {
 	return nil
 }
 
-// replaceFiles adds a tenant's new files to the replacements, and the removal of old
-// files without a new one. A file that a tool has created meanwhile stays.
+// replaceFiles replaces a tenant's files, and removes old files without a new one. A
+// file that a tool has created meanwhile stays.
 func (r *rebuilding) replaceFiles(tenant string) error {
 	made, err := agentfs.List(AgentFSDir(r.staging.fresh()), tenant)
 	if err != nil {
@@ -104,7 +102,6 @@ func (r *rebuilding) replaceFiles(tenant string) error {
 	return r.staging.add(filepath.Join("agentfs", agentfs.Routes(tenant)))
 }
 
-// note stores the files with rows of other tools in the result of a tenant.
 func (r *rebuilding) note(ctx context.Context, source, tenant string, kept []string) (err error) {
 	for i := range r.done {
 		if r.done[i].Tenant == tenant {

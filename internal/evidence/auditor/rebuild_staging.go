@@ -26,10 +26,9 @@ type staging struct {
 	replacements *[]replacement
 }
 
-// A replacement replaces the file or folder of the same name.
 type replacement struct {
-	Path string `json:"path"`           // below the data directory and below rebuild/new
-	Gone bool   `json:"gone,omitempty"` // the old file is removed and there is no new one
+	Path string `json:"path"`           // below the data directory and rebuild/new
+	Gone bool   `json:"gone,omitempty"` // there is no new file
 }
 
 func stagingOf(dataDir string) staging {
@@ -42,7 +41,6 @@ func (s staging) fresh() string { return filepath.Join(s.dir(), "new") }
 
 func (s staging) list() string { return filepath.Join(s.dir(), "swap") }
 
-// create creates the folder. It links to the keys instead of copying them.
 func (s staging) create() error {
 	if err := makeDir(s.fresh()); err != nil {
 		return err
@@ -54,7 +52,6 @@ func (s staging) create() error {
 	return os.Symlink(keys, KeyDir(s.fresh()))
 }
 
-// add adds the new file at path to the replacements.
 func (s staging) add(path string) error {
 	if _, err := os.Stat(filepath.Join(s.fresh(), path)); err != nil {
 		return err
@@ -63,12 +60,10 @@ func (s staging) add(path string) error {
 	return nil
 }
 
-// drop adds the removal of the file at path to the replacements.
 func (s staging) drop(path string) {
 	*s.replacements = append(*s.replacements, replacement{Path: path, Gone: true})
 }
 
-// swap writes the list of replacements and applies it.
 func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	if err := syncDirs(s.fresh()); err != nil {
 		return err
@@ -80,12 +75,12 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	if err := atomicfile.Write(s.list(), text); err != nil {
 		return err
 	}
-	return s.settle(ctx, logger)
+	return s.finish(ctx, logger)
 }
 
-// settle applies the list of replacements, or removes a rebuild without one. The caller
+// finish applies the list of replacements, or removes a rebuild without one. The caller
 // holds the auditor's lock.
-func (s staging) settle(ctx context.Context, logger *slog.Logger) error {
+func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.remove()
@@ -122,7 +117,7 @@ func (s staging) replace(one replacement) error {
 			return err
 		}
 	}
-	// SQLite would take the log of the old database for the log of the new one.
+	// SQLite would apply the log of the old database to the new one.
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
 		if err := os.Rename(target+suffix, old+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -136,16 +131,14 @@ func (s staging) replace(one replacement) error {
 	return atomicfile.SyncDir(filepath.Dir(target))
 }
 
-// remove removes the folder with everything in it.
 func (s staging) remove() error {
-	// Without the list, an interrupted removal is not taken for a rebuild to finish.
+	// Without the list, an interrupted removal does not look like a rebuild to finish.
 	if err := os.Remove(s.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return os.RemoveAll(s.dir())
 }
 
-// syncDirs syncs all folders below dir.
 func syncDirs(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {

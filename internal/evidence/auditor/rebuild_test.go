@@ -79,8 +79,8 @@ func TestRebuild_SameFromTheStream(t *testing.T) {
 	}
 }
 
-// The stream does not go back far enough: a ledger that does is begun with, and
-// without one nothing is put in place.
+// If the stream lacks the first records, a ledger that has them is needed to start
+// with.
 //
 //guarantee:rebuild
 func TestRebuild_FromALedger(t *testing.T) {
@@ -138,8 +138,7 @@ func TestRebuild_RefusesBesideAnAuditor(t *testing.T) {
 	}
 }
 
-// A crash anywhere in a swap leaves something that the next start finishes, or
-// takes away.
+// The next start finishes or removes a swap that a crash interrupted.
 //
 //guarantee:rebuild
 func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
@@ -173,7 +172,7 @@ func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
 		for _, one := range (*p.replacements)[:done] {
 			err = errors.Join(err, p.replace(one))
 		}
-		if err = errors.Join(err, stagingOf(p.dataDir).settle(t.Context(), discard())); err != nil {
+		if err = errors.Join(err, stagingOf(p.dataDir).finish(t.Context(), discard())); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, auditortest.Contents(t, p.dataDir)); diff != "" {
@@ -181,7 +180,7 @@ func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
 		}
 	}
 	p := lay(t) // and before anything was listed
-	if err := p.settle(t.Context(), discard()); err != nil {
+	if err := p.finish(t.Context(), discard()); err != nil {
 		t.Fatal(err)
 	}
 	if got := auditortest.Contents(t, p.dataDir); got["ledger/a/ledger.db"] != "old a" || got["agentfs/x.db-wal"] != "old log" || len(got) != 6 {

@@ -14,9 +14,8 @@ const (
 	renewMargin = time.Minute
 )
 
-// renewIdle signs one more checkpoint in each ledger whose runs have become silent.
-// A run counts as silent by the time of the newest checkpoint, which would not change
-// without new messages.
+// renewIdle signs one more checkpoint in each ledger whose runs have become silent,
+// because its time decides which runs are silent.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +41,6 @@ func (l *ledgers) renewIdle(ctx context.Context) {
 	}
 }
 
-// renew signs a checkpoint of an unchanged ledger. l.mu is held.
 func (l *ledgers) renew(ctx context.Context, tenant string, now time.Time) error {
 	one, err := l.set.Ledger(ctx, tenant)
 	if err != nil {

@@ -10,22 +10,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A resumption is where the auditor resumes reading the stream.
 type resumption struct {
-	stream   ledger.Stream    // the stream that the ledgers were fed from last
-	start    consume.Position // the position before the first message to read
+	stream   ledger.Stream    // that the ledgers were written from last
+	start    consume.Position // before the first message to read
 	expected consume.Position // a message that the stream must have if it is read from its beginning
 }
 
-// resume compares the stored state with the ledgers. It resumes at the stored position
-// if every ledger is at least there. If a ledger is behind, it resumes where that
-// ledger is. A new state reads the whole stream, and the ledgers skip the messages
-// that they have.
+// resume resumes at the stored position if every ledger has reached it, otherwise at
+// the position of the ledger that is behind. A new state reads the whole stream, and
+// the ledgers skip the messages that they have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
 		return resumption{}, err
 	}
+	again := l.admitted.readAgain()
 	r := resumption{stream: found.stream, start: found.position}
 	fresh := found.stream.Epoch == 0
 	if fresh {
@@ -43,6 +42,10 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 		r.start = consume.Position{}
 		return r, nil
 	}
+	if again {
+		l.opts.Logger.InfoContext(ctx, "refused tenants are accepted now, stream is read again")
+		r.goBack(ledger.Position{})
+	}
 	for _, want := range found.ledgers {
 		if at, ok := have[want.tenant]; ok && isBehind(at, want) {
 			l.opts.Logger.WarnContext(ctx, "ledger is behind its stored position, stream is read again",
@@ -53,8 +56,8 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest takes over the newest stream among the ledgers. For a new state it also sets
-// the last message of that stream that a ledger has.
+// latest sets r.stream to the newest stream among the ledgers. For a new state it also
+// sets the last message of that stream that a ledger has.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor has run since
@@ -72,7 +75,6 @@ func isBehind(have ledger.Position, want ledgerPosition) bool {
 	return have.Epoch < want.epoch || have.Epoch == want.epoch && have.Sequence < want.sequence
 }
 
-// goBack moves the start back to the position of a ledger.
 func (r *resumption) goBack(have ledger.Position) {
 	back := consume.Position{}
 	if have.Epoch == r.stream.Epoch {
@@ -83,7 +85,7 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the positions of the known ledgers and of those that another
+// positions returns the positions of the known ledgers and of ledgers that another
 // auditor created. A deleted ledger has the zero Position. A damaged one is suspended
 // and left out.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
@@ -109,8 +111,7 @@ func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[st
 	return all, nil
 }
 
-// newestPosition returns the position of a tenant's ledger, or the zero Position if
-// there is none.
+// newestPosition returns the zero Position if the tenant has no ledger.
 func newestPosition(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
 	r, err := ledger.OpenTenant(LedgerDir(o.DataDir), tenant)
 	if errors.Is(err, os.ErrNotExist) {

@@ -8,17 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// lastScrub is how long a drain waits at its end for readers that delay a scrub.
+// lastScrub limits the wait of a drain for readers that delay a scrub.
 const lastScrub = 10 * time.Second
 
-// A scrubber removes erased payloads from the files of ledgers.
 type scrubber struct {
 	opts    Options
 	ledgers *ledgers
 	queue   *scrubQueue
 }
 
-// findUnclean queues the ledgers that the last auditor did not scrub.
 func (s *scrubber) findUnclean() error {
 	tenants, err := s.opts.tenants()
 	for _, tenant := range tenants {
@@ -30,8 +28,7 @@ func (s *scrubber) findUnclean() error {
 	return err
 }
 
-// run scrubs ledgers until ctx ends. It also puts ledgers whose backlog is done back
-// into use.
+// run also puts ledgers whose backlog is done back into use.
 func (s *scrubber) run(ctx context.Context) {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()
@@ -48,7 +45,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// all scrubs the ledgers that are due. A failed scrub stays queued.
+// A failed scrub stays queued.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)
@@ -63,7 +60,6 @@ func (s *scrubber) all(ctx context.Context) {
 	}
 }
 
-// finish scrubs before a drain ends. It waits for readers for at most lastScrub.
 func (s *scrubber) finish(ctx context.Context) {
 	s.all(ctx)
 	limit, tick := time.NewTimer(lastScrub), time.NewTicker(scrubEvery/10)
@@ -82,8 +78,8 @@ func (s *scrubber) finish(ctx context.Context) {
 	}
 }
 
-// scrub scrubs the ledger of a tenant. Batches of other tenants do not wait for it. The
-// messages of this tenant wait in a backlog, which scrub writes at its end.
+// scrub scrubs a ledger and then writes the backlog, which queues the tenant's messages
+// meanwhile.
 func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	b, err := s.ledgers.detach(ctx, tenant)
 	if err != nil {
@@ -98,7 +94,7 @@ func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	if ctx.Err() == nil { // a stop is not a failure
 		b.scrubErr = scrubbed
 	}
-	// The backlog is written even after ctx ends, because it exists only in memory.
+	// The backlog exists only in memory and is written even after ctx ends.
 	written := make(chan error, 1)
 	s.ledgers.workers.Go(func() { written <- b.run(s.ledgers.workersCtx) })
 	select {

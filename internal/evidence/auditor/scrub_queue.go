@@ -12,26 +12,24 @@ import (
 )
 
 const (
-	scrubEvery    = time.Second // scan interval, and the first pause after a failure
+	scrubEvery    = time.Second // also the first pause after a failure
 	maxScrubPause = time.Minute
 	slowScrub     = time.Minute // readiness reports a scrub that takes longer
 )
 
 // A scrubQueue lists the tenants whose ledger files may still contain erased payloads.
-// Its zero value is empty.
 type scrubQueue struct {
-	// mu guards the other fields. It comes after ledgers.mu in the lock order.
+	// mu guards the other fields.
 	mu      sync.Mutex
 	tenants map[string]pendingScrub
-	current string    // the tenant whose ledger is being scrubbed
-	since   time.Time // the start of that scrub; zero if there is none
+	current string
+	since   time.Time // start of the current scrub; zero if there is none
 }
 
-// A pendingScrub is a scrub that has not been done.
 type pendingScrub struct {
-	err   error         // why the last attempt failed
-	pause time.Duration // since the last attempt; each attempt writes the whole file
-	next  time.Time     // of the next attempt
+	err   error         // of the last attempt
+	pause time.Duration // each attempt writes the whole file
+	next  time.Time     // time of the next attempt
 }
 
 // add queues a tenant. err is the error of the last attempt, or nil.
@@ -61,7 +59,6 @@ func (s *scrubQueue) end() {
 	s.since = time.Time{}
 }
 
-// due returns the tenants whose next attempt is due.
 func (s *scrubQueue) due() (tenants []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +83,8 @@ func (s *scrubQueue) list() []string {
 	return slices.Sorted(maps.Keys(s.tenants))
 }
 
-// failure returns why erased payloads are still in files, or nil. It does not report
-// short scrubs, or readers that delay a scrub.
+// failure returns why erased payloads are still in files. It does not report short
+// scrubs, or readers that delay a scrub.
 func (s *scrubQueue) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

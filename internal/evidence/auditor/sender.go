@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// The pause between attempts to open the outbox doubles each time.
+	// The pause between attempts to open the outbox doubles.
 	firstSendPause = time.Second
 	maxSendPause   = time.Minute
-	// sendPoll is how often a drain looks whether another process has sent the outbox.
+	// sendPoll is how often a drain checks whether another process has sent the outbox.
 	sendPoll = 100 * time.Millisecond
-	// sendOpen is how long a drain tries to open the outbox before it looks again.
+	// sendOpen limits an attempt of a drain to open the outbox.
 	sendOpen = time.Second
 )
 
@@ -26,15 +26,15 @@ const (
 type sender struct {
 	opts Options
 
-	// mu guards outbox and failed. It is the last lock in the lock order.
+	// mu guards outbox and failed.
 	mu     sync.Mutex
 	outbox *publish.Publisher
-	failed error // why the outbox could not be opened
+	failed error // of opening the outbox
 }
 
 func newSender(o Options) *sender { return &sender{opts: o} }
 
-// run sends until ctx ends, and then sends the rest for at most lastSync. It waits while
+// run sends until ctx ends, and then the rest for at most lastSync. It waits while
 // another process has the outbox open.
 func (s *sender) run(ctx context.Context) {
 	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
@@ -75,7 +75,7 @@ func (s *sender) set(p *publish.Publisher, failed error) {
 	s.outbox, s.failed = p, failed
 }
 
-// failure returns why records of access cannot be sent without a repair, or nil.
+// failure returns an error only if records of access cannot be sent without a repair.
 func (s *sender) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *sender) failure() error {
 	if s.outbox != nil {
 		err = s.outbox.Stats().LastError
 		if !errors.Is(err, publish.ErrPermission) {
-			err = nil // without a stream, the consumer reports it
+			err = nil // the consumer reports a missing stream
 		}
 	}
 	if err != nil {
@@ -92,8 +92,7 @@ func (s *sender) failure() error {
 	return nil
 }
 
-// drain sends the outbox before a drain of the stream, or waits for the process that
-// sends it.
+// drain sends the outbox, or waits for the process that sends it.
 func (s *sender) drain(ctx context.Context) error {
 	for {
 		state, err := publish.Inspect(access.Outbox(s.opts.DataDir))
@@ -119,7 +118,7 @@ func (s *sender) drain(ctx context.Context) error {
 	}
 }
 
-// flush sends the outbox, unless another process has it open.
+// flush returns false if another process has the outbox open.
 func (s *sender) flush(ctx context.Context) (done bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, sendOpen)
 	defer cancel()

@@ -18,8 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// A service is a running auditor. Its parts own their state; the service starts and
-// stops them.
 type service struct {
 	opts      Options
 	state     *state
@@ -32,7 +30,6 @@ type service struct {
 	tiles     *tiles.Server // set by Run; nil without TilesListen
 }
 
-// open opens the key, the state and the ledgers, and finds out where to resume.
 func open(ctx context.Context, o Options) (*service, error) {
 	key, err := openKey(ctx, o)
 	if err != nil {
@@ -42,13 +39,16 @@ func open(ctx context.Context, o Options) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The folder of a tenant has no dot in its name.
+	admitted, err := newAdmissions(o)
+	if err != nil {
+		return nil, err
+	}
 	db, err := projection.Open(ctx, filepath.Join(LedgerDir(o.DataDir), name+".db"), stateSchema, o.Logger)
 	if err != nil {
 		return nil, err
 	}
 	s := &service{opts: o, state: &state{db: db, now: o.Now}, sender: newSender(o), anchors: newAnchors(o, name, key)}
-	s.ledgers = openLedgers(ctx, o, s.state, key)
+	s.ledgers = openLedgers(ctx, o, s.state, key, admitted)
 	s.scrubber = &scrubber{opts: o, ledgers: s.ledgers, queue: s.ledgers.scrubs}
 	resumed, err := resume(ctx, s.ledgers)
 	if err == nil {
@@ -64,7 +64,7 @@ func open(ctx context.Context, o Options) (*service, error) {
 func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
 
 // newAnchors returns the anchors of checkpoints. name is the durable of the auditor of
-// o's tenants, which is another process while this one is a standby.
+// o's tenants, also on a standby.
 func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
@@ -76,7 +76,7 @@ func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	return anchor.New(k)
 }
 
-// openKey opens the signing key. It creates one only if there are no ledgers.
+// openKey creates a key only if there are no ledgers.
 func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
 	if !writer.HasKey(dir) {
@@ -101,21 +101,20 @@ func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 		level = slog.LevelInfo
 	}
 	o.Logger.Log(ctx, level, "signing key opened", "made", key.Made(), "verifier_key", key.Public())
+	pinKey(ctx, o, key)
 	return key, nil
 }
 
-// consumer returns the options for reading the stream.
 func (s *service) consumer() consume.Options {
 	o, p := s.opts, s.projector
 	return consume.Options{
-		Durable: o.durable(), Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
+		Durable: o.durable(), Space: o.Broker.Space(), Tenant: o.Tenant, UnknownSubjects: true,
 		Batch: batchEvents, BatchBytes: batchBytes, Linger: batchLinger,
 		Drain: o.Drain, Logger: o.Logger, Progress: s.progress,
-		OnStreamChanged: p.streamChanged, OnHole: p.tracker.hole, Passed: s.state.passed, Expected: p.resumed.expected,
+		OnStreamChanged: p.streamChanged, OnGap: p.tracker.hole, Passed: s.state.passed, Expected: p.resumed.expected,
 	}
 }
 
-// progress adds the failures of all parts to the progress of the consumer.
 func (s *service) progress(now consume.Progress) {
 	if now.Err == nil {
 		now.Err = errors.Join(s.ledgers.failure(), s.projector.tracker.failure(), s.anchors.Failure(), s.sender.failure(),
@@ -124,7 +123,6 @@ func (s *service) progress(now consume.Progress) {
 	s.opts.Progress(now)
 }
 
-// run reads the stream. The other parts run in parallel and never block it.
 func (s *service) run(ctx context.Context) error {
 	s.ledgers.appended = func(tenant string) {
 		s.files.changed(tenant)
@@ -151,9 +149,8 @@ func (s *service) run(ctx context.Context) error {
 	return errors.Join(err, unsent, s.ledgers.failure())
 }
 
-// finish writes backlogs, stores checkpoints, scrubs ledgers and syncs AgentFS files.
-// A drain completes all of them. Otherwise finish stops after lastSync, and the next
-// start continues.
+// finish completes all background work of a drain. Otherwise it stops after lastSync,
+// and the next start continues.
 func (s *service) finish(ctx context.Context) error {
 	if s.opts.Drain && ctx.Err() == nil {
 		if err := s.ledgers.finish(ctx); err != nil {

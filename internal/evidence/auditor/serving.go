@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// IsServed reports whether an auditor runs for a tenant. It may be the auditor of all
-// tenants or of this one.
+// IsServed reports whether the auditor of all tenants or of this one runs.
 func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // one attempt
 	defer cancel()
@@ -38,12 +36,12 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner returns the tenant whose auditor writes the ledger of a tenant when it
-// runs. It is empty for the auditor of all tenants. The state on disk decides, because
-// an auditor without it would read the stream from the beginning.
+// StateOwner returns the tenant whose auditor writes the ledger of a tenant, or "" for
+// the auditor of all tenants. The state on disk decides, because an auditor without it
+// would read the stream from the beginning.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
-		path, err := statePath(dataDir, who)
+		path, err := ownFile(dataDir, who, ".db")
 		if err != nil {
 			return "", err
 		}
@@ -52,13 +50,4 @@ func StateOwner(dataDir, tenant string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// statePath returns the state database of the auditor of one tenant or of all.
-func statePath(dataDir, tenant string) (string, error) {
-	name, err := subjects.Space{}.Durable(durable, tenant)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(LedgerDir(dataDir), name+".db"), nil
 }

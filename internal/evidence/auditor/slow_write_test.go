@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// lockLedger keeps the ledger of a tenant from being written to until unlock.
+// lockLedger locks the ledger of a tenant until unlock.
 func (f *feed) lockLedger(tenant string) (unlock func()) {
 	f.tb.Helper()
 	path, err := ledger.Path(LedgerDir(f.s.opts.DataDir), tenant)

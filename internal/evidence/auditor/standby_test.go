@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// alive is another auditor that has the turn, and answers until the test ends.
-func alive(tb testing.TB, b *broker.Broker) {
+// otherHolder starts another auditor that holds the lease until the test ends.
+func otherHolder(tb testing.TB, b *broker.Broker) {
 	tb.Helper()
 	l := bucket.At(b.JetStream(), b.Space()).Lease(bucket.Candidate{Durable: durable})
 	if err := l.Refresh(tb.Context()); err != nil || !l.Held() {
@@ -45,12 +45,13 @@ func alive(tb testing.TB, b *broker.Broker) {
 	})
 }
 
-// While it is another auditor's turn, the ledger grows and nothing is shown elsewhere.
+// While another auditor holds the lease, the ledger grows and no checkpoint is stored
+// elsewhere.
 //
 //guarantee:standby-quiet
 func TestStandby_KeepsNothingElsewhere(t *testing.T) {
 	b, dir, away := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
-	alive(t, b)
+	otherHolder(t, b)
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
 	drainWithFile(t, Options{Broker: b, DataDir: dir}, filepath.Join(away, "{tenant}"))
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
@@ -81,7 +82,7 @@ func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Broker: b, DataDir: second, Drain: true}.withDefaults()
-	alive(t, b)
+	otherHolder(t, b)
 	for _, tt := range []struct {
 		run    string
 		forked bool

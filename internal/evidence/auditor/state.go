@@ -36,14 +36,13 @@ CREATE TABLE passed ( -- some of the positions that were passed
 ) STRICT;
 `
 
-// state is the auditor's database: the position in the stream, the positions of the
-// ledgers, and some earlier positions. Its methods may be called concurrently.
+// state may be used concurrently.
 type state struct {
 	db  *projection.DB
 	now func() time.Time
 }
 
-// ledgerPosition is the last position that changed a ledger, or that is in its backlog.
+// ledgerPosition is the last position that changed a ledger or is in its backlog.
 type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64
@@ -54,21 +53,18 @@ func positionOf(l *writer.Ledger) ledgerPosition {
 	return ledgerPosition{tenant: l.Tenant(), epoch: at.Epoch, sequence: at.Sequence}
 }
 
-// ledgerRow is the new row of a ledger.
 type ledgerRow struct {
 	ledgerPosition
 
 	suspended bool
 }
 
-// saved is the content of the database at the start.
 type saved struct {
 	position consume.Position
-	stream   ledger.Stream // the zero Stream in a new database
+	stream   ledger.Stream // zero in a new database
 	ledgers  []ledgerPosition
 }
 
-// load reads the database.
 func (s *state) load(ctx context.Context) (all saved, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		all.position, err = projection.PositionOf(conn)
@@ -97,7 +93,6 @@ func (s *state) load(ctx context.Context) (all saved, err error) {
 	return all, nil
 }
 
-// commit stores the position after a batch and the rows of the ledgers it changed.
 func (s *state) commit(ctx context.Context, stream ledger.Stream, next consume.Position, rows []ledgerRow) error {
 	now := s.now().UnixNano()
 	return s.db.Commit(ctx, next, nil, func(conn *sqlite.Conn) error {
@@ -110,7 +105,8 @@ func (s *state) commit(ctx context.Context, stream ledger.Stream, next consume.P
 			if err != nil {
 				break
 			}
-			// Messages that are read again must not lower the position of a suspended ledger.
+			// Messages that are read again must not lower the position of a suspended
+			// ledger.
 			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?1, ?2, ?3, ?4, 0)
 				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, appended = excluded.appended, sequence =
 					iif(?5 AND epoch = excluded.epoch, max(sequence, excluded.sequence), excluded.sequence)`,
@@ -120,7 +116,6 @@ func (s *state) commit(ctx context.Context, stream ledger.Stream, next consume.P
 	})
 }
 
-// setPosition corrects the position of a ledger after its backlog is written.
 func (s *state) setPosition(ctx context.Context, at ledgerPosition) error {
 	return s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "UPDATE ledger SET epoch = ?2, sequence = ?3 WHERE tenant = ?1",
@@ -144,7 +139,6 @@ func (s *state) idle(ctx context.Context, before time.Time) (tenants []string, e
 	return tenants, err
 }
 
-// setRenewed stores when the checkpoint of a ledger was renewed.
 func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) error {
 	return s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "UPDATE ledger SET renewed = ? WHERE tenant = ?",
@@ -152,12 +146,11 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 	})
 }
 
-// latestPassed is how many of the latest positions are all stored. Older ones are
-// stored at growing intervals.
+// latestPassed is how many of the latest positions are all stored.
 const latestPassed = 16
 
-// storePassed stores next as an earlier position and deletes one other. About 16
-// positions remain for each doubling of their number.
+// storePassed stores next and deletes one other position. About 16 positions remain for
+// each doubling of their number.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

@@ -75,7 +75,7 @@ func TestRun_SuspendsDamagedLedger(t *testing.T) {
 	}
 }
 
-// seenTwice appends an event whose content is to come again.
+// seenTwice appends an event whose content arrives again.
 func seenTwice(tb testing.TB, p *publish.Publisher, run string) events.Event {
 	tb.Helper()
 	e, err := events.New(events.Custom, "/test", events.CustomData{Name: "again"})
@@ -89,7 +89,7 @@ func seenTwice(tb testing.TB, p *publish.Publisher, run string) events.Event {
 	return e
 }
 
-// edit returns the damage that a statement does.
+// edit returns a function that damages a database with a statement.
 func edit(statement string) func(tb testing.TB, path string) {
 	return func(tb testing.TB, path string) {
 		tb.Helper()
@@ -103,7 +103,7 @@ func edit(statement string) func(tb testing.TB, path string) {
 	}
 }
 
-// One ledger that cannot be signed must not keep the others from it.
+// One ledger that cannot be signed does not block the others.
 func TestRun_RenewsWithDamagedLedger(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	for _, tenant := range []string{"acme", "other"} {

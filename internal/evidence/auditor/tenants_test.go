@@ -63,7 +63,7 @@ func fromEnv(name string, otherwise int) int {
 	return otherwise
 }
 
-// used is what the process holds.
+// used is the resource usage of the process.
 type used struct {
 	descriptors int
 	heap        uint64
@@ -80,7 +80,7 @@ func usage(tb testing.TB) used {
 	return used{len(files), m.HeapInuse}
 }
 
-// watch returns the most that the process holds while work goes on.
+// watch returns the peak usage while work runs.
 func watch(tb testing.TB, work func()) (most used) {
 	tb.Helper()
 	ctx, stop := context.WithCancel(tb.Context())

@@ -10,22 +10,19 @@ import (
 )
 
 // ErrStreamBroken is wrapped by the error in Progress after the stream was replaced,
-// rolled back, or lost messages. It stays until the auditor is restarted. The ledgers
-// record the break permanently.
+// rolled back, or lost messages, until the auditor is restarted.
 var ErrStreamBroken = errors.New("the stream did not continue at the position that was read last")
 
-// A streamTracker knows which stream is read, how far, and where messages are missing.
 type streamTracker struct {
-	// mu guards the other fields. It comes after ledgers.mu in the lock order.
+	// mu guards the other fields.
 	mu      sync.Mutex
 	stream  ledger.Stream
-	changed bool           // the next batch begins a new epoch
-	at      uint64         // all messages up to this sequence were read
-	holes   []consume.Hole // missing messages after at, in order
-	broken  error          // why Progress reports ErrStreamBroken, or nil
+	changed bool          // the next batch begins a new epoch
+	at      uint64        // messages up to this sequence were read
+	holes   []consume.Gap // after at, in order
+	broken  error         // wraps ErrStreamBroken, or nil
 }
 
-// replaced records that the stream was replaced or rolled back.
 func (t *streamTracker) replaced(reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,9 +30,9 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole implements consume.Options.OnHole. Messages that were read before they were
+// hole implements consume.Options.OnGap. Messages that were read before they were
 // deleted are not missing from the ledgers.
-func (t *streamTracker) hole(h consume.Hole) {
+func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if h.First > t.at {
@@ -43,7 +40,6 @@ func (t *streamTracker) hole(h consume.Hole) {
 	}
 }
 
-// lost records that messages up to a sequence were gone before they were read.
 func (t *streamTracker) lost(until uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,8 +48,7 @@ func (t *streamTracker) lost(until uint64) {
 	}
 }
 
-// streamOf returns the stream of a position, and whether it differs from the stream
-// that was read before.
+// streamOf returns the stream of a position, and whether it follows another stream.
 func (t *streamTracker) streamOf(next consume.Position) (stream ledger.Stream, isNew bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,11 +58,10 @@ func (t *streamTracker) streamOf(next consume.Position) (stream ledger.Stream, i
 	return ledger.Stream{Epoch: t.stream.Epoch + 1, Created: next.Stream}, t.stream.Epoch > 0
 }
 
-// holesUntil returns the holes up to next in order.
-func (t *streamTracker) holesUntil(next consume.Position) []consume.Hole {
+func (t *streamTracker) holesUntil(next consume.Position) []consume.Gap {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var holes []consume.Hole
+	var holes []consume.Gap
 	after := t.at
 	for _, h := range t.holes {
 		if h.First > after && h.Last <= next.Sequence {
@@ -78,7 +72,6 @@ func (t *streamTracker) holesUntil(next consume.Position) []consume.Hole {
 	return holes
 }
 
-// committed records that everything up to next is committed.
 func (t *streamTracker) committed(stream ledger.Stream, next consume.Position) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +85,6 @@ func (t *streamTracker) committed(stream ledger.Stream, next consume.Position) {
 	t.holes = rest
 }
 
-// failure returns why the stream is broken, or nil.
 func (t *streamTracker) failure() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Witnesses that hang hold nothing up, and are told.
+// Witnesses that hang are reported and do not block the ledgers.
 //
 //guarantee:witness-fails
 func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
@@ -44,7 +44,7 @@ func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	if err := anchorOnce(t, o, "acme"); err == nil || !strings.Contains(err.Error(), "0 of 3 witnesses") || !strings.Contains(err.Error(), "W2") {
 		t.Errorf("got %v", err)
 	}
-	// One that fails is left alone for a while: the second round does not ask it.
+	// A failing witness is paused, and the second round does not ask it.
 	if n := all[0].Hits() - before; n != 1 {
 		t.Errorf("it was asked %d times, want once", n)
 	}

@@ -30,6 +30,9 @@ func BenchmarkExport(b *testing.B) {
 			return err
 		}},
 		{"BundleWrite", func() error { return WriteBundle(b.Context(), io.Discard, e.reader, Options{Key: e.public}) }},
+		{"BundleSigned", func() error {
+			return WriteBundle(b.Context(), io.Discard, e.reader, Options{Key: e.public, Signer: e.signer})
+		}},
 		{"BundleCheck", func() error { _, err := Check(b.Context(), path, CheckOptions{Key: e.key}); return err }},
 		{"JSONL", func() error { return WriteTable(b.Context(), io.Discard, e.reader, JSONL, Options{}) }},
 		{"CSV", func() error { return WriteTable(b.Context(), io.Discard, e.reader, CSV, Options{}) }},

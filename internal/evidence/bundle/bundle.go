@@ -5,33 +5,41 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
+	"slices"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // ErrNothing is wrapped when a selection is empty.
 var ErrNothing = errors.New("the ledger has no records of that run and time")
 
-// Options are the settings of [WriteBundle].
+// Options are the settings of [WriteBundle] and [WriteTable].
 type Options struct {
 	Selection ledger.Selection // only its run and times count
 	Key       string           // verifier key to include
-	Progress  func(done, total int64)
+	// Signer is the private half of Key and signs the [Statement] about the selection. Without
+	// it, [Check] never finds the bundle complete.
+	Signer   note.Signer
+	Progress func(done, total int64)
 }
 
-// WriteBundle writes a bundle of the selected records up to the newest checkpoint to w.
-// A bundle of a run also has the manifests that list its events. The error wraps
-// [ErrNothing] if the selection is empty. After an error the output is not a valid
-// bundle.
+// WriteBundle writes a bundle of the selected records up to the newest checkpoint. A bundle
+// of a run also has the manifests that list its events. The error wraps [ErrNothing] if the
+// selection is empty. After an error the output is not a valid bundle.
+//
+// With a signer it verifies the whole ledger first. The error wraps [ErrInvalid] if the ledger
+// is not as it was signed, and [ErrOtherKey] if the signer is not in charge of it. Nothing was
+// written then.
 func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Options) error {
 	signed, c, err := r.Signed(ctx)
 	if err != nil {
@@ -42,7 +50,13 @@ func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Option
 		return err
 	}
 	s.Before = c.Size
-	b := &bundle{zip: zip.NewWriter(w), reader: r, opts: opts, selection: s, newest: c}
+	b := &bundle{zip: zip.NewWriter(w), reader: r, opts: opts, selection: s, newest: c, digests: make(map[string]events.Hash)}
+	if opts.Signer != nil {
+		if err := b.verify(ctx, signed); err != nil {
+			return err
+		}
+	}
+	b.done++
 	if err := b.count(ctx); err != nil {
 		return err
 	}
@@ -52,7 +66,6 @@ func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Option
 	return nil
 }
 
-// bundle is the state of one call of WriteBundle.
 type bundle struct {
 	zip       *zip.Writer
 	reader    *ledger.Reader
@@ -61,18 +74,18 @@ type bundle struct {
 	newest    ledger.Checkpoint
 	about     About
 
-	gaps []span // leaves that are not in the bundle
-	sums bytes.Buffer
-	done int64
+	gaps      []span // leaves that are not in the bundle
+	sums      bytes.Buffer
+	digests   map[string]events.Hash // of the files
+	seenAgain int64                  // lines of again.jsonl
+	done      int64
 }
 
-// ErrErasedMeanwhile is wrapped when records were erased by an order after the
-// checkpoint of the bundle. The caller writes a new bundle.
+// ErrErasedMeanwhile is wrapped when an order after the checkpoint of the bundle erased
+// records. The caller writes a new bundle.
 var ErrErasedMeanwhile = errors.New("records were erased while it was written: export again")
 
-// passes is how often the records are read, to count them, for their leaves, for the
-// records and for the page.
-const passes = 4
+const passes = 5 // for verifying, counting, leaves, records and page
 
 func (b *bundle) progress(e ledger.Entry) {
 	if b.opts.Progress != nil {
@@ -80,13 +93,11 @@ func (b *bundle) progress(e ledger.Entry) {
 	}
 }
 
-// each calls do for every record of the bundle.
 func (b *bundle) each(ctx context.Context, do func(ledger.Entry) error) error {
 	for e, err := range below(ctx, b.reader, b.selection) {
 		if err != nil {
 			return err
 		}
-		// An order after the checkpoint is not in the bundle.
 		if e.Removal.Done() && e.Removal.Order >= b.newest.Size {
 			return ErrErasedMeanwhile
 		}
@@ -99,7 +110,6 @@ func (b *bundle) each(ctx context.Context, do func(ledger.Entry) error) error {
 	return nil
 }
 
-// count counts the leaves and finds the gaps between them.
 func (b *bundle) count(ctx context.Context) error {
 	next := int64(0)
 	leave := func(first int64) {
@@ -107,29 +117,35 @@ func (b *bundle) count(ctx context.Context) error {
 			b.gaps = append(b.gaps, span{next, first})
 		}
 	}
-	n := int64(0)
+	n, s, last, producers := int64(0), b.selection, make(seals), make(map[string]bool)
 	if err := b.each(ctx, func(e ledger.Entry) error {
 		leave(e.Leaf)
 		next = e.Leaf + 1
 		n++
+		if s.Run != "" && e.Run == s.Run {
+			last.add(s.Run, e.LeafOf())
+			producers[e.Producer] = true
+		}
 		return nil
 	}); err != nil {
 		return err
 	}
 	leave(b.newest.Size)
-	s := b.selection
 	if n == 0 && !s.IsAll() {
 		return ErrNothing
 	}
 	b.about = About{
-		Format: bundleFormat, Tenant: b.newest.Tenant, Run: s.Run, From: s.From.UTC(), To: s.To.UTC(),
-		Leaves: n, Size: b.newest.Size,
+		Format: formatV2, Tenant: b.newest.Tenant, Run: s.Run, From: s.From.UTC(), To: s.To.UTC(),
+		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps,
 	}
-	if !s.IsAll() {
+	if b.about.extent() == verifier.TimeRange {
 		return nil
 	}
-	var err error
-	b.about.Unheard, err = b.reader.Activity().SilentProducers(ctx, b.newest)
+	silent, err := b.reader.Activity().SilentProducers(ctx, b.newest)
+	if s.Run != "" {
+		silent = slices.DeleteFunc(silent, func(name string) bool { return !producers[name] })
+	}
+	b.about.SilentProducers = silent
 	return err
 }
 
@@ -154,6 +170,7 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 		{againFile, func(w io.Writer) error { return b.again(ctx, w) }},
 		{treeFile, func(w io.Writer) error { return b.tree(ctx, w) }},
 		{pageFile, func(w io.Writer) error { return b.page(ctx, w) }},
+		{selectionFile, b.statement},
 	} {
 		if err := b.file(f.name, f.write); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
@@ -169,14 +186,13 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create begins a file with the time of the checkpoint, so that the bytes do not depend
-// on the clock.
+// create begins a file with the time of the checkpoint, so that the bytes do not depend on
+// the clock.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
 }
 
-// file writes a file and records its hash.
 func (b *bundle) file(name string, write func(io.Writer) error) error {
 	w, err := b.create(name)
 	if err != nil {
@@ -186,14 +202,12 @@ func (b *bundle) file(name string, write func(io.Writer) error) error {
 	if err := write(io.MultiWriter(w, h)); err != nil {
 		return err
 	}
-	_, err = b.sums.WriteString(sumLine(h, name))
+	b.digests[name] = events.Hash(h.Sum(nil))
+	_, err = b.sums.WriteString(sumLine(b.digests[name], name))
 	return err
 }
 
-// sumLine returns a line of SHA256SUMS.
-func sumLine(h hash.Hash, name string) string {
-	return hex.EncodeToString(h.Sum(nil)) + "  " + name + "\n"
-}
+func sumLine(h events.Hash, name string) string { return h.String() + "  " + name + "\n" }
 
 func (b *bundle) leaves(ctx context.Context, w io.Writer) error {
 	lines := json.NewEncoder(w)
@@ -210,20 +224,21 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repeated events. A time range has none because it cannot be judged.
+// A time range has no repetitions because its completeness is unknown.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
-	if _, ok := b.about.extent(); !ok {
+	if b.about.extent() == verifier.TimeRange {
 		return nil
 	}
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
-	for a, err := range b.reader.Again(ctx, b.about.Run, b.newest) {
+	for a, err := range b.reader.Repetitions(ctx, b.about.Run, b.newest) {
 		if err != nil {
 			return err
 		}
 		if err := lines.Encode(lineOfAgain(a)); err != nil {
 			return err
 		}
+		b.seenAgain++
 	}
 	return nil
 }

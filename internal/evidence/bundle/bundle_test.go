@@ -92,6 +92,7 @@ func TestBundle_SameBytes(t *testing.T) {
 	}
 }
 
+//guarantee:verify-empty
 func TestBundle_Nothing(t *testing.T) {
 	e := mixed().write(t)
 	var out bytes.Buffer
@@ -101,15 +102,15 @@ func TestBundle_Nothing(t *testing.T) {
 	}
 	empty := newFeed().write(t)
 	r := check(t, empty.bundle(t, ledger.Selection{}), CheckOptions{Key: empty.key})
-	if r.Exit != verifier.ExitVerified {
+	if r.Exit != verifier.ExitIncomplete || r.Completeness != verifier.Empty {
 		t.Errorf("a ledger of nothing: %+v", r)
 	}
 }
 
 //guarantee:verify-bundle-key
 func TestCheck_KeyAndTrusted(t *testing.T) {
-	f := mixed()
-	e := f.write(t)
+	f, keys := mixed(), t.TempDir()
+	e := f.writeWith(t, keys)
 	stranger := newFeed().write(t)
 	signed, _, err := e.reader.Signed(t.Context())
 	if err != nil {
@@ -119,7 +120,11 @@ func TestCheck_KeyAndTrusted(t *testing.T) {
 	forked.run("coder/e4", "r9", 2)
 	forked.messages[3], forked.messages[4] = forked.messages[4], forked.messages[3]
 	forked.messages[3].Sequence, forked.messages[4].Sequence = 4, 5
-	fork, _, err := (&feed{messages: forked.messages[:len(f.messages)], now: f.now}).write(t).reader.Signed(t.Context())
+	fork, _, err := (&feed{messages: forked.messages[:len(f.messages)], now: f.now}).writeWith(t, keys).reader.Signed(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, _, err := mixed().write(t).reader.Signed(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +140,8 @@ func TestCheck_KeyAndTrusted(t *testing.T) {
 		{"Trusted", CheckOptions{Key: e.key, Trusted: signed, RequireTrusted: true}, verifier.ExitVerified},
 		{"NoTrusted", CheckOptions{Key: e.key, RequireTrusted: true}, verifier.ExitUntrusted},
 		{"Diverged", CheckOptions{Key: e.key, Trusted: fork}, verifier.ExitDiverged},
+		{"TrustedWithWhiteSpace", CheckOptions{Key: e.key, Trusted: append(slices.Clip(signed), '\n')}, verifier.ExitVerified},
+		{"TrustedOfOtherKey", CheckOptions{Key: e.key, Trusted: foreign}, verifier.ExitDiverged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := check(t, path, tt.opts)
@@ -147,9 +154,9 @@ func TestCheck_KeyAndTrusted(t *testing.T) {
 
 // TestCheck_OlderTrusted compares bundles with a checkpoint of fewer leaves.
 func TestCheck_OlderTrusted(t *testing.T) {
-	f := mixed()
-	e := f.write(t)
-	older, c, err := (&feed{messages: f.messages[:20], now: f.now}).write(t).reader.Signed(t.Context())
+	f, keys := mixed(), t.TempDir()
+	e := f.writeWith(t, keys)
+	older, c, err := (&feed{messages: f.messages[:20], now: f.now}).writeWith(t, keys).reader.Signed(t.Context())
 	if err != nil || c.Size != 20 {
 		t.Fatal(c.Size, err)
 	}

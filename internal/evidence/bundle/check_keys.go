@@ -2,17 +2,19 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open opens the checkpoint. Its signer must be key or a key that follows from it
-// through key changes. Every bundle has the orders of key changes.
+// The signer must be key or a key that follows from it through key changes. Every bundle has
+// the orders of key changes.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -22,32 +24,46 @@ func (c *checker) open(key note.Verifier, signed []byte) error {
 	if err != nil {
 		return err
 	}
-	c.keys = ledger.LinkKeys(key, said.Tenant, orders)
+	c.keys, c.report.Anchor = c.opts.Anchor.Vouch(key, said.Tenant, orders, func(k ledger.Keys) bool {
+		_, err := ledger.OpenCheckpoint(signed, k.At(said.Size))
+		return err == nil
+	})
+	pinned := c.report.Anchor != nil && c.report.Anchor.State == verifier.AnchorPinned
+	c.report.OwnKey = c.opts.Key == nil && !pinned
 	c.newest, err = ledger.OpenCheckpoint(signed, c.keys.At(said.Size))
 	return err
+}
+
+// trustedByOther says which other key signed the trusted checkpoint, or returns "".
+func (c *checker) trustedByOther() string {
+	_, err := ledger.OpenCheckpoint(c.trustedNote, c.keys.At(c.trusted.Size))
+	if err == nil {
+		return ""
+	}
+	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
 // keyWords appear in every order that changes the key.
 var keyWords = []byte(`\naction ` + string(events.AuditKey) + `\n`) //nolint:gochecknoglobals // a constant
 
-// keyOrders returns the orders that change the key. The walk verifies their records and
-// leaves later.
+// The walk verifies the orders later.
 func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
-	leaves, err := c.files[leavesFile].Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = leaves.Close() }() // read only
 	records, err := c.files[recordsFile].Open()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = records.Close() }() // read only
-	indexes, lines := newLineReader(leaves), newLineReader(records)
-	for {
-		index, line, ok, err := nextOfBoth(indexes, lines)
-		if err != nil || !ok {
-			return found, err
+	defer func() { _ = records.Close() }()
+	lines := newLineReader(records)
+	for index, err := range linesOf(c, leavesFile, func(line []byte) ([]byte, error) { return line, nil }) {
+		if err != nil {
+			return nil, err
+		}
+		line, ok, err := lines.next()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", recordsFile, err)
+		}
+		if !ok {
+			break
 		}
 		if !bytes.Contains(line, keyWords) {
 			continue
@@ -66,19 +82,5 @@ func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
 		}
 		found = append(found, ledger.KeyOrder{Leaf: l.Index, Signed: signed})
 	}
-}
-
-// nextOfBoth returns the next leaf and its record. ok is false at the end of either
-// file.
-func nextOfBoth(leaves, records *lineReader) (leaf, record []byte, ok bool, err error) {
-	if leaf, ok, err = leaves.next(); err != nil {
-		return nil, nil, false, fmt.Errorf("%s: %w", leavesFile, err)
-	}
-	if !ok {
-		return nil, nil, false, nil
-	}
-	if record, ok, err = records.next(); err != nil {
-		return nil, nil, false, fmt.Errorf("%s: %w", recordsFile, err)
-	}
-	return leaf, record, ok, nil
+	return found, nil
 }

@@ -6,18 +6,20 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// sums compares each file with SHA256SUMS, which must list every file once and in
-// order.
+// SHA256SUMS must list every file once and in order.
 func (c *checker) sums(ctx context.Context) error {
 	list, err := c.small(sumsFile)
 	if err != nil {
-		c.problem("%s: %v", sumsFile, err)
+		c.report.AddProblem("%s: %v", sumsFile, err)
 		return nil
 	}
 	var want strings.Builder
-	for _, name := range bundleFiles {
+	c.digests = make(map[string]events.Hash)
+	for _, name := range c.names {
 		if name == sumsFile {
 			continue
 		}
@@ -26,16 +28,16 @@ func (c *checker) sums(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			c.problem("%s: %v", name, err)
+			c.report.AddProblem("%s: %v", name, err)
 			continue
 		}
 		if !strings.Contains(string(list), line) {
-			c.problem("%s: its SHA-256 is not the one of %s", name, sumsFile)
+			c.report.AddProblem("%s: its SHA-256 is not the one of %s", name, sumsFile)
 		}
 		want.WriteString(line)
 	}
 	if c.report.ProblemCount == 0 && want.String() != string(list) {
-		c.problem("%s lists something else than the files", sumsFile)
+		c.report.AddProblem("%s lists something else than the files", sumsFile)
 	}
 	return nil
 }
@@ -53,7 +55,8 @@ func (c *checker) sum(ctx context.Context, name string) (line string, err error)
 		}
 		_, err := io.CopyN(h, f, 4<<20)
 		if errors.Is(err, io.EOF) {
-			return sumLine(h, name), nil
+			c.digests[name] = events.Hash(h.Sum(nil))
+			return sumLine(c.digests[name], name), nil
 		}
 		if err != nil {
 			return "", err

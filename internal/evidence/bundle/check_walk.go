@@ -12,25 +12,31 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// walk reads the leaves, records, repeated events and subtrees of a bundle in one pass,
-// and computes the root.
+// walk reads the leaves, records, repetitions and subtrees of a bundle in one pass, and
+// computes the root.
 type walk struct {
 	*checker
 	leaves, records, subtrees, seen *lineReader
 	closers                         []io.Closer
 
 	fold    fold
-	judge   *verifier.Judge
-	again   *ledger.Again // next repeated event
-	trusted *tlog.Hash    // root at the size of the trusted checkpoint
-	whole   bool          // the bundle is of the whole ledger
-	last    int64         // index of the current leaf
+	export  *verifier.ExportChecker
+	again   *ledger.Repetition // next repetition
+	seals   seals              // of the run
+	page    rebuiltPage
+	trusted *tlog.Hash // root at the size of the trusted checkpoint
+	last    int64
 }
 
 func (c *checker) newWalk() (w *walk, err error) {
-	extent, ok := c.report.Bundle.extent()
-	w = &walk{checker: c, judge: verifier.NewJudge(extent), whole: ok && extent == verifier.WholeLedger, last: -1}
-	w.judge.Authority(c.newest.Tenant, c.keys)
+	w = &walk{
+		checker: c, export: verifier.NewExportChecker(c.report.Bundle.extent(), c.newest.Tenant, c.keys),
+		seals: make(seals), last: -1,
+	}
+	if w.page, err = c.rebuildPage(); err != nil {
+		return nil, err
+	}
+	w.export.Without(c.foreign)
 	for _, f := range []struct {
 		name string
 		to   **lineReader
@@ -46,14 +52,12 @@ func (c *checker) newWalk() (w *walk, err error) {
 	return w, nil
 }
 
-// close closes the files.
 func (w *walk) close() {
 	for _, c := range w.closers {
-		_ = c.Close() // read only
+		_ = c.Close()
 	}
 }
 
-// all reads everything and judges completeness.
 func (w *walk) all(ctx context.Context) error {
 	err := w.read(ctx)
 	if ctx.Err() != nil {
@@ -61,7 +65,7 @@ func (w *walk) all(ctx context.Context) error {
 	}
 	if err != nil || w.report.ProblemCount > 0 {
 		if err != nil {
-			w.problem("%v", err)
+			w.report.AddProblem("%v", err)
 		}
 		return nil
 	}
@@ -93,10 +97,9 @@ func (w *walk) read(ctx context.Context) error {
 	}
 }
 
-// leaf checks the next leaf and its record.
 func (w *walk) leaf(text []byte) error {
-	var l leafLine
-	if err := parseLine(text, &l); err != nil {
+	l, err := parseLine[leafLine](text)
+	if err != nil {
 		return fmt.Errorf("%s: line %d: %w", leavesFile, w.report.Leaves+1, err)
 	}
 	if l.Index <= w.last || l.Index >= w.newest.Size {
@@ -121,19 +124,29 @@ func (w *walk) leaf(text []byte) error {
 	if err := w.againBefore(l); err != nil {
 		return err
 	}
-	taken := verifier.Taken{
+	taken := verifier.ExportedRecord{
 		Index: l.Index, Leaf: leaf, Bytes: record, Epoch: l.Epoch, Stream: l.Stream, Stored: l.Stored,
 		Removal: ledger.Removal{Word: l.Removed, Order: l.Order},
 	}
-	ordered := w.judge.Awaits(l.Index)
-	if err := w.judge.Take(taken); err != nil {
-		w.problem("leaf %d: %v", l.Index, err)
+	ordered := w.export.ExpectsOrder(l.Index)
+	if err := w.export.Add(taken); err != nil {
+		w.report.AddProblem("leaf %d: %v", l.Index, err)
 	}
 	if !ordered && !w.selected(leaf) {
-		w.problem("leaf %d is not of what was selected", l.Index)
+		w.report.AddProblem("leaf %d is not of what was selected", l.Index)
 	}
 	w.count(leaf.Class)
-	return nil
+	w.seals.add(w.report.Bundle.Run, leaf)
+	return w.page.add(entryOf(l, leaf, record))
+}
+
+// entryOf returns a record as a ledger has it.
+func entryOf(l leafLine, leaf ledger.Leaf, record []byte) ledger.Entry {
+	return ledger.Entry{
+		Leaf: l.Index, Class: leaf.Class, Finding: leaf.Finding, ID: leaf.ID, Producer: leaf.Producer, Sequence: leaf.Sequence,
+		Run: leaf.Run, Kind: leaf.Kind, Time: leaf.Time, Epoch: l.Epoch, StreamSequence: l.Stream, Stored: l.Stored,
+		Hash: leaf.Hash, Bytes: record, Removal: ledger.Removal{Word: l.Removed, Order: l.Order},
+	}
 }
 
 func (w *walk) count(class ledger.Class) {
@@ -151,7 +164,7 @@ func (w *walk) count(class ledger.Class) {
 // selected reports whether the selection includes a leaf.
 func (w *walk) selected(l ledger.Leaf) bool {
 	a := w.report.Bundle
-	if a.isRun() && l.Class == ledger.ClassManifest {
+	if a.extent() == verifier.WholeRun && l.Class == ledger.ClassManifest {
 		return true
 	}
 	return (a.Run == "" || l.Run == a.Run) &&
@@ -170,7 +183,6 @@ func (w *walk) record() ([]byte, error) {
 	return parseRecord(line)
 }
 
-// subtreesBefore adds the subtrees before a leaf.
 func (w *walk) subtreesBefore(leaf int64) error {
 	for w.fold.size < leaf {
 		line, ok, err := w.subtrees.next()
@@ -203,7 +215,7 @@ func (w *walk) compareHere() {
 	}
 }
 
-// end adds the subtrees after the last leaf and compares the root with the signed one.
+// end compares the root with the signed one.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err
@@ -215,26 +227,25 @@ func (w *walk) end() error {
 		return err
 	}
 	if w.fold.root() != w.newest.Root {
-		w.problem("the root of the leaves and the tree differs from the signed one")
+		w.report.AddProblem("the root of the leaves and the tree differs from the signed one")
 	}
 	if a := w.report.Bundle; a.Leaves != w.report.Leaves {
-		w.problem("%s says that there are %d leaves, and there are %d", aboutFile, a.Leaves, w.report.Leaves)
+		w.report.AddProblem("%s says that there are %d leaves, and there are %d", aboutFile, a.Leaves, w.report.Leaves)
 	}
-	if !w.whole {
-		return nil
+	if err := w.agrees(); err != nil || w.report.Bundle.extent() != verifier.WholeLedger {
+		return err
 	}
 	if w.report.Leaves != w.newest.Size {
-		w.problem("%d of the %d leaves of the ledger are missing", w.newest.Size-w.report.Leaves, w.newest.Size)
-	} else if count, digest := w.judge.Arrivals(); count != w.newest.Arrivals || digest != w.newest.Digest {
-		w.problem("where leaves came from, or what was seen again, differs from what was signed")
+		w.report.AddProblem("%d of the %d leaves of the ledger are missing", w.newest.Size-w.report.Leaves, w.newest.Size)
+	} else if count, digest := w.export.Arrivals(); count != w.newest.Arrivals || digest != w.newest.Digest {
+		w.report.AddProblem("where leaves came from, or what was seen again, differs from what was signed")
 	}
 	return nil
 }
 
-// nothingLeft reports remaining lines and erasures without an order.
 func (w *walk) nothingLeft() error {
-	for _, err := range w.judge.Unaccounted() {
-		w.problem("%v", err)
+	for _, err := range w.export.MissingOrders() {
+		w.report.AddProblem("%v", err)
 	}
 	for name, lines := range map[string]*lineReader{recordsFile: w.records, treeFile: w.subtrees, againFile: w.seen} {
 		if _, more, err := lines.next(); err != nil || more {
@@ -244,21 +255,12 @@ func (w *walk) nothingLeft() error {
 	return nil
 }
 
-// nextAgain reads the next repeated event.
 func (w *walk) nextAgain() error {
 	w.again = nil
 	line, ok, err := w.seen.next()
-	if err != nil || !ok {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", againFile, err)
-		}
-		return err
-	}
-	var l againLine
-	err = parseLine(line, &l)
-	if err == nil {
-		var a ledger.Again
-		a, err = l.again()
+	if err == nil && ok {
+		var a ledger.Repetition
+		a, err = parseRepetition(line)
 		w.again = &a
 	}
 	if err != nil {
@@ -267,10 +269,9 @@ func (w *walk) nextAgain() error {
 	return nil
 }
 
-// againBefore judges the repeated events that arrived before a leaf.
 func (w *walk) againBefore(l leafLine) error {
 	for w.again != nil && (w.again.Epoch < l.Epoch || w.again.Epoch == l.Epoch && w.again.Stream < l.Stream) {
-		w.judge.TakeAgain(*w.again)
+		w.export.AddRepetition(*w.again)
 		w.report.SeenAgain++
 		if err := w.nextAgain(); err != nil {
 			return err

@@ -14,13 +14,11 @@ import (
 // span is a range of leaves that a bundle does not have, from first to before next.
 type span struct{ first, next int64 }
 
-// subtree is a complete subtree of the tree.
 type subtree struct {
 	level int
 	index int64 // in its level, from 0
 }
 
-// subtrees returns the largest complete subtrees of s.
 func (s span) subtrees() (list []subtree) {
 	for s.first < s.next {
 		level := bits.Len64(uint64(s.next-s.first)) - 1
@@ -33,15 +31,13 @@ func (s span) subtrees() (list []subtree) {
 	return list
 }
 
-// appendSubtree appends a line of tree.txt, such as "3 5 CsUYapGG…".
 func appendSubtree(dst []byte, t subtree, hash tlog.Hash) []byte {
 	return fmt.Appendf(dst, "%d %d %s\n", t.level, t.index, hash)
 }
 
-// errSubtree is returned for an invalid line of tree.txt.
 var errSubtree = errors.New("not a line of a level, a number and a hash")
 
-// parseSubtree parses a line of tree.txt in canonical form.
+// parseSubtree parses a line of tree.txt in canonical form, such as "3 5 CsUYapGG…".
 func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	fields := bytes.Split(line, []byte(" "))
 	if len(fields) != 3 {
@@ -64,23 +60,19 @@ func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	return t, hash, nil
 }
 
-// fold computes the root of a tree from its subtrees and leaves. They are added from
-// left to right.
+// fold computes the root of a tree from its subtrees and leaves, added from left to right.
 type fold struct {
-	size  int64 // leaves so far
+	size  int64
 	roots []node
 }
 
-// node is the root of a complete subtree.
 type node struct {
 	level int
 	hash  tlog.Hash
 }
 
-// errCover is returned for a gap or an overlap between parts.
 var errCover = errors.New("it does not begin where the one before it ends")
 
-// add adds a subtree. A leaf has level 0.
 func (f *fold) add(t subtree, hash tlog.Hash) error {
 	if t.index<<t.level != f.size {
 		return errCover
@@ -95,7 +87,6 @@ func (f *fold) add(t subtree, hash tlog.Hash) error {
 	return nil
 }
 
-// root returns the root of the added parts.
 func (f *fold) root() tlog.Hash {
 	if len(f.roots) == 0 {
 		empty, _ := tlog.TreeHash(0, nil) // needs no hashes

@@ -12,6 +12,7 @@
 //	again.jsonl     a line for each event that arrived again under another number
 //	tree.txt        the hashes that connect the leaves to the signed root
 //	index.html      a page that needs neither a server nor a network
+//	selection.txt   the signed [Statement] about these files, empty without the ledger's key
 //	SHA256SUMS      the SHA-256 of the other files, in the format of sha256sum -c
 //
 // A record is stored byte for byte if it is one line that begins with a brace. Any other
@@ -19,10 +20,9 @@
 // names the erasure order, and the bundle has the leaf of that order too.
 //
 // Each line of tree.txt is one of the largest subtrees without a leaf of the bundle, from
-// left to right. It has the subtree's level, its index in the level, and its hash in
-// base64. Subtrees and leaves together cover the tree. A reader computes the root in one
-// pass and with a few hashes in memory. A bundle of the whole ledger has no subtrees.
+// left to right, with its level, its index in the level, and its hash in base64. Subtrees
+// and leaves together cover the tree. A bundle of the whole ledger has no subtrees.
 //
-// The same ledger and selection give the same bytes. Writing and checking keep only a
-// few records in memory. No file name in a bundle comes from a record.
+// The same ledger and selection give the same bytes. Writing and checking keep only a few
+// records in memory. No file name in a bundle comes from a record.
 package bundle

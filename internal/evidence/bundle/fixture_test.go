@@ -127,12 +127,20 @@ type evidence struct {
 	key    note.Verifier
 	public string
 	path   string
+	signer note.Signer
+	old    note.Signer // the key that was replaced, if there is one
 }
 
 // write makes the ledger of a feed.
 func (f *feed) write(tb testing.TB) evidence {
 	tb.Helper()
-	key, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
+	return f.writeWith(tb, filepath.Join(tb.TempDir(), "keys"))
+}
+
+// writeWith makes the ledger of a feed, signed with the key in a folder.
+func (f *feed) writeWith(tb testing.TB, keys string) evidence {
+	tb.Helper()
+	key, err := writer.OpenKey(keys)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -168,14 +176,19 @@ func (f *feed) write(tb testing.TB) evidence {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return evidence{reader: r, key: verifier, public: key.Public(), path: path}
+	return evidence{reader: r, key: verifier, public: key.Public(), path: path, signer: key.Signer()}
 }
 
-// bundle writes a bundle and returns its file.
+// bundle writes a bundle with a signed selection and returns its file.
 func (e evidence) bundle(tb testing.TB, s ledger.Selection) string {
 	tb.Helper()
+	return e.export(tb, Options{Selection: s, Key: e.public, Signer: e.signer})
+}
+
+func (e evidence) export(tb testing.TB, opts Options) string {
+	tb.Helper()
 	var out bytes.Buffer
-	if err := WriteBundle(tb.Context(), &out, e.reader, Options{Selection: s, Key: e.public}); err != nil {
+	if err := WriteBundle(tb.Context(), &out, e.reader, opts); err != nil {
 		tb.Fatal(err)
 	}
 	return save(tb, out.Bytes())

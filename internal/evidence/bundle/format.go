@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The files of a bundle.
 const (
 	aboutFile      = "bundle.json"
 	checkpointFile = "checkpoint.txt"
@@ -25,48 +25,58 @@ const (
 	againFile      = "again.jsonl"
 	treeFile       = "tree.txt"
 	pageFile       = "index.html"
+	selectionFile  = "selection.txt"
 	sumsFile       = "SHA256SUMS"
 )
 
-// bundleFiles are all files in the order of the zip file.
 var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
-	aboutFile, checkpointFile, keyFile, witnessedFile, leavesFile, recordsFile, againFile, treeFile, pageFile, sumsFile,
+	aboutFile, checkpointFile, keyFile, witnessedFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// bundleFormat names the format. Any addition needs a new version.
-const bundleFormat = "hooktrail/bundle/v1"
+// The formats. Any addition needs a new version. Version 1 has no selection.txt.
+const (
+	formatV1 = "hooktrail/bundle/v1"
+	formatV2 = "hooktrail/bundle/v2"
+)
 
-// About describes a bundle. It is not signed. [Check] compares it with the contents.
+// filesOf returns the files of a format in their order.
+func filesOf(format string) []string {
+	if format != formatV1 {
+		return bundleFiles
+	}
+	return slices.DeleteFunc(slices.Clone(bundleFiles), func(name string) bool { return name == selectionFile })
+}
+
+// About describes a bundle. The [Statement] has its digest. [Check] also compares it with the
+// contents.
 type About struct {
-	Format string    `json:"format"` // "hooktrail/bundle/v1"
+	Format string    `json:"format"`
 	Tenant string    `json:"tenant"`
 	Run    string    `json:"run,omitempty"`
 	From   time.Time `json:"from,omitzero"`
 	To     time.Time `json:"to,omitzero"`
 	Leaves int64     `json:"leaves"` // in the bundle
 	Size   int64     `json:"size"`   // of the tree
-	// Unheard lists the producers that sent nothing after a break of the stream. Only a
-	// bundle of the whole ledger has it.
-	Unheard []string `json:"unheard,omitempty"`
+	// SilentProducers sent nothing after a break of the stream. A bundle of a run has those
+	// of the run.
+	SilentProducers []string `json:"unheard,omitempty"`
+	// Seals are the last seals of a run, one for each producer.
+	Seals []Seal `json:"seals,omitempty"`
+	// Gaps are the missing numbers of the run's producers that may belong to the run. Only the
+	// whole ledger shows them.
+	Gaps []verifier.Gap `json:"gaps,omitempty"`
 }
 
-func (a About) selection() ledger.Selection {
-	return ledger.Selection{Run: a.Run, From: a.From, To: a.To}
-}
-
-// extent returns the extent of the bundle. ok is false for a time range, whose
-// completeness cannot be judged.
-func (a About) extent() (e verifier.Extent, ok bool) {
+func (a About) extent() verifier.Extent {
 	switch {
-	case a.selection().IsAll():
-		return verifier.WholeLedger, true
-	case a.From.IsZero() && a.To.IsZero():
-		return verifier.WholeRun, true
+	case !a.From.IsZero() || !a.To.IsZero():
+		return verifier.TimeRange
+	case a.Run != "":
+		return verifier.WholeRun
 	}
-	return verifier.WholeRun, false
+	return verifier.WholeLedger
 }
 
-// leafLine is a line of leaves.jsonl.
 type leafLine struct {
 	Index  int64     `json:"index"`
 	Leaf   string    `json:"leaf,omitempty"`        // as the tree hashes it
@@ -74,8 +84,7 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// Removed and Order describe an erased record, with the leaf of the order. The
-	// record's line is null.
+	// of an erased record, whose line is null, with the leaf of the order
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }
@@ -92,7 +101,6 @@ func lineOfLeaf(e ledger.Entry) leafLine {
 	return line
 }
 
-// bytes returns the leaf as the tree hashes it.
 func (l leafLine) bytes() []byte {
 	if l.Raw != nil {
 		return l.Raw
@@ -100,7 +108,6 @@ func (l leafLine) bytes() []byte {
 	return []byte(l.Leaf)
 }
 
-// againLine is a line of again.jsonl.
 type againLine struct {
 	Leaf     int64       `json:"leaf"`
 	Run      string      `json:"run,omitempty"`
@@ -113,26 +120,16 @@ type againLine struct {
 	Stored   time.Time   `json:"stored,omitzero"`
 }
 
-func lineOfAgain(a ledger.Again) againLine {
+func lineOfAgain(a ledger.Repetition) againLine {
 	return againLine{
 		Leaf: a.Leaf, Run: a.Run, Kind: a.Kind, Producer: a.Producer, Sequence: a.Sequence,
 		Hash: a.Hash.String(), Epoch: a.Epoch, Stream: a.Stream, Stored: a.Stored,
 	}
 }
 
-func (l againLine) again() (ledger.Again, error) {
-	hash, err := events.ParseHash(l.Hash)
-	return ledger.Again{
-		Leaf: l.Leaf, Run: l.Run, Kind: l.Kind, Producer: l.Producer, Sequence: l.Sequence,
-		Hash: hash, Epoch: l.Epoch, Stream: l.Stream, Stored: l.Stored,
-	}, err
-}
-
-// noRecord is the line of an erased record.
 const noRecord = "null"
 
-// appendRecord appends the line of a record without a line feed. A nil record was
-// erased.
+// appendRecord appends the line of a record without a line feed. A nil record was erased.
 func appendRecord(dst, record []byte) []byte {
 	if record == nil {
 		return append(dst, noRecord...)
@@ -145,12 +142,10 @@ func appendRecord(dst, record []byte) []byte {
 	return append(dst, '"')
 }
 
-// isLine reports whether a record can be stored as a line.
 func isLine(record []byte) bool {
 	return len(record) > 0 && record[0] == '{' && bytes.IndexByte(record, '\n') < 0 && bytes.IndexByte(record, '\r') < 0
 }
 
-// errRecord is returned for an invalid line of records.jsonl.
 var errRecord = errors.New("neither a record nor the base64 of one")
 
 // parseRecord parses a line in canonical form. It returns nil for an erased record.
@@ -175,14 +170,34 @@ func parseRecord(line []byte) ([]byte, error) {
 }
 
 // parseLine parses a JSON line. It rejects unknown fields.
-func parseLine(line []byte, into any) error {
+func parseLine[T any](line []byte) (v T, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("not a line of it: %w", err)
+	if err := d.Decode(&v); err != nil {
+		return v, fmt.Errorf("not a line of it: %w", err)
 	}
 	if d.More() {
-		return errors.New("there is more in its line")
+		return v, errors.New("there is more in its line")
 	}
-	return nil
+	return v, nil
+}
+
+func parseLeaf(line []byte) (ledger.Leaf, error) {
+	l, err := parseLine[leafLine](line)
+	if err != nil {
+		return ledger.Leaf{}, err
+	}
+	return ledger.ParseLeaf(l.bytes())
+}
+
+func parseRepetition(line []byte) (ledger.Repetition, error) {
+	l, err := parseLine[againLine](line)
+	if err != nil {
+		return ledger.Repetition{}, err
+	}
+	hash, err := events.ParseHash(l.Hash)
+	return ledger.Repetition{
+		Leaf: l.Leaf, Run: l.Run, Kind: l.Kind, Producer: l.Producer, Sequence: l.Sequence,
+		Hash: hash, Epoch: l.Epoch, Stream: l.Stream, Stored: l.Stored,
+	}, err
 }

@@ -24,8 +24,12 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, about, leaves, records, again, tree string) {
 		o := opened{names: bundle.names, files: map[string]string{
 			aboutFile: about, leavesFile: leaves, recordsFile: records, againFile: again, treeFile: tree,
-			checkpointFile: bundle.files[checkpointFile], keyFile: bundle.files[keyFile], pageFile: "",
+			checkpointFile: bundle.files[checkpointFile], keyFile: bundle.files[keyFile], pageFile: bundle.files[pageFile],
+			selectionFile: bundle.files[selectionFile],
 		}}
+		if about == other.files[aboutFile] {
+			o.files[pageFile], o.files[selectionFile] = other.files[pageFile], ""
+		}
 		r := check(t, o.close(t), CheckOptions{Key: e.key})
 		if (r.Integrity == verifier.Verified) != (r.ProblemCount == 0) || r.Exit == verifier.ExitVerified && r.Completeness != verifier.Complete {
 			t.Errorf("the report contradicts itself: %+v", r)

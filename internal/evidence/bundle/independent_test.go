@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -97,6 +98,44 @@ func TestBundle_ProvesWithoutUs(t *testing.T) {
 			if err != nil {
 				t.Errorf("%+v: leaf %d: %v", selection, index, err)
 			}
+		}
+	}
+}
+
+// TestBundle_SelectionWithoutUs checks the signed selection by docs/formats.md.
+//
+//guarantee:bundle
+func TestBundle_SelectionWithoutUs(t *testing.T) {
+	e := mixed().write(t)
+	for _, selection := range []ledger.Selection{{}, {Run: "r1"}, {Run: "r2"}} {
+		files := open(t, e.bundle(t, selection)).files
+		signed, err := note.Open([]byte(files["selection.txt"]), note.VerifierList(e.key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree := strings.SplitN(files["checkpoint.txt"], "\n", 4)
+		want := "hooktrail/selection/v1\norigin " + tree[0] + "\ntree " + tree[1] + " " + tree[2] + "\n"
+		if selection.Run != "" {
+			want += "run " + selection.Run + "\n"
+		}
+		for _, f := range []struct {
+			line, file string
+			counted    bool
+		}{
+			{"leaves", "leaves.jsonl", true},
+			{"again", "again.jsonl", true},
+			{"checkpoint", "checkpoint.txt", false},
+			{"bundle", "bundle.json", false},
+			{"page", "index.html", false},
+		} {
+			want += f.line + " "
+			if f.counted {
+				want += strconv.Itoa(strings.Count(files[f.file], "\n")) + " "
+			}
+			want += fmt.Sprintf("%x\n", sha256.Sum256([]byte(files[f.file])))
+		}
+		if signed.Text != want {
+			t.Errorf("%+v: got\n%swant\n%s", selection, signed.Text, want)
 		}
 	}
 }

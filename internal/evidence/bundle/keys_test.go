@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/bundle/bundletest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
@@ -97,7 +100,7 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return evidence{reader: r, key: verifier, public: second.Public(), path: path}, old
+	return evidence{reader: r, key: verifier, public: second.Public(), path: path, signer: second.Signer(), old: first.Signer()}, old
 }
 
 // A bundle of a ledger with a key change verifies with the new and the old key, and
@@ -155,5 +158,27 @@ func TestBundle_KeyOrderUnreadable(t *testing.T) {
 		if r.Integrity != verifier.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), file) {
 			t.Errorf("%s: %s, %q", file, r.Integrity, r.Problems)
 		}
+	}
+}
+
+// A thief of a replaced key cannot sign selections of later checkpoints.
+//
+//guarantee:verify-bundle-selection
+func TestBundle_SelectionByReplacedKey(t *testing.T) {
+	e, old := twoKeys(t)
+	path := e.bundle(t, ledger.Selection{Run: "r-3"})
+	for name, key := range map[string]note.Verifier{"new": e.key, "old": old} {
+		if r := check(t, path, CheckOptions{Key: key}); r.Exit != verifier.ExitVerified || !r.Attested {
+			t.Errorf("%s key: exit %d, %q", name, r.Exit, r.Problems)
+		}
+		o := bundletest.Open(t, path)
+		o.Resign(e.old)
+		if r := check(t, save(t, o.Pack()), CheckOptions{Key: key}); r.Exit != verifier.ExitInvalid {
+			t.Errorf("signed by the replaced key, checked with the %s key: exit %d", name, r.Exit)
+		}
+	}
+	opts := Options{Key: e.public, Signer: e.old}
+	if err := WriteBundle(t.Context(), io.Discard, e.reader, opts); !errors.Is(err, ErrOtherKey) {
+		t.Errorf("export with the replaced key: %v", err)
 	}
 }

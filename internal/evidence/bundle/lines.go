@@ -6,14 +6,11 @@ import (
 	"io"
 )
 
-// maxLineBytes is the longest line. It has room for the largest record of a broker in
-// base64.
+// maxLineBytes has room for the largest record of a broker in base64.
 const maxLineBytes = 96 << 20
 
-// errLine is returned for an unfinished or overlong line.
 var errLine = errors.New("a line without an end")
 
-// lineReader reads lines.
 type lineReader struct {
 	in   *bufio.Reader
 	line []byte
@@ -21,8 +18,8 @@ type lineReader struct {
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{in: bufio.NewReaderSize(in, 64<<10)} }
 
-// next returns the next line without its line feed. The line is valid until the next
-// call. ok is false at the end.
+// next returns the next line without its line feed, valid until the next call. ok is false
+// at the end.
 func (l *lineReader) next() (line []byte, ok bool, err error) {
 	l.line = l.line[:0]
 	for {

@@ -69,7 +69,7 @@ func TestBundle_IsBoundedInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = WriteBundle(t.Context(), out, e.reader, Options{Key: e.public, Progress: m.measure})
+	err = WriteBundle(t.Context(), out, e.reader, Options{Key: e.public, Signer: e.signer, Progress: m.measure})
 	if err = errors.Join(err, out.Close()); err != nil {
 		t.Fatal(err)
 	}

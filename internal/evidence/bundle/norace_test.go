@@ -2,5 +2,7 @@
 
 package bundle
 
-// manyRecords do not fit into the memory limit.
-const manyRecords = 12_000
+const (
+	manyRecords = 12_000 // do not fit into the memory limit
+	tampers     = 25     // of each kind
+)

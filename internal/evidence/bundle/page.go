@@ -2,16 +2,20 @@ package bundle
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
+	"hash"
 	"html/template"
 	"io"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 const (
@@ -22,14 +26,12 @@ const (
 //go:embed page.html
 var pageText string
 
-// pageTemplate has the parts head, a row for each record, and foot. It escapes all text
-// of records.
+// pageTemplate has the parts head, a row for each record, and foot. It escapes all text of
+// records.
 var pageTemplate = template.Must(template.New("page").Parse(pageText)) //nolint:gochecknoglobals // a constant
 
-// errPageFull stops reading when the page has enough records.
 var errPageFull = errors.New("the page is full")
 
-// row is a record on the page.
 type row struct {
 	Index                         int64
 	Class, Finding                string
@@ -63,26 +65,74 @@ func rowOf(e ledger.Entry) row {
 	return r
 }
 
-// page writes index.html.
+// page writes a page record by record. Its bytes depend only on the other files of a bundle.
+type page struct {
+	w    io.Writer
+	head pageHead
+	rows int64
+}
+
+type pageHead struct {
+	About
+	Time, Root, Key string
+	Shown           int64
+}
+
+func newPage(w io.Writer, a About, c ledger.Checkpoint, key string) (*page, error) {
+	p := &page{w: w, head: pageHead{a, c.Time.Format(time.RFC3339), c.Root.String(), key, min(a.Leaves, maxPageRecords)}}
+	p.head.Tenant, p.head.Run = termtext.Printable(a.Tenant), termtext.Printable(a.Run)
+	return p, pageTemplate.ExecuteTemplate(w, "head", p.head)
+}
+
+// row returns errPageFull for a record that the page does not show.
+func (p *page) row(e ledger.Entry) error {
+	if p.rows++; p.rows > maxPageRecords {
+		return errPageFull
+	}
+	if err := pageTemplate.ExecuteTemplate(p.w, "row", rowOf(e)); err != nil {
+		return fmt.Errorf("record %d: %w", p.rows, err)
+	}
+	return nil
+}
+
+func (p *page) end() error { return pageTemplate.ExecuteTemplate(p.w, "foot", p.head) }
+
 func (b *bundle) page(ctx context.Context, w io.Writer) error {
-	head := struct {
-		About
-		Time, Root, Key string
-		Shown           int64
-	}{b.about, b.newest.Time.Format(time.RFC3339), b.newest.Root.String(), b.opts.Key, min(b.about.Leaves, maxPageRecords)}
-	head.Tenant, head.Run = termtext.Printable(head.Tenant), termtext.Printable(head.Run)
-	if err := pageTemplate.ExecuteTemplate(w, "head", head); err != nil {
+	p, err := newPage(w, b.about, b.newest, b.opts.Key)
+	if err != nil {
 		return err
 	}
-	n := 0
-	err := b.each(ctx, func(e ledger.Entry) error {
-		if n++; n > maxPageRecords {
-			return errPageFull
-		}
-		return pageTemplate.ExecuteTemplate(w, "row", rowOf(e))
-	})
-	if err != nil && !errors.Is(err, errPageFull) {
-		return fmt.Errorf("record %d: %w", n, err)
+	if err := b.each(ctx, p.row); err != nil && !errors.Is(err, errPageFull) {
+		return err
 	}
-	return pageTemplate.ExecuteTemplate(w, "foot", head)
+	return p.end()
+}
+
+// rebuiltPage is the digest of the page that the records give.
+type rebuiltPage struct {
+	*page
+
+	hash hash.Hash
+}
+
+func (c *checker) rebuildPage() (rebuiltPage, error) {
+	key, err := c.small(keyFile)
+	if err != nil {
+		return rebuiltPage{}, fmt.Errorf("%s: %w", keyFile, err)
+	}
+	h := sha256.New()
+	p, err := newPage(h, c.report.Bundle, c.newest, strings.TrimSuffix(string(key), "\n"))
+	return rebuiltPage{p, h}, err
+}
+
+func (p rebuiltPage) add(e ledger.Entry) error {
+	if err := p.row(e); err != nil && !errors.Is(err, errPageFull) {
+		return err
+	}
+	return nil
+}
+
+func (p rebuiltPage) sum() (events.Hash, error) {
+	err := p.end()
+	return events.Hash(p.hash.Sum(nil)), err
 }

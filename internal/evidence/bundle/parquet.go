@@ -11,20 +11,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits of a row group. The last record may exceed them. A writer keeps one compressed
-// row group in memory.
+// Limits of a row group, which is compressed in memory. The last record may exceed them.
 const (
 	rowsPerGroup  = 128 << 10
 	bytesPerGroup = 32 << 20
 )
 
-// rowsAtOnce and bytesAtOnce limit one call of the writer.
+// Limits of one call of the writer.
 const (
 	rowsAtOnce  = 256
 	bytesAtOnce = 1 << 20
 )
 
-// maxDictionary is the largest dictionary of a column in a row group.
 const maxDictionary = 1 << 20
 
 // parquetRow is a row of a Parquet table. Missing values are null. Times are in
@@ -51,17 +49,16 @@ type parquetRow struct {
 	Epoch    int64  `parquet:"epoch"`
 	Stream   int64  `parquet:"stream"`
 	Hash     string `parquet:"sha256"`
-	Data     string `parquet:"data,optional"`         // the event's data, as JSON
-	Record   []byte `parquet:"record,optional"`       // the record, byte for byte
-	Removed  string `parquet:"removed,optional,dict"` // how the record was erased
-	Order    *int64 `parquet:"order,optional"`        // leaf of the order
+	Data     string `parquet:"data,optional"`   // the event's data, as JSON
+	Record   []byte `parquet:"record,optional"` // the record, byte for byte
+	Removed  string `parquet:"removed,optional,dict"`
+	Order    *int64 `parquet:"order,optional"` // leaf of the order
 }
 
-// parquetTable writes a Parquet file.
 type parquetTable struct {
 	w     *parquet.GenericWriter[parquetRow]
-	rows  []parquetRow // buffered
-	bytes int          // size of their payloads
+	rows  []parquetRow
+	bytes int // of their payloads
 
 	groupRows, groupBytes int // of the current row group
 }
@@ -89,13 +86,12 @@ func (t *parquetTable) write(e ledger.Entry) error {
 	return t.flush()
 }
 
-// flush writes the buffered rows and ends a full row group.
 func (t *parquetTable) flush() error {
 	if _, err := t.w.Write(t.rows); err != nil {
 		return err
 	}
 	t.groupRows, t.groupBytes = t.groupRows+len(t.rows), t.groupBytes+t.bytes
-	clear(t.rows) // release the records
+	clear(t.rows)
 	t.rows, t.bytes = t.rows[:0], 0
 	if t.groupRows < rowsPerGroup && t.groupBytes < bytesPerGroup {
 		return nil
@@ -111,8 +107,7 @@ func (t *parquetTable) end() error {
 	return t.w.Close()
 }
 
-// parquetRowOf returns the row of a record. Records other than events show only the
-// fields of their leaf.
+// Records other than events show only the fields of their leaf.
 func parquetRowOf(e ledger.Entry) parquetRow {
 	event := eventOf(e)
 	return parquetRow{
@@ -128,7 +123,7 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 	}
 }
 
-// eventOf returns the event of a record, or an event with the fields of the leaf.
+// eventOf returns an event with the fields of the leaf if the record is not an event.
 func eventOf(e ledger.Entry) events.Event {
 	event, err := events.Decode(e.Bytes)
 	if err != nil || e.Class == ledger.ClassQuarantine {
@@ -137,7 +132,6 @@ func eventOf(e ledger.Entry) events.Event {
 	return event
 }
 
-// orderOf returns the leaf of the order that erased a record, or nil.
 func orderOf(r ledger.Removal) *int64 {
 	if !r.Done() {
 		return nil
@@ -145,7 +139,6 @@ func orderOf(r ledger.Removal) *int64 {
 	return &r.Order
 }
 
-// micros returns a time for a table, or nil for the zero time.
 func micros(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -154,5 +147,4 @@ func micros(t time.Time) *int64 {
 	return &us
 }
 
-// valid replaces invalid UTF-8 for a text column.
 func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }

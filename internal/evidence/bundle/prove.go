@@ -13,13 +13,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// errPath is returned for a bundle that does not prove its leaves.
 var errPath = errors.New("leaves and hashes do not lead to the root of the checkpoint: auditor verify shows the problem")
 
-// Prove returns the proof that an event of the bundle at path is in the ledger. It
-// equals the ledger's own proof at the time of the bundle. Prove does not check the
-// signature of the checkpoint. The error wraps [ledger.ErrNoLeaf] if the bundle does
-// not have the event.
+// Prove returns the proof that an event of the bundle at path is in the ledger. It equals
+// the ledger's own proof at the time of the bundle. Prove does not check the signature of
+// the checkpoint. The error wraps [ledger.ErrNoLeaf] if the bundle does not have the event.
 func Prove(ctx context.Context, path, event string) (p ledger.Proof, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {
@@ -60,26 +58,12 @@ func (c *checker) prove(ctx context.Context, event string) (p ledger.Proof, err 
 	return p, nil
 }
 
-// find returns the leaf of an event.
 func (c *checker) find(ctx context.Context, event string) (index int64, leaf []byte, err error) {
-	in, err := c.files[leavesFile].Open()
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	for lines := newLineReader(in); ctx.Err() == nil; {
-		line, ok, err := lines.next()
-		if err == nil && !ok {
-			return 0, nil, ledger.ErrNoLeaf
+	for l, err := range linesOf(c, leavesFile, parseLine[leafLine]) {
+		if err = errors.Join(ctx.Err(), err); err != nil {
+			return 0, nil, err
 		}
-		var l leafLine
-		if err == nil {
-			err = parseLine(line, &l)
-		}
-		var parsed ledger.Leaf
-		if err == nil {
-			parsed, err = ledger.ParseLeaf(l.bytes())
-		}
+		parsed, err := ledger.ParseLeaf(l.bytes())
 		if err != nil {
 			return 0, nil, fmt.Errorf("%s: %w", leavesFile, err)
 		}
@@ -87,11 +71,10 @@ func (c *checker) find(ctx context.Context, event string) (index int64, leaf []b
 			return l.Index, l.bytes(), nil
 		}
 	}
-	return 0, nil, ctx.Err()
+	return 0, nil, ledger.ErrNoLeaf
 }
 
-// path returns the hashes from a leaf to the root of a tree of that size. It reads
-// leaves and subtrees once, from left to right.
+// path reads the parts of the tree once, from left to right.
 func (c *checker) path(ctx context.Context, leaf, size int64) (path []tlog.Hash, err error) {
 	leaves, err := c.source(leavesFile, parseLeafHash)
 	if err != nil {
@@ -146,7 +129,6 @@ func (c *checker) source(name string, parse func([]byte) (subtree, tlog.Hash, er
 	return s, nil
 }
 
-// first returns the first leaf of the next part.
 func (s *source) first() int64 {
 	if s.end {
 		return math.MaxInt64
@@ -166,10 +148,9 @@ func (s *source) advance() error {
 	return nil
 }
 
-// parseLeafHash parses a line of leaves.jsonl as a part of the tree.
 func parseLeafHash(line []byte) (subtree, tlog.Hash, error) {
-	var l leafLine
-	if err := parseLine(line, &l); err != nil {
+	l, err := parseLine[leafLine](line)
+	if err != nil {
 		return subtree{}, tlog.Hash{}, err
 	}
 	return subtree{0, l.Index}, tlog.RecordHash(l.bytes()), nil

@@ -2,6 +2,8 @@
 
 package bundle
 
-// manyRecords do not fit into the memory limit. There are fewer under the race
-// detector, which is ten times slower.
-const manyRecords = 3_000
+// The race detector makes all of this ten times slower.
+const (
+	manyRecords = 1_500 // do not fit into the memory limit
+	tampers     = 5     // of each kind
+)

@@ -11,10 +11,9 @@ import (
 type siblings struct {
 	leaf  int64
 	spans []span // from the leaf's sibling to the child of the root
-	folds []fold // added parts of each span
+	folds []fold // of each span
 }
 
-// newSiblings returns the siblings of a leaf in a tree of that size.
 func newSiblings(leaf, size int64) *siblings {
 	s := &siblings{leaf: leaf}
 	for all := (span{0, size}); all.next-all.first > 1; {
@@ -34,7 +33,7 @@ func newSiblings(leaf, size int64) *siblings {
 	return s
 }
 
-// add adds a part of the tree. Parts are added from left to right without gaps.
+// Parts are added from left to right.
 func (s *siblings) add(t subtree, hash tlog.Hash) error {
 	first := t.index << t.level
 	if t.level == 0 && first == s.leaf {
@@ -47,7 +46,6 @@ func (s *siblings) add(t subtree, hash tlog.Hash) error {
 	return s.folds[i].add(t, hash)
 }
 
-// hashes returns the path after all parts were added.
 func (s *siblings) hashes() ([]tlog.Hash, error) {
 	path := make([]tlog.Hash, len(s.spans))
 	for i, f := range s.folds {

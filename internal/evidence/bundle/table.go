@@ -17,20 +17,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Format is an output format of [WriteTable] for analysis. Only a bundle proves
-// anything.
+// Format is an output format of [WriteTable] for analysis. Only a bundle proves anything.
 type Format string
 
 // The formats.
 const (
-	JSONL   Format = "jsonl"   // a JSON line for each record, with the record's bytes
-	CSV     Format = "csv"     // a table that is safe to open in a spreadsheet
-	Parquet Format = "parquet" // a table with typed columns for databases
+	JSONL   Format = "jsonl"   // JSON lines with the record's bytes
+	CSV     Format = "csv"     // safe to open in a spreadsheet
+	Parquet Format = "parquet" // with typed columns
 )
 
-// WriteTable writes the selected records up to the newest checkpoint to w. If the
-// selection is empty, it writes at most the column names and the error wraps
-// [ErrNothing].
+// WriteTable writes the selected records up to the newest checkpoint to w. If the selection
+// is empty, it writes at most the column names and the error wraps [ErrNothing].
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	newest, err := r.Newest(ctx)
 	if err != nil {
@@ -71,7 +69,6 @@ func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[
 	return r.Select(ctx, s)
 }
 
-// table writes records in one format.
 type table interface {
 	write(e ledger.Entry) error
 	end() error
@@ -90,13 +87,11 @@ func newTable(w io.Writer, format Format) (table, error) {
 	return nil, fmt.Errorf("format %q is not one of %s, %s and %s", format, JSONL, CSV, Parquet)
 }
 
-// jsonTable writes JSON lines.
 type jsonTable struct {
 	w    io.Writer
 	line []byte
 }
 
-// jsonLine has the fields of a line before the record.
 type jsonLine struct {
 	Leaf    int64          `json:"leaf"`
 	Class   ledger.Class   `json:"class"`
@@ -105,10 +100,10 @@ type jsonLine struct {
 	Stream  uint64         `json:"stream"`
 	Stored  time.Time      `json:"stored,omitzero"`
 	Hash    string         `json:"sha256"`
-	Removed ledger.Word    `json:"removed,omitempty"` // how the record was erased
-	Order   int64          `json:"order,omitempty"`   // leaf of the order
+	Removed ledger.Word    `json:"removed,omitempty"`
+	Order   int64          `json:"order,omitempty"`
 
-	// Fields of the leaf that the record does not show.
+	// only if the record does not show them
 	Producer string      `json:"producer,omitempty"`
 	Sequence uint64      `json:"sequence,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
@@ -146,14 +141,12 @@ func (t *jsonTable) write(e ledger.Entry) error {
 
 func (t *jsonTable) end() error { return nil }
 
-// columns are the columns of a table.
 var columns = []string{ //nolint:gochecknoglobals // a constant
 	"leaf", "class", "finding", "time", "stored", "tenant", "producer", "sequence", "kind", "id", "run", "step",
 	"session", "agent", "role", "tool_call", "user", "source", "sha256", "record", "removed", "order",
 }
 
-// cells returns the row of a record. Records other than events show only the fields of
-// their leaf.
+// Records other than events show only the fields of their leaf.
 func cells(e ledger.Entry) []string {
 	event := eventOf(e)
 	return []string{
@@ -164,7 +157,6 @@ func cells(e ledger.Entry) []string {
 	}
 }
 
-// orderText returns the leaf of the order that erased a record.
 func orderText(r ledger.Removal) string {
 	if !r.Done() {
 		return ""
@@ -179,7 +171,6 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// csvTable writes CSV.
 type csvTable struct{ w *csv.Writer }
 
 func (t *csvTable) write(e ledger.Entry) error {
@@ -199,8 +190,8 @@ func (t *csvTable) end() error {
 // characters that spreadsheets strip.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// harmless prefixes text that looks like a formula with an apostrophe. It replaces
-// invalid UTF-8.
+// harmless prefixes text that looks like a formula with an apostrophe. It replaces invalid
+// UTF-8.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

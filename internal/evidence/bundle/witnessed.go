@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// witnessed writes the last cosigned checkpoint and the proof that the bundle's
-// checkpoint continues it. Without one the file is empty.
+// witnessed writes the last cosigned checkpoint, if there is one, and the proof that the
+// bundle's checkpoint continues it.
 func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	signed, c, err := b.reader.Tree().Witnessed(ctx)
 	if err != nil || signed == nil || c.Size == 0 || c.Size > b.newest.Size {
@@ -37,7 +37,6 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// witnessed verifies the cosigned checkpoint and, with a policy, its cosignatures.
 func (c *checker) witnessed() {
 	if c.opts.Witnesses != nil {
 		c.report.Witnesses = verifier.NoWitnesses(c.opts.Witnesses, "the bundle has no checkpoint that witnesses have cosigned")
@@ -52,7 +51,7 @@ func (c *checker) witnessed() {
 		signed, then, err = openWitnessed(text, c.keys, c.newest)
 	}
 	if err != nil {
-		c.problem("%s: %v", witnessedFile, err)
+		c.report.AddProblem("%s: %v", witnessedFile, err)
 		return
 	}
 	if c.opts.Witnesses != nil {

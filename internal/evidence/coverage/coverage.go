@@ -15,41 +15,45 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Report is the coverage of one ledger. All times are the times at which the server
-// stored the records.
+// Report is the coverage of one ledger, by the times at which the server stored the records.
 type Report struct {
 	Tenant       string                `json:"tenant"`
 	From         time.Time             `json:"from,omitzero"`
 	To           time.Time             `json:"to,omitzero"`
-	Integrity    verifier.Integrity    `json:"integrity"`    // of the whole ledger
-	Completeness verifier.Completeness `json:"completeness"` // of the whole ledger
+	Integrity    verifier.Integrity    `json:"integrity"` // Integrity and Completeness are of the whole ledger
+	Completeness verifier.Completeness `json:"completeness"`
+	Anchor       *verifier.Anchor      `json:"anchor,omitempty"`
 	Witnessed    int64                 `json:"witnessed"`    // leaves covered by the newest cosigned checkpoint
 	Cosignatures int                   `json:"cosignatures"` // on that checkpoint; auditor verify --witness-policy checks them
 	Hours        []Hour                `json:"hours"`        // ascending, without empty hours
 
+	AsOf *verifier.AsOf `json:"as_of,omitempty"`
+	Open []string       `json:"open_runs"`
+
 	Exit int `json:"exit"` // the status of auditor verify
 }
 
-// Hour is one hour. A run counts in the hour of its last event, and a gap in the hour
-// in which it was noticed.
+// Hour is one hour. A run counts in the hour of its last event, and a gap in the hour in
+// which it was noticed.
 type Hour struct {
 	ledger.Hour
 
-	Sealed    int            `json:"sealed"`    // runs
-	Unsealed  int            `json:"unsealed"`  // runs that went silent
-	Open      int            `json:"open"`      // runs that have not ended
-	Missing   uint64         `json:"missing"`   // events in the gaps
-	Gaps      []verifier.Gap `json:"gaps"`      // in the sequences of producers
+	Sealed    int            `json:"sealed"`   // runs
+	Unsealed  int            `json:"unsealed"` // runs that went silent
+	Open      int            `json:"open"`     // runs that have not ended
+	Missing   uint64         `json:"missing"`  // events in the gaps
+	Gaps      []verifier.Gap `json:"gaps"`
 	Witnessed bool           `json:"witnessed"` // a cosigned checkpoint covers the whole hour
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }
 
-// Of returns the coverage of a ledger between two times. A zero time is no limit.
-// report is the result of [verifier.Verify] for the same ledger.
+// Of returns the coverage of a ledger between two times. A zero time is no limit. report is
+// the result of [verifier.Verify] for it.
 func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
 	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}
 	c.Report = Report{
-		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness, Exit: report.Exit,
+		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness,
+		Anchor: report.Anchor, Exit: report.Exit, AsOf: report.AsOf, Open: append([]string{}, report.Open...),
 	}
 	for _, fill := range [...]func(context.Context) error{
 		c.records, c.witnesses, func(ctx context.Context) error { return c.runs(ctx, report) },
@@ -66,7 +70,6 @@ func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to 
 	return c.Report, nil
 }
 
-// builder collects the hours of a Report.
 type builder struct {
 	Report
 
@@ -75,7 +78,7 @@ type builder struct {
 	hours    map[int64]*Hour
 }
 
-// at returns the hour of a time, or nil if the time is outside the range.
+// at returns nil for a time outside the range.
 func (c *builder) at(t time.Time) *Hour {
 	if t.IsZero() || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
 		return nil

@@ -14,12 +14,12 @@ import (
 )
 
 // Hour counts the records that the server stored in one hour. Erased, pruned and held
-// records count in the hour in which they were stored, not in the hour of the order.
+// records also count in the hour in which they were stored.
 type Hour struct {
-	Start       time.Time `json:"hour"`    // UTC
-	Records     int64     `json:"records"` // leaves
+	Start       time.Time `json:"hour"` // UTC
+	Records     int64     `json:"records"`
 	Events      int64     `json:"events"`
-	SetApart    int64     `json:"set_apart"` // conflicts and quarantine
+	SetApart    int64     `json:"set_apart"`
 	Checkpoints int64     `json:"checkpoints"`
 	Erased      int64     `json:"erased"`
 	Pruned      int64     `json:"pruned"`
@@ -27,19 +27,18 @@ type Hour struct {
 	Last        int64     `json:"-"`    // the last leaf, -1 if there is none
 }
 
-// RunEnd is the time at which the server stored the last event of a run. Events of
-// Hooktrail's own services do not count.
+// RunEnd is when the server stored the last event of a run. Service records do not count.
 type RunEnd struct {
 	Run    string
 	Last   time.Time
-	Sealed bool // the run has a seal
+	Sealed bool
 }
 
-// Activity reads times and counts of a ledger. It does not check what the file says.
+// Activity reads times and counts of a ledger.
 type Activity struct{ source *source }
 
-// Hours returns the hours between two times, by the number that [HourOf] returns. It omits
-// hours without records. A zero time is no limit.
+// Hours returns the hours between two times, by [HourOf], without hours that have no
+// records. A zero time is no limit.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -57,13 +56,12 @@ func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int6
 // HourOf returns the number of the hour of a time.
 func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
-// hourCount counts records by the hour.
 type hourCount struct {
 	hours    map[int64]*Hour
 	from, to time.Time
 }
 
-// at returns the hour of a time, or nil if the time is outside the limits.
+// at returns nil for a time outside the limits.
 func (c *hourCount) at(nanoseconds int64) *Hour {
 	t := time.Unix(0, nanoseconds).UTC()
 	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
@@ -77,8 +75,6 @@ func (c *hourCount) at(nanoseconds int64) *Hour {
 	return h
 }
 
-// limits returns the limits in nanoseconds, as the table of leaves has times. Their range is
-// 1678 to 2262.
 func (c *hourCount) limits() (from, to int64) {
 	clamp := func(t time.Time) int64 {
 		switch {
@@ -124,7 +120,6 @@ func (c *hourCount) checkpoints(conn *sqlite.Conn) error {
 	})
 }
 
-// held counts the records that the holds in force cover.
 func (c *hourCount) held(conn *sqlite.Conn) error {
 	holds, err := LoadHolds(conn)
 	if err != nil {
@@ -134,16 +129,16 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	var kept LeafRanges
+	var held LeafRanges
 	for _, h := range holds {
-		here, err := Resolve(conn, h.Selection, end)
+		covered, err := Resolve(conn, h.Selection, end)
 		if err != nil {
 			return err
 		}
-		kept = append(kept, here...)
+		held = append(held, covered...)
 	}
 	from, to := c.limits()
-	for _, r := range kept.sorted() {
+	for _, r := range held.sorted() {
 		err := sqlitex.Execute(conn, `SELECT min(stored), count(*) FROM leaves
 			WHERE leaf BETWEEN ? AND ? AND stored >= ? AND stored < ? GROUP BY stored / 3600000000000`,
 			&sqlitex.ExecOptions{Args: []any{r.First, r.Last, from, to}, ResultFunc: func(stmt *sqlite.Stmt) error {
@@ -173,9 +168,9 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapNoticed returns when a gap in the numbers of a producer, which ends at last, became
-// visible. It is the time of the first record after the gap, or of the producer's last
-// record if there is none. It is zero for a producer without records.
+// GapNoticed returns when a gap in a producer's numbers, which ends at last, became visible.
+// It is the time of the first record after the gap, or of the producer's last record, or
+// zero.
 func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
@@ -190,8 +185,7 @@ func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) 
 }
 
 // SilentProducers returns the sorted names of the producers that sent nothing between the
-// last [verifier.Break] and checkpoint c. Their last events may be lost without a trace. It
-// returns none if there was no break.
+// last [verifier.Break] and checkpoint c.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -216,8 +210,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the last checkpoint up to c that notes a break. Its position differs
-// from the checkpoint before it, and the number of arrivals is the same.
+// lastBreak returns the last checkpoint up to c that notes a break. It has another position
+// than the checkpoint before it, and the same number of arrivals.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

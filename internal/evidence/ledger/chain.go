@@ -15,13 +15,12 @@ import (
 // signed again with a later key.
 type Chain []note.Verifier
 
-// From returns the keys that are valid after that many keys were replaced.
+// From returns the keys that are valid after position keys were replaced.
 func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of a key in the chain, starting at from. It returns -1 if the
-// chain does not have the key.
+// Index returns the index of a key in the chain, starting at from, or -1.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -31,7 +30,6 @@ func (c Chain) Index(key note.Verifier, from int) int {
 	return -1
 }
 
-// textKey is a verifier with the text of its key.
 type textKey struct {
 	note.Verifier
 
@@ -55,12 +53,12 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order that replaces a key. The old key signs to authorize the
-// change. The new key signs so that no other key can claim to be its predecessor.
+// SignKeyChange signs an order that replaces a key. The new key signs too, so that no other
+// key can claim to be its predecessor.
 func SignKeyChange(o Order, before, after note.Signer) ([]byte, error) { return o.sign(before, after) }
 
-// OpenKeyChange reads a signed order that changes the key. Exactly the two keys that the
-// order names must have signed it. The caller checks whether the old key was in charge.
+// OpenKeyChange reads an order that exactly the two keys that it names have signed. The
+// caller checks whether the old key was in charge.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -85,14 +83,12 @@ func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	return o, before, after, nil
 }
 
-// IsKeyChange reports whether the text of a signed order changes the key. It checks no
-// signature.
+// IsKeyChange reports whether a signed order changes the key, without checking signatures.
 func IsKeyChange(signed string) bool {
 	o, err := readSignedOrder([]byte(signed))
 	return err == nil && o.Action == events.AuditKey
 }
 
-// keyChange is an order that changes the key, and the leaf of its event.
 type keyChange struct {
 	leaf          int64
 	order         Order
@@ -100,8 +96,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey returns the verifier in changes that is the same key as key. It compares them by
-// a signature of key. It returns key if there is none.
+// namedKey returns the verifier in changes that is the same key as key, compared by a
+// signature. It returns key if there is none.
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {

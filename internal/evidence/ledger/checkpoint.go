@@ -17,20 +17,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// originPrefix precedes the tenant in the origin of a checkpoint.
 const originPrefix = "hooktrail/"
 
-// maxCheckpointBytes bounds the size of a checkpoint that is read.
 const maxCheckpointBytes = 64 << 10
 
 // Position is how far into the stream a ledger reaches.
 type Position struct {
-	// Epoch numbers the streams that the ledger was fed from. The first is 1. It grows by
-	// one each time the stream turns out to be a different one.
+	// Epoch numbers the streams that the ledger was fed from, from 1. It grows by one when
+	// the stream turns out to be a different one.
 	Epoch    uint64
-	Stream   time.Time   // when the stream was created, UTC
-	Sequence uint64      // of the tenant's last message that changed the ledger; 0 before the first
-	Hash     events.Hash // of that message
+	Stream   time.Time // when the stream was created, UTC
+	Sequence uint64    // of the tenant's last message that changed the ledger; 0 before the first
+	Hash     events.Hash
 }
 
 // Behind reports whether p is later than q.
@@ -38,8 +36,8 @@ func (p Position) Behind(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
 
-// Checkpoint is the signed statement about a ledger. Its text is a C2SP tlog-checkpoint
-// with origin, size and root, followed by extension lines:
+// Checkpoint is the signed statement about a ledger. Its text is a C2SP tlog-checkpoint with
+// origin, size and root, followed by extension lines:
 //
 //	hooktrail/acme
 //	91204
@@ -49,17 +47,16 @@ func (p Position) Behind(q Position) bool {
 //	arrivals 91210 xbsO4WQf5CcWVFLmN4HDFbCvS8hq0sCO0RkJdzSmGvk=
 //	stream 1 2026-11-01T08:00:00.000000000Z 120331 2cf24dba…
 //
-// The line "checkpoint" has the number of the checkpoint, from 1. The line "arrivals"
-// commits to the [Arrivals], and the line "stream" is the [Position]. The origin is
-// "hooktrail/" and the tenant, encoded as a token of a subject.
+// The line "arrivals" commits to the [Arrivals], and the line "stream" is the [Position].
+// The tenant in the origin is encoded as a token of a subject.
 type Checkpoint struct {
 	Tenant   string
-	Size     int64 // leaves
+	Size     int64
 	Root     tlog.Hash
-	Number   int64     // of the checkpoint, from 1
-	Time     time.Time // of the signature, by the auditor's clock; never before an earlier checkpoint
+	Number   int64     // from 1
+	Time     time.Time // by the auditor's clock; never before an earlier checkpoint
 	Arrivals int64     // leaves and repetitions
-	Digest   tlog.Hash // of the arrivals
+	Digest   tlog.Hash
 	Position Position
 }
 
@@ -97,9 +94,8 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenCheckpoint opens a signed note and returns its checkpoint if one of keys signed it.
-// Otherwise the error names the signing keys as [KeyID] does, because a change of the key is
-// a frequent cause.
+// OpenCheckpoint returns the checkpoint of a signed note if one of keys signed it. Otherwise
+// the error names the signing keys, because a change of the key is a frequent cause.
 func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -111,7 +107,6 @@ func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	return ParseCheckpoint(n.Text)
 }
 
-// signers returns the names of the first keys that a note claims as signers.
 func signers(n *note.Note) string {
 	var names []string
 	for _, s := range n.UnverifiedSigs[:min(3, len(n.UnverifiedSigs))] {
@@ -122,7 +117,6 @@ func signers(n *note.Note) string {
 
 // ReadCheckpoint reads the checkpoint of a signed note. It checks no signature.
 func ReadCheckpoint(signed []byte) (Checkpoint, error) {
-	// The text ends with the blank line before the signatures.
 	text, _, ok := strings.Cut(string(signed), "\n\n")
 	if !ok {
 		return Checkpoint{}, fmt.Errorf("%w: not a signed note", errCheckpoint)
@@ -130,11 +124,18 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	return ParseCheckpoint(text + "\n")
 }
 
-// errCheckpoint is wrapped by every error of [ParseCheckpoint].
+// TrimNote returns a signed note from outside without the white space at its end, such as
+// the second line feed that jq -r writes.
+func TrimNote(signed []byte) []byte {
+	if signed == nil {
+		return nil
+	}
+	return append(slices.Clip(bytes.TrimRight(signed, " \t\r\n")), '\n')
+}
+
 var errCheckpoint = errors.New("not a checkpoint")
 
-// ParseCheckpoint parses the text that [Checkpoint.Text] returns. It rejects every other
-// text.
+// ParseCheckpoint parses the output of [Checkpoint.Text] and nothing else.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	var c Checkpoint
 	lines := strings.Split(text, "\n")
@@ -158,8 +159,7 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	return c, nil
 }
 
-// parse parses the lines after the origin. The caller detects text that is not canonical by
-// encoding the checkpoint again.
+// ParseCheckpoint rejects text that is not canonical.
 func (c *Checkpoint) parse(lines []string) error {
 	var err error
 	if c.Size, err = parseCount(lines[1]); err != nil {
@@ -231,8 +231,8 @@ func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 
-// isAsWritten reports whether an opened note is in canonical form and has signatures by
-// trusted keys only.
+// isAsWritten reports whether a note is in canonical form and has signatures by trusted keys
+// only.
 func isAsWritten(signed []byte, n *note.Note) bool {
 	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false

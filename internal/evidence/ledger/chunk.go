@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -49,23 +50,17 @@ const payloadColumns = `p.bytes, p.cut, b.content FROM payloads p LEFT JOIN blob
 
 // ReadPayload returns the bytes of the record at leaf.
 func ReadPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
-	stmt, err := conn.Prepare("SELECT " + payloadColumns + " WHERE p.leaf = ?")
-	if err != nil {
-		return nil, err
+	found := false
+	err = sqlitex.Execute(conn, "SELECT "+payloadColumns+" WHERE p.leaf = ?", &sqlitex.ExecOptions{
+		Args:       []any{leaf},
+		ResultFunc: func(stmt *sqlite.Stmt) error { found = true; data, err = joinPayload(stmt, 0); return err },
+	})
+	if err == nil && !found {
+		err = ErrNoPayload
 	}
-	defer func() { err = errors.Join(err, stmt.Reset()) }()
-	stmt.BindInt64(1, leaf)
-	row, err := stmt.Step()
-	if err != nil {
-		return nil, err
-	}
-	if !row {
-		return nil, ErrNoPayload
-	}
-	return joinPayload(stmt, 0)
+	return data, err
 }
 
-// joinPayload returns the bytes of a record from payloadColumns, which start at column.
 func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	data := sqlitetx.Bytes(stmt, column)
 	if stmt.ColumnIsNull(column + 1) {

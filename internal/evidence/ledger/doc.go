@@ -1,16 +1,14 @@
 // Package ledger defines the format of ledgers and reads them.
 //
-// A ledger is one SQLite file per tenant. Each record from the stream is a leaf of a Merkle
-// tree (RFC 6962), and the root of the tree is signed. A [Leaf] commits to one record. The
-// bytes of the record are in a separate table. The tree depends only on the tenant's
-// messages in stream order. Batches, repetitions and crashes of the writer do not change
-// the root.
+// A ledger is one SQLite file per tenant. Each record from the stream is a [Leaf] of a
+// Merkle tree (RFC 6962), and the root of the tree is signed. The bytes of the record are in
+// a separate table. The tree depends only on the tenant's messages in stream order. Batches,
+// repetitions and crashes of the writer do not change it.
 //
-//   - An event is a leaf of class event. A copy of it, with the same bytes, producer and
-//     sequence, is dropped.
-//   - An event with the id of an earlier one, and the same type, run and data, is a
-//     repetition if its number is new. It has no leaf. It is recorded separately and
-//     counts for completeness.
+//   - An event is a leaf of class event. A copy with the same bytes, producer and
+//     sequence is dropped.
+//   - An event with the id, type, run and data of an earlier one and a new number is a
+//     repetition. It has no leaf, but it counts for completeness.
 //   - An event whose id or number belongs to other content is a leaf of class conflict.
 //   - A message that is unreadable or differs from its subject is a leaf of class
 //     quarantine.
@@ -24,25 +22,18 @@
 //	ledger/writer     keys, appending, executing orders, scrubbing
 //	ledger/verifier   integrity, completeness, the report
 //
-// Writer and verifier import this package and never each other, which a test in
-// internal/testkit/architecture checks. The verifier is therefore independent of the code
-// that wrote the ledger. This package contains the code that both need:
-//
-//   - the signed encodings and their rules, such as [AppendLeaf], [Arrivals],
-//     [OpenKeyChange], [Keys] and [Target]
-//   - the layout of the file, such as [CheckSchema], [HashesPerRow], [ReadPayload],
-//     [CutChunk], [ScanRemoval] and [EachTarget]
-//   - [OpenFile], which opens the file for reading
-//
-// The verifier rebuilds the tree, the digest of arrivals, and the state of orders and keys.
-// It trusts no value that the writer stored.
+// Writer and verifier never import each other, which a test in internal/testkit/architecture
+// checks. They share only this package. It has the signed encodings and their rules, the
+// layout of the file, and [OpenFile]. The verifier rebuilds the tree, the digest of
+// arrivals, and the state of orders and keys. It trusts no value that the writer stored.
 //
 // The package has more files than most, because leaves, orders and keys share one text
 // encoding and one schema. Packages of their own would have to export both.
 //
 // # Reading
 //
-// A [Reader] opens the file read-only, in parallel with a running writer or on a copy.
-// Several goroutines may use it. It does not check the file. Its results are evidence only
-// as far as the verifier or a [Proof] confirms them.
+// A [Reader] opens the file read-only, in parallel with a running writer or on a copy. It
+// compares each record with its leaf, and each leaf with its hash in the stored tree, and
+// reports a difference as a [RecordError]. It does not check the tree, signatures or missing
+// records. Its results are evidence only as far as the verifier or a [Proof] confirms them.
 package ledger

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -17,26 +18,30 @@ const (
 	bytesPerPage   = 4 << 20
 )
 
+var errPageFull = errors.New("the page is full")
+
 // Entry is one record of a ledger.
 type Entry struct {
-	Leaf           int64 // index of its leaf, from 0
+	Leaf           int64 // from 0
 	Class          Class
-	Finding        Finding // for conflicts and quarantine
+	Finding        Finding
 	ID             string
 	Producer       string
 	Sequence       uint64 // of the producer; for a manifest, the last one that it lists
 	Run            string
 	Kind           events.Kind
-	Time           time.Time // of the event, UTC; zero if the leaf has none
+	Time           time.Time // UTC; zero if the leaf has none
 	Epoch          uint64    // of the stream; see [Position]
 	StreamSequence uint64
-	Stored         time.Time   // when the server stored the message
-	Hash           events.Hash // of Bytes
-	Bytes          []byte      // the event or manifest, verbatim; nil if destroyed
-	Removal        Removal     // how the bytes were destroyed; zero if they were not
+	Stored         time.Time // by the server
+	Hash           events.Hash
+	Bytes          []byte  // the event or manifest, verbatim; nil if destroyed
+	Removal        Removal // zero if not destroyed
+
+	altered *RecordError
 }
 
-// Manifest reports whether the record is a producer's manifest.
+// Manifest reports whether the record is a manifest.
 func (e Entry) Manifest() bool { return e.Class == ClassManifest }
 
 // LeafOf returns the leaf of the record.
@@ -48,7 +53,8 @@ func (e Entry) LeafOf() Leaf {
 }
 
 // entries yields the records after a leaf, page by page. where is a condition on l, a row of
-// leaves, whose first parameter is ?4.
+// leaves, and args are its parameters from ?3. A record that differs from its leaf comes with
+// a [RecordError]. All readers get their records from here, so that none can skip the check.
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {
@@ -58,9 +64,13 @@ func (s *source) entries(ctx context.Context, after int64, where string, args ..
 				return
 			}
 			for _, e := range page {
-				if !yield(e, nil) {
+				if e.altered != nil {
+					err = fmt.Errorf("read ledger %s: %w", s.path, e.altered)
+				}
+				if !yield(e, err) {
 					return
 				}
+				err = nil
 				after = e.Leaf
 			}
 			if len(page) == 0 {
@@ -70,41 +80,35 @@ func (s *source) entries(ctx context.Context, after int64, where string, args ..
 	}
 }
 
-// page reads the next records after a leaf. args are the parameters of where, from ?4.
 func (s *source) page(ctx context.Context, after int64, where string, args ...any) (page []Entry, err error) {
 	query := `SELECT l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash, ` +
 		`l.time, l.epoch, x.word, x.ordered, p.bytes, p.cut, b.content FROM leaves l LEFT JOIN payloads p ON p.leaf = l.leaf
 		LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN blobs b ON b.blob = p.blob LEFT JOIN producers pr ON pr.producer = l.producer
 		LEFT JOIN runs r ON r.run = l.run WHERE l.leaf > ?1` + where + ` ORDER BY l.leaf LIMIT ?2`
-	err = s.view(ctx, func(conn *sqlite.Conn) (err error) {
-		stmt, err := conn.Prepare(query)
-		if err != nil {
-			return err
+	size := 0
+	err = s.view(ctx, func(conn *sqlite.Conn) error {
+		check := newRecordCheck(conn)
+		err := sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
+			Args: append([]any{after, entriesPerPage}, args...),
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				e, err := scanEntry(stmt)
+				if err == nil {
+					err = check.record(stmt, e)
+				}
+				if err != nil {
+					e.altered = &RecordError{Leaf: e.Leaf, ID: e.ID, Err: err}
+				}
+				page = append(page, e)
+				if size += len(e.Bytes); size >= bytesPerPage {
+					return errPageFull
+				}
+				return nil
+			},
+		})
+		if errors.Is(err, errPageFull) {
+			return nil
 		}
-		defer func() { err = errors.Join(err, stmt.Reset()) }()
-		stmt.BindInt64(1, after)
-		stmt.BindInt64(2, entriesPerPage)
-		for i, a := range args {
-			switch a := a.(type) {
-			case string:
-				stmt.BindText(4+i, a)
-			case int64:
-				stmt.BindInt64(4+i, a)
-			}
-		}
-		for size := 0; size < bytesPerPage; {
-			row, err := stmt.Step()
-			if err != nil || !row {
-				return err
-			}
-			e, err := scanEntry(stmt)
-			if err != nil {
-				return fmt.Errorf("leaf %d: %w", e.Leaf, err)
-			}
-			page = append(page, e)
-			size += len(e.Bytes)
-		}
-		return nil
+		return err
 	})
 	return page, err
 }

@@ -24,19 +24,18 @@ var ErrNotFile = errors.New("it is not a file")
 // File is a ledger's file, open for reading only. It creates no files next to the ledger
 // unless a writer runs.
 type File struct {
-	Conn *sqlite.Conn
-	path string
-	uri  string      // that opened Conn
-	copy string      // folder of the temporary copy, if there is one
-	rest os.FileInfo // of a file without a log when it was opened; nil for a file with a log
+	Conn   *sqlite.Conn
+	path   string
+	uri    string
+	copy   string      // folder of the temporary copy
+	opened os.FileInfo // state of a file without a log when it was opened; nil for a file with a log
 }
 
 // OpenFile opens the file at path.
 //
-// If SQLite's log lies next to the file, a writer runs or was killed, and SQLite reads both.
-// On a read-only disk SQLite cannot do that, so OpenFile copies both to a temporary folder.
-// A file without a log is read as a file that does not change. [File.Changed] reports if it
-// did.
+// A log of SQLite next to the file shows that a writer runs or was killed, and SQLite reads
+// both. On a read-only disk SQLite cannot do that, so OpenFile copies both to a temporary
+// folder. A file without a log is read as a file that does not change, see [File.Changed].
 func OpenFile(path string) (*File, error) {
 	// The log lies next to the file, not next to a link to it.
 	path, err := filepath.EvalSymlinks(path)
@@ -51,7 +50,7 @@ func OpenFile(path string) (*File, error) {
 		return nil, ErrNotFile
 	}
 	if !hasLog(path) {
-		f := &File{path: path, rest: info}
+		f := &File{path: path, opened: info}
 		return f, f.open(path, "?immutable=1")
 	}
 	f := &File{path: path}
@@ -68,18 +67,17 @@ func (f *File) open(path, parameters string) (err error) {
 		return err
 	}
 	f.uri = "file:" + escapeURI(absolute) + parameters
-	f.Conn, err = f.Again()
+	f.Conn, err = f.Connect()
 	return err
 }
 
-// hasLog reports whether a log that is not empty lies next to the file.
 func hasLog(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
 }
 
-// Again opens another connection to the same file.
-func (f *File) Again() (*sqlite.Conn, error) {
+// Connect opens another connection to the same file.
+func (f *File) Connect() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(f.uri, sqlite.OpenReadOnly, sqlite.OpenURI)
 	if err != nil {
 		return nil, err
@@ -95,7 +93,6 @@ func (f *File) Again() (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// escapeURI escapes the characters with a meaning in the path of SQLite's URIs.
 func escapeURI(path string) string {
 	out := make([]byte, 0, len(path))
 	for i := range len(path) {
@@ -109,7 +106,6 @@ func escapeURI(path string) string {
 	return string(out)
 }
 
-// openCopy opens a copy of the file and its log in a temporary folder.
 func openCopy(path string) (_ *File, err error) {
 	dir, err := os.MkdirTemp("", "hooktrail-ledger-*")
 	if err != nil {
@@ -148,12 +144,12 @@ func copyFile(to, from string) (err error) {
 // Changed reports whether a writer changed a file that was opened without a log. Data read
 // since then may be a mixture of the old state and the new one.
 func (f *File) Changed() bool {
-	if f.rest == nil {
+	if f.opened == nil {
 		return false
 	}
 	info, err := os.Stat(f.path)
 	return err != nil || hasLog(f.path) ||
-		info.Size() != f.rest.Size() || !info.ModTime().Equal(f.rest.ModTime()) || !os.SameFile(info, f.rest)
+		info.Size() != f.opened.Size() || !info.ModTime().Equal(f.opened.ModTime()) || !os.SameFile(info, f.opened)
 }
 
 // Close closes the file and removes the temporary copy.
@@ -169,9 +165,8 @@ func (f *File) Close() error {
 }
 
 // Copy writes a copy of the ledger at path to out, which must not exist. The copy is one
-// file without a log, with rebuilt indexes and without free pages, and only its owner can
-// read it. Copy works in parallel with a running writer. The copy is on disk when Copy
-// returns, and removed after an error.
+// file without a log and without free pages, and only its owner can read it. A writer may
+// run meanwhile. The copy is on disk when Copy returns, and removed after an error.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Keys are the keys that signed a ledger, and the leaves from which they are valid. All are
-// valid at first. An order that puts a key in charge makes the keys before it invalid.
+// Keys are a [Chain] and the leaves from which its keys are valid.
 type Keys struct {
 	Chain Chain
 	since []int64 // leaves that put the keys in charge; -1 for the first
@@ -21,9 +20,9 @@ type KeyOrder struct {
 	Signed string
 }
 
-// LinkKeys returns the keys of a tenant's ledger. It starts from a trusted key and follows
-// the orders to its predecessors and successors. orders are sorted by leaf, and LinkKeys
-// skips invalid ones. The caller checks that the leaves are in the ledger.
+// LinkKeys follows orders, which are sorted by leaf, from a trusted key to the other keys of
+// a tenant's ledger. It skips invalid orders. The caller checks that the leaves are in the
+// ledger.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	var changes []keyChange
 	for _, o := range orders {
@@ -46,8 +45,8 @@ func KeyOrderOf(event []byte) (signed string, ok bool) {
 	return d.Order, err == nil && IsKeyChange(d.Order)
 }
 
-// IsKeyOrder reports whether both keys of a signed order signed it and the order changes the
-// key of a tenant's ledger. It does not check that the old key was in charge.
+// IsKeyOrder reports whether both of its keys signed an order that changes the key of a
+// tenant's ledger. It does not check that the old key was in charge.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
@@ -81,8 +80,8 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 	return nil
 }
 
-// Brought reports whether the event at a leaf put one of the keys in charge.
-func (k Keys) Brought(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
+// ChangedAt reports whether the event at a leaf put one of the keys in charge.
+func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
 
 // Effect returns the effect of an order at a leaf that replaces the key before. valid is
 // false if that key was not in charge.

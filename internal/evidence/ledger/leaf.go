@@ -14,11 +14,9 @@ import (
 // MaxLeafBytes is the maximum size of a leaf. A tlog-tiles entry has a length of two bytes.
 const MaxLeafBytes = 64<<10 - 1
 
-// leafHeader is the first line of every leaf.
 const leafHeader = "hooktrail/leaf/v1\n"
 
-// timeLayout is the format of times in leaves and checkpoints. They are in UTC with nine
-// digits.
+// timeLayout is the format of times in leaves and checkpoints, which are in UTC.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // Class says how the ledger classifies a record.
@@ -140,10 +138,9 @@ func FormatTime(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// errLeaf is wrapped by every error of [ParseLeaf].
 var errLeaf = errors.New("not a leaf")
 
-// ParseLeaf parses the encoding that [Leaf.Encode] returns. It rejects every other encoding.
+// ParseLeaf parses the output of [Leaf.Encode] and nothing else.
 func ParseLeaf(data []byte) (Leaf, error) {
 	if len(data) > MaxLeafBytes {
 		return Leaf{}, fmt.Errorf("%w: larger than %d bytes", errLeaf, MaxLeafBytes)
@@ -170,8 +167,7 @@ func ParseLeaf(data []byte) (Leaf, error) {
 	return l, nil
 }
 
-// set sets one field. The caller detects wrong order, repetition and needless escapes by
-// encoding the leaf again.
+// ParseLeaf rejects a wrong order, repetition and needless escapes.
 func (l *Leaf) set(name string, raw []byte) (err error) {
 	value, err := unescape(raw)
 	if err != nil {

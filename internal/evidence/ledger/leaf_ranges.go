@@ -37,7 +37,7 @@ func (r LeafRanges) HasAll(s LeafRange) bool {
 	return i < len(r) && r[i].First <= s.First && s.Last <= r[i].Last
 }
 
-// sorted returns the ranges in order and merges those that overlap or touch.
+// sorted also merges ranges that overlap or touch.
 func (r LeafRanges) sorted() (list LeafRanges) {
 	slices.SortFunc(r, func(a, b LeafRange) int { return cmp.Compare(a.First, b.First) })
 	for _, s := range r {
@@ -50,8 +50,7 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 	return list
 }
 
-// coarse returns at most n ranges that cover r. It includes leaves between them where that
-// is necessary.
+// coarse returns at most n ranges that cover r, with leaves between them where necessary.
 func (r LeafRanges) coarse(n int) LeafRanges {
 	for gap := int64(1); len(r) > n; gap *= 2 {
 		var list LeafRanges
@@ -90,7 +89,6 @@ func (r LeafRanges) String() string {
 	return string(b)
 }
 
-// valid reports whether the ranges are in order and within a tree of size leaves.
 func (r LeafRanges) valid(size int64) bool {
 	next := int64(0)
 	for _, s := range r {
@@ -102,11 +100,9 @@ func (r LeafRanges) valid(size int64) bool {
 	return size >= 0
 }
 
-// errRanges is returned for text that is not a list of ranges.
 var errRanges = errors.New("not ranges of leaves")
 
-// parseRanges parses the text that String returns. The caller detects text that is not
-// canonical by formatting the ranges again.
+// The caller rejects text that is not canonical.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

@@ -12,27 +12,27 @@ import (
 
 // Message is one message of the stream for the tenant of the ledger.
 type Message struct {
-	Sequence uint64 // of the stream
+	Sequence uint64
 	Address  subjects.Address
 	Data     []byte    // the bytes of the event or manifest, verbatim
-	Stored   time.Time // when the server stored it
+	Stored   time.Time // by the server
 }
 
 // Stream identifies the stream of a message.
 type Stream struct {
-	Epoch   uint64    // from 1; see [Position]
-	Created time.Time // when the stream was created
+	Epoch   uint64
+	Created time.Time
 }
 
-// Arrival is where in the stream a message that changed the ledger was. For a repetition it
-// also has the number and the bytes of the repeated event.
+// Arrival is the position of a message in the stream. A repetition also has its number and
+// hash.
 type Arrival struct {
 	Leaf   int64 // the new leaf, or the leaf that was repeated
 	Epoch  int64
 	Stream int64
-	Stored int64 // when the server stored it, in nanoseconds since 1970
+	Stored int64 // by the server, in nanoseconds since 1970
 
-	Again    bool
+	Repeated bool
 	Producer string
 	Sequence int64
 	Hash     []byte
@@ -54,7 +54,7 @@ type Arrivals struct {
 // Add adds the next arrival to the digest.
 func (a *Arrivals) Add(r Arrival) {
 	b := append(a.buf[:0], a.Digest[:]...)
-	if r.Again {
+	if r.Repeated {
 		b = append(b, 1)
 	} else {
 		b = append(b, 0)
@@ -62,7 +62,7 @@ func (a *Arrivals) Add(r Arrival) {
 	for _, n := range [...]int64{r.Leaf, r.Epoch, r.Stream, r.Stored} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
-	if r.Again {
+	if r.Repeated {
 		b = binary.BigEndian.AppendUint64(b, uint64(r.Sequence))
 		b = append(b, r.Hash...)
 		b = append(b, r.Producer...)

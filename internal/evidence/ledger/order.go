@@ -12,11 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderHeader is the first line of every order. No checkpoint starts with it, so one cannot
-// pass for the other.
+// No checkpoint starts like an order, so one cannot pass for the other.
 const orderHeader = "hooktrail/order/v1\n"
 
-// MaxOrderBytes bounds the size of a signed order, because an order travels in an event.
+// MaxOrderBytes bounds a signed order, which travels in an event.
 const MaxOrderBytes = 512 << 10
 
 // MaxOrderRanges is a number of leaf ranges that always fits into one order.
@@ -44,40 +43,39 @@ const MaxOrderRanges = 10_000
 // verifier keys, and both keys sign it. Values are escaped as in a [Leaf].
 type Order struct {
 	Tenant string
-	Action events.AuditAction // erase, prune, hold, lift or key
-	ID     string             // unique; a lift names a hold by it
-	Time   time.Time          // when the order was given
-	By     string             // the person who gave it
+	Action events.AuditAction
+	ID     string // unique; a lift names a hold by it
+	Time   time.Time
+	By     string // a person
 	Reason string
 	Ticket string
 
 	Selection OrderSelection
 	Hold      string // for a lift: the id of the hold
-	Old       string // for a change of the key: the verifier key that was in charge
+	Old       string // for a change of the key: the key that was in charge
 	Key       string // the new verifier key
 
-	// Size and Root identify the tree of Leaves when the order was given. A ledger with
-	// another tree, which was built from a younger stream, uses the Selection instead.
+	// Size and Root identify the tree of Leaves. A ledger with another tree, which was built
+	// from a younger stream, uses the Selection instead.
 	Size   int64
 	Root   tlog.Hash
 	Leaves LeafRanges // the selected leaves; for a hold, the leaves it covered at once
 }
 
-// OrderSelection selects the records of an order. A record must match all fields that are
-// set.
+// OrderSelection selects the records that match all fields that are set.
 type OrderSelection struct {
 	Run   string    `json:"run,omitempty"`
-	Event string    `json:"event,omitempty"` // id of an event
-	User  string    `json:"user,omitempty"`  // userid of an event
-	Kind  string    `json:"kind,omitempty"`  // pattern of kinds for [path.Match], such as "tool.*"
-	From  time.Time `json:"from,omitzero"`   // events at this time or later
-	To    time.Time `json:"to,omitzero"`     // events before this time; for pruning, records stored before it
+	Event string    `json:"event,omitempty"`
+	User  string    `json:"user,omitempty"` // userid of an event
+	Kind  string    `json:"kind,omitempty"` // pattern of kinds for [path.Match], such as "tool.*"
+	From  time.Time `json:"from,omitzero"`  // inclusive
+	To    time.Time `json:"to,omitzero"`    // exclusive; for pruning, the time at which a record was stored
 }
 
 // IsAll reports whether s selects every record.
 func (s OrderSelection) IsAll() bool { return s == OrderSelection{} }
 
-func (s OrderSelection) namesNobody() bool { return s.Run == "" && s.Event == "" && s.User == "" }
+func (s OrderSelection) namesSubject() bool { return s.Run == "" && s.Event == "" && s.User == "" }
 
 // Sign returns o as a signed note.
 func (o Order) Sign(signer note.Signer) ([]byte, error) { return o.sign(signer) }
@@ -97,8 +95,8 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenOrder opens a signed note and returns its order, if exactly one of keys and no other
-// key signed it and the note is in the form that [Order.Sign] returns.
+// OpenOrder returns the order of a signed note in the form of [Order.Sign], if exactly one
+// of keys and no other key signed it.
 func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	if len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)
@@ -117,7 +115,6 @@ func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	return o, err
 }
 
-// orderOf returns the order in an event. It checks no signature.
 func orderOf(event []byte) (Order, error) {
 	e, err := events.Decode(event)
 	if err != nil {
@@ -130,7 +127,6 @@ func orderOf(event []byte) (Order, error) {
 	return readSignedOrder([]byte(d.Order))
 }
 
-// readSignedOrder returns the order of a signed note. It checks no signature.
 func readSignedOrder(signed []byte) (Order, error) {
 	text, _, ok := strings.Cut(string(signed), "\n\n")
 	if !ok || len(signed) > MaxOrderBytes {
@@ -139,7 +135,6 @@ func readSignedOrder(signed []byte) (Order, error) {
 	return ParseOrder(text + "\n")
 }
 
-// errOrder is wrapped by every error of [ParseOrder].
 var errOrder = errors.New("not an order")
 
 // Effect is the effect of an order at its place in the stream.
@@ -154,7 +149,7 @@ const (
 
 // Outcome is an order in a ledger and its effect.
 type Outcome struct {
-	Leaf    int64 // of the event with the order
+	Leaf    int64
 	Order   Order
 	Effect  Effect
 	Removed int64 // number of records whose payloads it destroyed

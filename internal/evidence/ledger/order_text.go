@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Text returns the text that is signed. It returns an error if a field that the action
-// requires is missing.
+// Text returns the text that is signed, or an error if a field that the action requires is
+// missing.
 func (o Order) Text() (string, error) {
 	if err := o.validate(); err != nil {
 		return "", fmt.Errorf("%w: %w", errOrder, err)
@@ -47,7 +47,6 @@ func (o Order) text() string {
 	return string(appendField(b, "leaves ", o.Leaves.String()))
 }
 
-// validate returns the first fault of an order. It checks no signature.
 func (o Order) validate() error {
 	if _, err := Origin(o.Tenant); err != nil {
 		return err
@@ -73,7 +72,7 @@ func (o Order) validateAction() error {
 	}
 	switch o.Action { //nolint:exhaustive // only orders change a ledger
 	case events.AuditErase:
-		if o.Selection.namesNobody() {
+		if o.Selection.namesSubject() {
 			return errors.New("an order to erase needs a run, an event or a user")
 		}
 	case events.AuditPrune:
@@ -96,7 +95,7 @@ func (o Order) namesWhatItChanges() bool {
 	return (o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
 }
 
-// ParseOrder parses the text that [Order.Text] returns. It rejects every other text.
+// ParseOrder parses the output of [Order.Text] and nothing else.
 func ParseOrder(text string) (Order, error) {
 	rest, ok := strings.CutPrefix(text, orderHeader)
 	if !ok || len(text) > MaxOrderBytes {
@@ -118,7 +117,7 @@ func ParseOrder(text string) (Order, error) {
 		}
 		rest = next
 	}
-	// This detects wrong order, repetition and needless escapes.
+	// Wrong order, repetition or needless escapes.
 	if again, err := o.Text(); err != nil {
 		return Order{}, err
 	} else if again != text {
@@ -127,7 +126,6 @@ func ParseOrder(text string) (Order, error) {
 	return o, nil
 }
 
-// set sets one field.
 func (o *Order) set(name, value string) (err error) {
 	texts := map[string]*string{
 		"tenant": &o.Tenant, "action": (*string)(&o.Action), "id": &o.ID, "by": &o.By, "reason": &o.Reason,

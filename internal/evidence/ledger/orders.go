@@ -15,10 +15,9 @@ import (
 // Orders reads the orders of a ledger and computes the effect of new ones.
 type Orders struct{ source *source }
 
-// Resolve fills in the tenant, the tree of the newest checkpoint and the selected leaves of
-// o. It omits leaves whose payloads are destroyed or are never destroyed. A hold gets leaves
-// only if it selects a user or an event, because other selections can be matched against the
-// leaves later.
+// Resolve fills in the tenant, the tree of the newest checkpoint and the selected leaves
+// whose payloads the order may destroy. A hold gets leaves only for a user or an event,
+// because other selections can be matched against later leaves.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -30,7 +29,7 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 		case o.Action == events.AuditLift || o.Action == events.AuditKey:
 			return nil
 		case o.Action == events.AuditHold && s.User == "" && s.Event == "":
-			return nil // later leaves can be matched against the selection
+			return nil
 		}
 		o.Leaves, err = Resolve(conn, o.Selection, c.Size)
 		if o.Action == events.AuditHold {
@@ -41,8 +40,8 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	return o, err
 }
 
-// Split splits an order into several that each fit into an event. The further ones get their
-// ids from newID. Most orders stay whole.
+// Split splits an order into several that each fit into an event. newID returns the ids of
+// the further ones.
 func (o Order) Split(newID func() string) []Order {
 	var list []Order
 	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
@@ -69,8 +68,7 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 }
 
 // BlockingHolds returns the holds that block a resolved order. It is stricter than the
-// ledger. A hold of a user also covers later records of that user here. The ledger cannot
-// find those, because the user of a record is unknown once its payload is destroyed.
+// ledger, because a hold of a user also covers later records of that user.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
@@ -92,7 +90,7 @@ func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, e
 }
 
 func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
-	here, err := IsTreeOf(conn, h)
+	sameTree, err := IsTreeOf(conn, h)
 	if err != nil {
 		return false, err
 	}
@@ -101,7 +99,7 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 			if covered || !t.Removable() || t.Removal.Done() {
 				return nil
 			}
-			if covered = h.Covers(o, t, here); covered || h.Selection.User == "" {
+			if covered = h.Covers(o, t, sameTree); covered || h.Selection.User == "" {
 				return nil
 			}
 			covered, err = selects(conn, h.Selection, t)
@@ -114,8 +112,7 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Outcome returns the order with an id and its effect. ok is false if the ledger has no such
-// order.
+// Outcome returns the order with an id and its effect, if the ledger has it.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{

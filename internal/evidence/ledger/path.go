@@ -16,10 +16,10 @@ import (
 const FileName = "ledger.db"
 
 // ErrDamaged is wrapped if a ledger does not match its newest checkpoint. A retry does not
-// help. [verifier.Verify] reports the details.
+// help.
 var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
 
-// Path returns the file of a tenant's ledger below dir, the folder of all ledgers.
+// Path returns the file of a tenant's ledger below dir.
 func Path(dir, tenant string) (string, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {
@@ -43,7 +43,6 @@ func Tenants(dir string) (tenants []string, err error) {
 		if _, err := os.Stat(path); !f.IsDir() || err != nil {
 			continue
 		}
-		// The folder name contains a short id. A long id is in the ledger only.
 		if tenant, err := subjects.ParseToken(f.Name()); err == nil {
 			tenants = append(tenants, tenant)
 			continue

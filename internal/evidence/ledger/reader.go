@@ -11,13 +11,11 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// Reader reads the records of a ledger. It never writes, and it does not check the file as
-// [verifier.Verify] does. It works in parallel with a running writer, and several goroutines
-// may use it.
+// Reader reads the records of a ledger. Several goroutines may use it.
 type Reader struct{ source *source }
 
-// OpenReader opens the ledger in the file at path. It wraps [fs.ErrNotExist] if there is
-// no ledger, also if its writer was killed before it made one.
+// OpenReader opens the ledger in the file at path. It wraps [fs.ErrNotExist] if there is no
+// ledger or an unfinished one.
 func OpenReader(path string) (*Reader, error) {
 	s, err := openSource(path)
 	if err != nil {
@@ -44,11 +42,14 @@ func OpenTenant(dir, tenant string) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file. The readers that Tree, Orders and Activity returned end with it.
+// Close closes the file, also for the readers that Tree, Orders and Activity returned.
 func (r *Reader) Close() error { return r.source.close() }
 
 // Tenant returns the tenant of the ledger.
 func (r *Reader) Tenant() string { return r.source.tenant }
+
+// Path returns the file of the ledger.
+func (r *Reader) Path() string { return r.source.path }
 
 // Tree returns a reader of the Merkle tree, its proofs and its cosignatures.
 func (r *Reader) Tree() Tree { return Tree{r.source} }
@@ -60,15 +61,12 @@ func (r *Reader) Orders() Orders { return Orders{r.source} }
 func (r *Reader) Activity() Activity { return Activity{r.source} }
 
 // Newest returns the newest checkpoint. It checks no signature.
-func (r *Reader) Newest(ctx context.Context) (c Checkpoint, err error) {
-	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
-		c, err = newest(conn)
-		return err
-	})
+func (r *Reader) Newest(ctx context.Context) (Checkpoint, error) {
+	_, c, err := r.Signed(ctx)
 	return c, err
 }
 
-// Signed returns the newest checkpoint, as a signed note and parsed. It checks no signature.
+// Signed is [Reader.Newest] with the signed note.
 func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		if signed, err = NewestNote(conn); err != nil {
@@ -82,6 +80,9 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 
 // After yields the records after leaf in the order of the tree. It yields all records after
 // -1. No transaction is open while the caller handles an entry.
+//
+// An error that is a [RecordError] concerns one record. The entry then has the fields of the
+// leaf and the altered bytes, and the caller may continue.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }
@@ -89,24 +90,28 @@ func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] 
 // Run yields the events of a run in the order of the tree, without manifests, conflicts and
 // quarantine.
 func (r *Reader) Run(ctx context.Context, run string) iter.Seq2[Entry, error] {
-	return r.source.entries(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?4) AND l.class = 'event'`, run)
+	return r.source.entries(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?3) AND l.class = 'event'`, run)
 }
 
 // Has reports whether the ledger has events of a run.
-func (r *Reader) Has(ctx context.Context, run string) (bool, error) {
-	for _, err := range r.Run(ctx, run) {
-		return err == nil, err
-	}
-	return false, nil
+func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT 1 FROM leaves
+			WHERE run = (SELECT run FROM runs WHERE name = ?) AND class = 'event' LIMIT 1`, &sqlitex.ExecOptions{
+			Args:       []any{run},
+			ResultFunc: func(*sqlite.Stmt) error { has = true; return nil },
+		})
+	})
+	return has, err
 }
 
 // RunInfo describes one run of a ledger.
 type RunInfo struct {
 	Run    string
-	Leaves int64     // number of records
-	First  int64     // its first leaf
-	Last   int64     // its last leaf
-	Stored time.Time // when the server stored the last one
+	Leaves int64
+	First  int64
+	Last   int64
+	Stored time.Time // the last record
 }
 
 // Runs returns the runs, the latest first.

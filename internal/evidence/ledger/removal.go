@@ -16,8 +16,8 @@ type Word string
 
 // The words. They are stored.
 const (
-	Erased Word = "erased" // by an order to erase
-	Pruned Word = "pruned" // by an order to prune
+	Erased Word = "erased"
+	Pruned Word = "pruned"
 )
 
 // Removal describes a destroyed payload. The leaf of the record and its proofs remain valid.
@@ -63,13 +63,13 @@ func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 
 // RemovedRun is a run with events that an order destroyed.
 type RemovedRun struct {
-	Order int64 // leaf of the audit.accessed event with the order
+	Order int64 // leaf of its event
 	Run   string
 }
 
-// RemovedRuns yields the runs with events that were destroyed by the orders after the leaf
-// order. It yields them for all orders after -1. The runs of one order are in memory at a
-// time. No transaction is open while the caller handles one.
+// RemovedRuns yields the runs with events that the orders after the leaf order, or all after
+// -1, destroyed. The runs of one order are in memory at a time. No transaction is open while
+// the caller handles one.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {
@@ -91,8 +91,7 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext returns the runs of the first order after a leaf. A run without a name stands
-// for an order that destroyed no event of a run.
+// A run without a name stands for an order that destroyed no event of a run.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

@@ -33,11 +33,9 @@ func (r RetentionRule) String() string {
 	return r.Kind + "=" + r.Age.String()
 }
 
-// Expired returns orders to prune the records whose retention ended. There is one order for
-// the first rule and one for each kind of the other rules. The caller adds the id and the
-// author. The first rule with a matching pattern applies to a record, and a record without a
-// rule does not expire. Records that a hold covers and records that are never destroyed are
-// omitted.
+// Expired returns orders to prune the records whose retention ended, without id and author.
+// The first rule with a matching pattern applies to a record. Records without a rule, held
+// records and records that are never destroyed are omitted.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -78,15 +76,13 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 	return orders, nil
 }
 
-// expiredClass is the records of one order. The pattern of the first rule describes its
-// kinds. The pattern of a later rule can also match kinds of an earlier rule, so later rules
+// The pattern of a rule can also match kinds of an earlier rule, so rules after the first
 // have one order for each kind.
 type expiredClass struct {
 	rule int
 	kind string // empty for all kinds of the rule
 }
 
-// expired is the leaves of each class.
 type expired map[expiredClass]*LeafRanges
 
 func (e expired) add(rule int, t Target) {
@@ -104,7 +100,6 @@ func (c expiredClass) compare(o expiredClass) int {
 	return cmp.Or(cmp.Compare(c.rule, o.rule), cmp.Compare(c.kind, o.kind))
 }
 
-// pattern returns a pattern that matches exactly the kinds of the class.
 func (c expiredClass) pattern(rule RetentionRule) string {
 	if c.rule == 0 {
 		return rule.Kind
@@ -112,7 +107,6 @@ func (c expiredClass) pattern(rule RetentionRule) string {
 	return quoteMeta.Replace(c.kind)
 }
 
-// quoteMeta escapes the special characters of [path.Match].
 var quoteMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // treesOf reports for each hold whether it refers to this tree.
@@ -126,7 +120,6 @@ func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 	return trees, err
 }
 
-// ruleOf returns the index of the rule by which a record expired, -1 if it did not.
 func ruleOf(rules []RetentionRule, t Target, now time.Time) int {
 	if !t.Removable() {
 		return -1
@@ -141,7 +134,6 @@ func ruleOf(rules []RetentionRule, t Target, now time.Time) int {
 	return i
 }
 
-// isHeld reports whether a hold covers a record that has its payload.
 func isHeld(conn *sqlite.Conn, holds []Order, trees []bool, t Target) (bool, error) {
 	for i, h := range holds {
 		if h.Covers(Order{}, t, trees[i]) {

@@ -17,14 +17,14 @@ const (
 )
 
 // schema is the schema of a ledger's file. The bytes of a leaf are computed from its row, so
-// that queries return the signed values. Names are numbered in the order of their first
-// use. Number 0 is the empty name.
+// that queries return the signed values. Names are numbered in the order of their first use.
+// Number 0 is the empty name.
 //
 //   - payloads.bytes is the record, verbatim. For a blob chunk, the content is in blobs,
 //     once for all events with that content. It belongs at offset cut, in base64.
 //   - chunks finds the chunks of a blob by the hash of the blob.
 //   - hashes has the tree in the order of tlog, 256 hashes to a row.
-//   - seen has the events that were received again under another number.
+//   - seen has the repetitions.
 //   - orders has the signed orders, by the leaf of their event, and their effects. A lift
 //     has the id of its hold.
 //   - erased has the leaves whose payloads an order destroyed, and the leaf of that order.
@@ -92,8 +92,8 @@ func MakeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// CheckFormat checks that this version can read the ledger behind conn. It returns fresh for
-// an empty file.
+// CheckFormat checks that this version can read the ledger behind conn. fresh is true for an
+// empty file.
 func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
@@ -114,8 +114,7 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 }
 
 // CheckSchema compares every table and index with the schema of this version. A trigger, a
-// view or an index in another order could show readers other rows, or change the rows that
-// are written.
+// view or an index in another order could show readers other rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 
 // Selection selects records. The zero value selects all of them.
 type Selection struct {
-	Run    string    // empty selects all records, with and without a run
-	From   time.Time // this time or later; zero is no limit
-	To     time.Time // before this time; zero is no limit
+	Run    string    // empty selects all records, also without a run
+	From   time.Time // inclusive; zero is no limit
+	To     time.Time // exclusive; zero is no limit
 	Events bool      // without manifests, conflicts and quarantine
 	Before int64     // leaves with a lower index; 0 is no limit
 
@@ -32,22 +32,19 @@ func (s Selection) IsAll() bool {
 	return s.Run == "" && s.From.IsZero() && s.To.IsZero() && !s.Events
 }
 
-// listed is the manifests of a producer whose last numbers are in a range.
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. From and To are compared with
-// the times of the events. A record without a time, such as a manifest, is outside every
-// range of time.
+// Select yields the selected records in the order of the tree. A record without a time, such
+// as a manifest, is outside every range of time.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)
 }
 
-// where returns the condition on l, a row of leaves, and its parameters from ?4.
 func (s Selection) where() (where string, args []any) {
 	add := func(condition string, value any) {
 		args = append(args, value)
-		where += condition + "?" + strconv.Itoa(3+len(args))
+		where += condition + "?" + strconv.Itoa(2+len(args))
 	}
 	if s.Run != "" {
 		add(" AND (l.run = (SELECT run FROM runs WHERE name = ", s.Run)
@@ -86,10 +83,8 @@ func (s Selection) where() (where string, args []any) {
 // parameters.
 const maxListed = 1000
 
-// WithManifests returns s with the records that prove it. For a run, these are the manifests
-// that list its events. They show up to which number the producers accounted for their
-// events. For every selection, they are the orders that destroyed selected records and the
-// orders that changed the key.
+// WithManifests adds the records that prove s. These are the manifests for the events of its
+// run, the orders that destroyed selected records and the orders that changed the key.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed = nil
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -113,17 +108,16 @@ func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, err
 	return s, err
 }
 
-// Find returns the event with an id. It returns false if there is none.
+// Find returns the event with an id, if there is one.
 func (r *Reader) Find(ctx context.Context, id string) (Entry, bool, error) {
-	page, err := r.source.page(ctx, -1, ` AND l.id = ?4 AND l.class = 'event'`, id)
-	if err != nil || len(page) == 0 {
-		return Entry{}, false, err
+	for e, err := range r.source.entries(ctx, -1, ` AND l.id = ?3 AND l.class = 'event'`, id) {
+		return e, err == nil, err
 	}
-	return page[0], true, nil
+	return Entry{}, false, nil
 }
 
 // Accesses yields all events of kind audit.accessed, by any producer, in the order of the
 // tree.
 func (r *Reader) Accesses(ctx context.Context) iter.Seq2[Entry, error] {
-	return r.source.entries(ctx, -1, ` AND l.kind = ?4 AND l.class = 'event'`, string(events.AuditAccessed))
+	return r.source.entries(ctx, -1, ` AND l.kind = ?3 AND l.class = 'event'`, string(events.AuditAccessed))
 }

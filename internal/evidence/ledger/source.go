@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// source is the open file behind a [Reader] and the readers derived from it.
+// source is the open file behind a [Reader].
 type source struct {
 	path   string
 	tenant string
@@ -49,8 +49,7 @@ func (s *source) open() (err error) {
 	return nil
 }
 
-// reopen opens the file again after a writer changed it. After an error the source keeps
-// its old file and can be reopened later or closed.
+// reopen keeps the old file open after an error.
 func (s *source) reopen() error {
 	now, err := openSource(s.path)
 	if err != nil {
@@ -71,7 +70,7 @@ func (s *source) close() error {
 	return s.file.Close()
 }
 
-// view calls read with a connection, in one transaction of the database.
+// view calls read in one transaction.
 func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,16 +88,15 @@ func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error 
 	return nil
 }
 
-// vacuum writes a copy of the database to out.
 func (s *source) vacuum(ctx context.Context, out string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	conn, err := s.file.Again()
+	conn, err := s.file.Connect()
 	if err != nil {
 		return err
 	}
 	conn.SetInterrupt(ctx.Done())
-	err = sqlitetx.Exec(conn, "PRAGMA query_only=0") // query_only would also forbid writing the copy
+	err = sqlitetx.Exec(conn, "PRAGMA query_only=0")
 	if err == nil {
 		err = sqlitex.ExecuteTransient(conn, "VACUUM INTO ?", &sqlitex.ExecOptions{Args: []any{out}})
 	}
@@ -106,7 +104,6 @@ func (s *source) vacuum(ctx context.Context, out string) error {
 	return errors.Join(err, conn.Close())
 }
 
-// newest returns the newest checkpoint. It checks no signature.
 func newest(conn *sqlite.Conn) (Checkpoint, error) {
 	signed, err := NewestNote(conn)
 	if err != nil {

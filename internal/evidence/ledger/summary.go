@@ -21,7 +21,7 @@ type RunSummary struct {
 	Title     string `json:"title,omitempty"`
 	Model     string `json:"model,omitempty"`
 
-	First time.Time `json:"first"` // the earliest time of an event, without service records
+	First time.Time `json:"first"` // without service records
 	Last  time.Time `json:"last"`
 
 	Events  int                 `json:"events"`
@@ -38,8 +38,8 @@ type RunSummary struct {
 	Unasked         int            `json:"unasked"`    // results without a call
 
 	Responses int           `json:"responses"` // by message id
-	Tokens    events.Tokens `json:"tokens"`    // of the responses
-	Errors    int           `json:"errors"`    // events of kind error
+	Tokens    events.Tokens `json:"tokens"`
+	Errors    int           `json:"errors"`
 
 	Subagents []string `json:"subagents,omitempty"` // sorted
 
@@ -49,40 +49,38 @@ type RunSummary struct {
 
 // Summary folds the events of a run into a summary.
 func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
-	f := NewRunFold(r.Tenant(), run)
+	f := newRunFold(r.Tenant(), run)
 	for entry, err := range r.Run(ctx, run) {
 		if err != nil {
 			return RunSummary{}, err
 		}
 		if entry.Removal.Done() {
-			f.AddRemoved(entry)
+			f.addRemoved(entry)
 			continue
 		}
 		e, err := events.Decode(entry.Bytes)
 		if err != nil {
 			return RunSummary{}, fmt.Errorf("leaf %d: %w", entry.Leaf, err)
 		}
-		if err := f.Add(e); err != nil {
+		if err := f.add(e); err != nil {
 			return RunSummary{}, fmt.Errorf("leaf %d: %w", entry.Leaf, err)
 		}
 	}
-	return f.Summary(), nil
+	return f.summary(), nil
 }
 
-// RunFold computes a [RunSummary] from the events of a run, in the order of the ledger.
-type RunFold struct {
+type runFold struct {
 	sum       RunSummary
-	tokens    map[string]events.Tokens     // by message id
-	steps     map[string]events.StepStatus // by step id
-	calls     map[string]string            // tool by call id
-	results   map[string]bool              // whether the call failed, by call id
-	anonymous int                          // calls and results without an id
+	tokens    map[string]events.Tokens
+	steps     map[string]events.StepStatus
+	calls     map[string]string // tool by call id
+	results   map[string]bool
+	anonymous int
 	subagents map[string]bool
 }
 
-// NewRunFold returns an empty fold.
-func NewRunFold(tenant, run string) *RunFold {
-	return &RunFold{
+func newRunFold(tenant, run string) *runFold {
+	return &runFold{
 		sum: RunSummary{
 			Run: run, Tenant: tenant, Kinds: make(map[events.Kind]int),
 			Steps: make(map[events.StepStatus]int), ToolCallsByName: make(map[string]int),
@@ -92,8 +90,7 @@ func NewRunFold(tenant, run string) *RunFold {
 	}
 }
 
-// Add adds the next event.
-func (f *RunFold) Add(e events.Event) error {
+func (f *runFold) add(e events.Event) error {
 	k := e.Kind()
 	if !IsServiceRecord(k) {
 		f.attributes(e)
@@ -111,9 +108,7 @@ func (f *RunFold) Add(e events.Event) error {
 	return nil
 }
 
-// AddRemoved adds the next event if its payload was destroyed. It counts, and its contents
-// are unknown.
-func (f *RunFold) AddRemoved(e Entry) {
+func (f *runFold) addRemoved(e Entry) {
 	f.sum.Removed++
 	f.sum.Events++
 	f.sum.Kinds[e.Kind]++
@@ -123,20 +118,19 @@ func (f *RunFold) AddRemoved(e Entry) {
 	}
 }
 
-// folds are the kinds whose payloads count.
-var folds = map[events.Kind]func(*RunFold, events.Event) error{
-	events.RunStarted:        (*RunFold).runStarted,
-	events.SessionStart:      (*RunFold).sessionStart,
-	events.RunFinished:       (*RunFold).runFinished,
-	events.StepFinished:      (*RunFold).stepFinished,
-	events.ToolBefore:        (*RunFold).toolBefore,
-	events.ToolResult:        (*RunFold).toolResult,
-	events.ResponseCompleted: (*RunFold).responseCompleted,
-	events.SubagentStart:     (*RunFold).subagentStart,
-	events.Error:             func(f *RunFold, _ events.Event) error { f.sum.Errors++; return nil },
+var folds = map[events.Kind]func(*runFold, events.Event) error{
+	events.RunStarted:        (*runFold).runStarted,
+	events.SessionStart:      (*runFold).sessionStart,
+	events.RunFinished:       (*runFold).runFinished,
+	events.StepFinished:      (*runFold).stepFinished,
+	events.ToolBefore:        (*runFold).toolBefore,
+	events.ToolResult:        (*runFold).toolResult,
+	events.ResponseCompleted: (*runFold).responseCompleted,
+	events.SubagentStart:     (*runFold).subagentStart,
+	events.Error:             func(f *runFold, _ events.Event) error { f.sum.Errors++; return nil },
 }
 
-func (f *RunFold) attributes(e events.Event) {
+func (f *runFold) attributes(e events.Event) {
 	s := &f.sum
 	if !e.Time.IsZero() && (s.First.IsZero() || e.Time.Before(s.First)) {
 		s.First = e.Time
@@ -154,13 +148,13 @@ func (f *RunFold) attributes(e events.Event) {
 	}
 }
 
-func (f *RunFold) runStarted(e events.Event) error {
+func (f *runFold) runStarted(e events.Event) error {
 	d, err := events.Payload[events.RunStartedData](e)
 	f.sum.Title, f.sum.Model = d.Title, d.Model
 	return err
 }
 
-func (f *RunFold) sessionStart(e events.Event) error {
+func (f *runFold) sessionStart(e events.Event) error {
 	d, err := events.Payload[events.SessionStartData](e)
 	if f.sum.Model == "" {
 		f.sum.Model = d.Model
@@ -168,31 +162,31 @@ func (f *RunFold) sessionStart(e events.Event) error {
 	return err
 }
 
-func (f *RunFold) runFinished(e events.Event) error {
+func (f *runFold) runFinished(e events.Event) error {
 	d, err := events.Payload[events.RunFinishedData](e)
 	f.sum.Finished = &d
 	return err
 }
 
-func (f *RunFold) stepFinished(e events.Event) error {
+func (f *runFold) stepFinished(e events.Event) error {
 	d, err := events.Payload[events.StepFinishedData](e)
 	f.steps[f.key(e.Step)] = d.StepStatus
 	return err
 }
 
-func (f *RunFold) toolBefore(e events.Event) error {
+func (f *runFold) toolBefore(e events.Event) error {
 	d, err := events.Payload[events.ToolBeforeData](e)
 	f.calls[f.key(e.ToolCall)] = d.Tool
 	return err
 }
 
-func (f *RunFold) toolResult(e events.Event) error {
+func (f *runFold) toolResult(e events.Event) error {
 	d, err := events.Payload[events.ToolResultData](e)
 	f.results[f.key(e.ToolCall)] = d.Status == events.ToolError
 	return err
 }
 
-func (f *RunFold) responseCompleted(e events.Event) error {
+func (f *runFold) responseCompleted(e events.Event) error {
 	d, err := events.Payload[events.ResponseCompletedData](e)
 	key := f.key(d.Message)
 	if d.TokensUsed != nil {
@@ -203,14 +197,13 @@ func (f *RunFold) responseCompleted(e events.Event) error {
 	return err
 }
 
-func (f *RunFold) subagentStart(e events.Event) error {
+func (f *runFold) subagentStart(e events.Event) error {
 	d, err := events.Payload[events.SubagentStartData](e)
 	f.subagents[d.Subagent] = true
 	return err
 }
 
-// key returns id, or a unique key for an empty id.
-func (f *RunFold) key(id string) string {
+func (f *runFold) key(id string) string {
 	if id != "" {
 		return id
 	}
@@ -218,8 +211,7 @@ func (f *RunFold) key(id string) string {
 	return fmt.Sprintf("\x00%d", f.anonymous)
 }
 
-// Summary returns the summary of the events so far.
-func (f *RunFold) Summary() RunSummary {
+func (f *runFold) summary() RunSummary {
 	s := f.sum
 	s.Kinds = maps.Clone(f.sum.Kinds)
 	s.Steps, s.ToolCallsByName = make(map[events.StepStatus]int), make(map[string]int)

@@ -1,11 +1,11 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
 	"path"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -15,7 +15,7 @@ type Target struct {
 	Leaf          int64
 	Class         Class
 	ID, Run, Kind string
-	Time          string // in the format of leaves
+	Time          string
 	Stored        int64
 	Removal       Removal
 }
@@ -33,14 +33,14 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether hold o protects t from the order erase. here is true if o refers to
-// this tree. A hold of a user covers the user's records at the time of the hold, and blocks
-// every order to erase that user. Later records of the user can be identified only as long
-// as they have their payloads.
-func (o Order) Covers(erase Order, t Target, here bool) bool {
+// Covers reports whether hold o protects t from the order erase. sameTree says whether o
+// refers to this tree. A hold of a user covers the user's records at the time of the hold,
+// and blocks every order to erase that user. Later records of the user are unknown once
+// their payloads are destroyed.
+func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {
-	case here && o.Leaves.Has(t.Leaf):
+	case sameTree && o.Leaves.Has(t.Leaf):
 		return true
 	case s.User != "":
 		return s.User == erase.Selection.User
@@ -71,45 +71,29 @@ const orderedColumns = `l.leaf, l.class, l.id, coalesce(r.name, ''), l.kind, l.t
 	FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN runs r ON r.run = l.run`
 
 // EachTarget calls each with the leaves of a range, ascending.
-func EachTarget(conn *sqlite.Conn, r LeafRange, each func(Target) error) (err error) {
+func EachTarget(conn *sqlite.Conn, r LeafRange, each func(Target) error) error {
 	return queryOrdered(conn, " WHERE l.leaf BETWEEN ?1 AND ?2 ORDER BY l.leaf", each, r.First, r.Last)
 }
 
-func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args ...any) (err error) {
-	stmt, err := conn.Prepare("SELECT " + orderedColumns + where)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stmt.Reset(), stmt.ClearBindings()) }()
-	for i, a := range args {
-		switch a := a.(type) {
-		case int64:
-			stmt.BindInt64(1+i, a)
-		case string:
-			stmt.BindText(1+i, a)
-		}
-	}
-	for {
-		row, err := stmt.Step()
-		if err != nil || !row {
-			return err
-		}
-		t := Target{
-			Leaf: stmt.ColumnInt64(0), Class: Class(stmt.ColumnText(1)), ID: stmt.ColumnText(2),
-			Run: stmt.ColumnText(3), Kind: stmt.ColumnText(4), Time: stmt.ColumnText(5),
-			Stored: stmt.ColumnInt64(6),
-		}
-		if t.Removal, err = ScanRemoval(stmt, 7); err != nil {
-			return fmt.Errorf("leaf %d: %w", t.Leaf, err)
-		}
-		if err := each(t); err != nil {
-			return err
-		}
-	}
+func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args ...any) error {
+	return sqlitex.Execute(conn, "SELECT "+orderedColumns+where, &sqlitex.ExecOptions{
+		Args: args,
+		ResultFunc: func(stmt *sqlite.Stmt) (err error) {
+			t := Target{
+				Leaf: stmt.ColumnInt64(0), Class: Class(stmt.ColumnText(1)), ID: stmt.ColumnText(2),
+				Run: stmt.ColumnText(3), Kind: stmt.ColumnText(4), Time: stmt.ColumnText(5),
+				Stored: stmt.ColumnInt64(6),
+			}
+			if t.Removal, err = ScanRemoval(stmt, 7); err != nil {
+				return fmt.Errorf("leaf %d: %w", t.Leaf, err)
+			}
+			return each(t)
+		},
+	})
 }
 
-// Resolve returns the selected leaves before a leaf whose payloads may be destroyed and are
-// not yet. An event includes the chunks of its blobs.
+// Resolve returns the selected leaves before a leaf whose payloads may be destroyed, with
+// the chunks of the blobs of an event.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)
@@ -128,8 +112,6 @@ func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges
 	return list, err
 }
 
-// selects reports whether a leaf matches the selection and has a payload that may be
-// destroyed.
 func selects(conn *sqlite.Conn, s OrderSelection, t Target) (bool, error) {
 	if !t.Removable() || t.Removal.Done() || !s.Fits(t) {
 		return false, nil
@@ -145,7 +127,6 @@ func selects(conn *sqlite.Conn, s OrderSelection, t Target) (bool, error) {
 	return err == nil && e.User == s.User, nil
 }
 
-// resolveEvent returns the leaf of an event and the leaves of its blob chunks.
 func resolveEvent(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	ids := []string{s.Event}
 	for i := 0; i < len(ids); i++ {
@@ -169,7 +150,6 @@ func resolveEvent(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafR
 	return list.sorted(), nil
 }
 
-// withChunks appends the ids of the chunks of an event's blobs.
 func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	data, err := ReadPayload(conn, t.Leaf)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 
 // Proof proves that one record is in a ledger.
 type Proof struct {
-	Leaf       []byte      // as the tree hashes it; see [ParseLeaf]
-	Index      int64       // of the leaf, from 0
+	Leaf       []byte
+	Index      int64       // from 0
 	Path       []tlog.Hash // from the leaf's sibling to a child of the root
-	Checkpoint []byte      // the newest checkpoint, as a signed note
+	Checkpoint []byte      // newest, as a signed note
 }
 
 // ErrNoLeaf is wrapped if the ledger does not have a record.
@@ -28,8 +28,7 @@ var ErrNoLeaf = errors.New("it is not in the ledger")
 type Tree struct{ source *source }
 
 // Prove returns the proof that a leaf is in the tree of the newest checkpoint. It wraps
-// [ErrNoLeaf] if the ledger has no such leaf, and [ErrDamaged] if the stored hashes do not
-// lead to the root.
+// [ErrNoLeaf], or [ErrDamaged] if the stored hashes do not lead to the root.
 func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = prove(conn, leaf)
@@ -41,9 +40,8 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
-// Read calls read with the newest checkpoint, as a signed note, and a reader of its hashes.
-// The reader of hashes is valid until read returns. read must not use the ledger otherwise.
-// Read checks neither of them.
+// Read calls read with the newest checkpoint, as a signed note, and its hashes, unchecked.
+// read must not use the ledger otherwise, and the hashes are valid until it returns.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)
@@ -54,7 +52,7 @@ func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.Has
 	})
 }
 
-// Leaves returns the encodings of up to count leaves, starting with number first.
+// Leaves returns the encodings of up to count leaves from number first.
 func (t Tree) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves = leaves[:0]
@@ -78,7 +76,6 @@ func prove(conn *sqlite.Conn, leaf int64) (Proof, error) {
 	return proveBelow(conn, leaf, signed, c)
 }
 
-// proveBelow proves that a leaf is in the tree of checkpoint c, whose note is signed.
 func proveBelow(conn *sqlite.Conn, leaf int64, signed []byte, c Checkpoint) (p Proof, err error) {
 	p = Proof{Index: leaf, Checkpoint: signed}
 	if p.Leaf, err = leafBytes(conn, leaf); err != nil {
@@ -90,7 +87,6 @@ func proveBelow(conn *sqlite.Conn, leaf int64, signed []byte, c Checkpoint) (p P
 	if p.Path, err = tlog.ProveRecord(c.Size, leaf, StoredTree{conn}); err != nil {
 		return Proof{}, err
 	}
-	// Never return a proof that fails.
 	if err := tlog.CheckRecord(p.Path, c.Size, c.Root, leaf, tlog.RecordHash(p.Leaf)); err != nil {
 		return Proof{}, fmt.Errorf("%w: its hashes do not lead to the root", ErrDamaged)
 	}
@@ -104,7 +100,6 @@ func NewestNote(conn *sqlite.Conn) (signed []byte, err error) {
 	return signed, err
 }
 
-// leafBytes returns the encoding of a leaf.
 func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	err = leavesFrom(conn, leaf, 1, func(_ int64, leaf []byte) error { data = leaf; return nil })
 	if err == nil && data == nil {
@@ -113,8 +108,7 @@ func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	return data, err
 }
 
-// leavesFrom calls each with the encodings of up to count leaves, starting with number
-// first. The callback may retain them.
+// leavesFrom calls each with the encodings of up to count leaves, which it may retain.
 func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
 	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
 		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer
@@ -147,7 +141,7 @@ type StoredTree struct{ Conn *sqlite.Conn }
 func (s StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	var row []byte
-	have := int64(-1) // number of the row
+	have := int64(-1)
 	for i, index := range indexes {
 		if chunk := index / HashesPerRow; chunk != have {
 			var err error
@@ -174,10 +168,10 @@ func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	return row, err
 }
 
-// IsTreeOf reports whether an order refers to the tree whose hashes are stored.
+// IsTreeOf reports whether an order refers to the stored tree.
 func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
-	if errors.Is(err, ErrDamaged) { // the tree is smaller
+	if errors.Is(err, ErrDamaged) {
 		return false, nil
 	}
 	return err == nil && root == o.Root, err

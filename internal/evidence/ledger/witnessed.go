@@ -16,12 +16,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// witnessedFile is the name of a file next to the ledger.
 const witnessedFile = "witnessed.checkpoint"
 
-// ReadWitnessed returns the last checkpoint that witnesses cosigned, as a signed note. It is
-// in a file next to the ledger's file at path. ReadWitnessed wraps [fs.ErrNotExist] if there
-// is none, and checks nothing.
+// ReadWitnessed returns the last cosigned checkpoint, unchecked, from the file next to the
+// ledger at path. It wraps [fs.ErrNotExist] if there is none.
 func ReadWitnessed(path string) (signed []byte, err error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), witnessedFile))
 	if err != nil {
@@ -37,8 +35,8 @@ func ReadWitnessed(path string) (signed []byte, err error) {
 	return signed, nil
 }
 
-// WriteWitnessed writes a cosigned checkpoint to the file next to the ledger's file at path.
-// It is on disk when WriteWitnessed returns.
+// WriteWitnessed writes a cosigned checkpoint next to the ledger at path. It is on disk when
+// WriteWitnessed returns.
 func WriteWitnessed(path string, signed []byte) error {
 	if err := atomicfile.Write(filepath.Join(filepath.Dir(path), witnessedFile), signed); err != nil {
 		return fmt.Errorf("witnessed checkpoint: %w", err)
@@ -46,9 +44,9 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the last checkpoint that witnesses cosigned, as a signed note with their
-// cosignatures and parsed. It returns nil if there is none, or if the ledger had another
-// root at that size. It checks no signature.
+// Witnessed returns the last cosigned checkpoint, as a signed note and parsed. It returns
+// nil if there is none, or if the ledger had another root at that size. It checks no
+// signature.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +56,7 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 		return nil, Checkpoint{}, err
 	}
 	if c, err = ReadCheckpoint(signed); err != nil || c.Tenant != t.source.tenant {
-		return nil, Checkpoint{}, nil //nolint:nilerr // an invalid checkpoint counts as absent, and verify reports it
+		return nil, Checkpoint{}, nil //nolint:nilerr // an invalid checkpoint counts as absent, and verify --witness-policy reports it
 	}
 	err = t.Read(ctx, func(newest []byte, hashes tlog.HashReader) error {
 		now, err := ReadCheckpoint(newest)
@@ -78,8 +76,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned returns a note of the ledger with its cosignatures, if it is the last one that
-// witnesses cosigned. Otherwise it returns the note unchanged.
+// Cosigned returns a note with its cosignatures, if it is the last cosigned one, else
+// unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,8 +89,8 @@ func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed is like [Tree.Prove] for the last checkpoint that witnesses cosigned. ok is
-// false if there is none or the leaf is younger.
+// ProveWitnessed is like [Tree.Prove] for the last cosigned checkpoint. ok is false if there
+// is none or the leaf is younger.
 func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
 	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {

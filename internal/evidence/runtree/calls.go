@@ -9,18 +9,20 @@ import (
 func (t *tracer) called(x *fact) {
 	p, _ := x.data.(call)
 	if row := t.calls[x.call]; row != nil && x.call != "" {
+		row.Altered = row.Altered || x.altered
 		if rank(p.verdict) > rank(row.Verdict) {
 			row.Verdict, row.Reason = p.verdict, reasonOf(p)
 		}
+		row.refused = row.refused || p.verdict == events.VerdictDeny
 		return
 	}
 	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Reason: reasonOf(p)})
+	row.refused = p.verdict == events.VerdictDeny
 	if x.call != "" {
 		t.calls[x.call] = row
 	}
 }
 
-// reasonOf returns the reason of a denial.
 func reasonOf(c call) string {
 	if c.verdict == events.VerdictDeny {
 		return c.reason
@@ -28,7 +30,6 @@ func reasonOf(c call) string {
 	return ""
 }
 
-// relative removes the folder of the run from the detail of a call.
 func (t *tracer) relative(detail string) string {
 	if t.trace.Cwd == "" {
 		return detail
@@ -37,19 +38,23 @@ func (t *tracer) relative(detail string) string {
 }
 
 // approved applies the answer to a question about a call. If a hook asked and no person
-// allowed the call, the call is denied and has no result. A question that a tool asks a
-// person has no verdict. Its answer is the result.
+// allowed the call, the call is denied and has no result. The answer to a question that
+// a tool asks a person has no verdict.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
 	if x.call == "" {
 		row = t.unansweredCall(x, p)
 	}
+	if row != nil {
+		row.Altered = row.Altered || x.altered
+	}
 	if !ok || row == nil || p.verdict == "" || p.verdict == events.VerdictAllow {
 		return
 	}
 	if p.verdict == events.VerdictDeny || row.Verdict == events.VerdictAsk {
 		row.Verdict, row.Reason = events.VerdictDeny, p.reason
+		row.refused = row.refused || p.verdict == events.VerdictDeny
 	}
 }
 
@@ -70,16 +75,20 @@ func (t *tracer) unansweredCall(x *fact, p call) *Row {
 
 func (t *tracer) answered(x *fact) {
 	p, ok := x.data.(answer)
+	row := t.calls[x.call]
+	if row != nil {
+		row.Altered = row.Altered || x.altered
+	}
 	if !ok {
 		return
 	}
-	row := t.calls[x.call]
 	if row == nil { // a result without a call
 		row = t.row(x, Row{Name: p.name})
 		if x.call != "" {
 			t.calls[x.call] = row
 		}
 	}
+	row.worked = row.worked || p.status == events.ToolSuccess
 	row.Status, row.Failure, row.DurationMS, row.ExitCode = p.status, p.failure, p.durationMS, p.exit
 	if row.DurationMS == 0 {
 		row.DurationMS = max(0, x.at.Sub(row.Started).Milliseconds())
@@ -89,23 +98,21 @@ func (t *tracer) answered(x *fact) {
 	}
 }
 
-// delegated links the run of a sub-agent to the call that started it.
 func (t *tracer) delegated(x *fact) {
 	p, _ := x.data.(subagent)
 	row := t.calls[x.call]
-	switch {
-	case row != nil && x.call != "":
-	case x.kind == events.SubagentStopped:
-		return
-	default:
+	if row == nil || x.call == "" {
+		if x.kind == events.SubagentStopped {
+			return
+		}
 		row = t.row(x, Row{Name: p.kind, Detail: p.name})
 		t.starts = append(t.starts, row)
 	}
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run id of a sub-agent, below the session. It returns the
-// sub-agent's own id if only that run has events.
+// subRun returns the run id of a sub-agent. It is SESSION/ID, unless only the run ID
+// has events.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

@@ -9,13 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// mainArguments are argument names in order of preference.
+// mainArguments describe a call, in order of preference.
 var mainArguments = []string{
 	"command", "cmd", "file_path", "filePath", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name",
 }
 
-// detail returns one line about the arguments of a call: the first main argument, or
-// all arguments.
+// detail returns the first main argument of a call, or all arguments, in one line.
 func detail(args json.RawMessage) string {
 	var named map[string]json.RawMessage
 	if json.Unmarshal(args, &named) != nil {
@@ -47,7 +46,7 @@ func abbreviate(value json.RawMessage) string {
 	return "=" + OneLine(string(value))
 }
 
-// maxDetail is the longest line in characters.
+// maxDetail is in characters.
 const maxDetail = 500
 
 // OneLine replaces each run of white space in s by one space and cuts the result at 500
@@ -56,7 +55,7 @@ func OneLine(s string) string {
 	return Clip(strings.Join(strings.Fields(Clip(s, 4*maxDetail)), " "), maxDetail)
 }
 
-// Clip cuts s at width characters, the last of which is an ellipsis.
+// Clip cuts a longer s to width characters, the last of which is an ellipsis.
 func Clip(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s

@@ -28,7 +28,6 @@ type (
 	plain struct{ text string } // a prompt, or the trigger of a compaction
 )
 
-// digests extract the parts of payloads by kind.
 var digests = map[events.Kind]func(events.Event) any{
 	events.RunStarted: digest(func(p events.RunStartedData) any {
 		return events.RunStartedData{Version: p.Version, Cwd: p.Cwd, Model: p.Model}
@@ -67,8 +66,8 @@ var digests = map[events.Kind]func(events.Event) any{
 	events.CompactBefore: digest(func(p events.CompactBeforeData) any { return plain{p.Trigger} }),
 }
 
-// digest applies pick to the payload of an event. It returns nil if the payload is
-// invalid.
+// digest returns a function that picks parts of a payload, and nil for an invalid
+// payload.
 func digest[T any](pick func(T) any) func(events.Event) any {
 	return func(e events.Event) any {
 		p, err := events.Payload[T](e)
@@ -79,7 +78,6 @@ func digest[T any](pick func(T) any) func(events.Event) any {
 	}
 }
 
-// short returns f with a limited message.
 func short(f *events.Failure) *events.Failure {
 	if f == nil {
 		return nil
@@ -89,7 +87,6 @@ func short(f *events.Failure) *events.Failure {
 
 const maxFailure = 4 << 10
 
-// named returns the sub-agent in the result of a call.
 func named(result json.RawMessage) string {
 	if len(result) == 0 || result[0] != '{' {
 		return ""

@@ -16,16 +16,15 @@ type Fold struct {
 	runs   map[string]*run
 }
 
-// run is the state of one run.
 type run struct {
 	facts    []*fact
 	byID     map[string]*fact
 	events   int
 	sealed   bool
 	children map[string]bool // ids of sub-agents
+	altered  []Altered
 }
 
-// fact is the part of an event that a trace needs.
 type fact struct {
 	kind    events.Kind
 	n       int // number in the order of Add
@@ -36,6 +35,7 @@ type fact struct {
 	source  string
 	agent   string
 	parent  string
+	altered bool
 	data    any // see digests; nil if the payload is invalid
 }
 
@@ -80,8 +80,20 @@ func (f *Fold) Add(e events.Event) {
 	r.facts = append(r.facts, x)
 }
 
+// AddAltered adds the event of a record that differs from its leaf. The caller takes id,
+// kind, run and time from the leaf.
+func (f *Fold) AddAltered(e events.Event, a Altered) {
+	f.Add(e)
+	r := f.runs[e.Run]
+	r.altered = append(r.altered, a)
+	if x := r.byID[e.ID]; x != nil {
+		x.altered = true
+	}
+}
+
 // merge adds a repetition of the event. The strongest verdict and the earliest time
-// count. An agent with two sets of hooks may report one call under two names.
+// count. Of equal verdicts the name that sorts first counts, because an agent with two
+// sets of hooks may report one call under two names.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.kind != kind {
 		return
@@ -101,15 +113,14 @@ func (x *fact) merge(kind events.Kind, e events.Event) {
 	}
 }
 
-// rank returns the strength of a verdict.
 func rank(v events.Verdict) int {
 	return slices.Index([]events.Verdict{events.VerdictNone, events.VerdictAllow, events.VerdictAsk, events.VerdictDeny}, v)
 }
 
-// Runs returns the ids of all runs, sorted.
+// Runs returns the sorted ids of all runs.
 func (f *Fold) Runs() []string { return slices.Sorted(maps.Keys(f.runs)) }
 
-// Subagents returns the possible run ids of a run's sub-agents. Their runs may have no
+// Subagents returns the possible run ids of a run's sub-agents, also of runs without
 // events here.
 func (f *Fold) Subagents(id string) []string {
 	r := f.runs[id]
@@ -123,7 +134,6 @@ func (f *Fold) Subagents(id string) []string {
 	return list
 }
 
-// session returns the session of a run. The default is the run's id.
 func (r *run) session() string {
 	for _, x := range r.facts {
 		if x.session != "" {
@@ -152,7 +162,6 @@ func (f *Fold) trace(id string, above map[string]bool) Trace {
 	return t.trace
 }
 
-// parent returns the run that started r, if an event names it.
 func (r *run) parent() string {
 	for _, x := range r.facts {
 		if x.parent != "" {
@@ -162,9 +171,4 @@ func (r *run) parent() string {
 	return ""
 }
 
-// inTime returns the facts sorted by time and then by arrival.
-func (r *run) inTime() []*fact {
-	return slices.SortedStableFunc(slices.Values(r.facts), func(a, b *fact) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.n, b.n))
-	})
-}
+func byTime(a, b *fact) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.n, b.n)) }

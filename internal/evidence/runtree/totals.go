@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// finish sorts the trace and counts.
 func (t *tracer) finish() {
 	t.dropStarts()
 	t.countResponses()
@@ -39,6 +38,9 @@ func (t *tracer) count(row *Row) {
 	if row.Kind != events.ToolBefore {
 		return
 	}
+	if row.DeniedResult = row.refused && row.worked; row.DeniedResult {
+		tr.DeniedResults++
+	}
 	tr.ToolCalls++
 	tr.Tools[row.Name]++
 	switch {
@@ -60,11 +62,9 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds up the tokens of responses in steps without a total. Such a step
-// may have only responses.
+// countResponses adds the tokens of responses to steps without a total.
 func (t *tracer) countResponses() {
-	inOrder := func(a, b *fact) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.n, b.n)) }
-	for _, x := range slices.SortedFunc(maps.Values(t.responses), inOrder) {
+	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]
 		if s == nil {
 			s = t.step(x)

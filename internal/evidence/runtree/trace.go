@@ -1,6 +1,7 @@
 package runtree
 
 import (
+	"iter"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -21,7 +22,7 @@ type Trace struct {
 	Ended      time.Time      `json:"ended"`
 	Finished   bool           `json:"finished"`
 	Success    bool           `json:"success"`
-	Sealed     bool           `json:"sealed"` // all events of the run are present
+	Sealed     bool           `json:"sealed"` // run.sealed came after all other events
 	Events     int            `json:"events"`
 	ToolCalls  int            `json:"tool_calls"`
 	ToolErrors int            `json:"tool_errors"`
@@ -31,6 +32,34 @@ type Trace struct {
 	Steps      []*Step        `json:"steps"`
 	Tools      map[string]int `json:"tools"`              // calls by name
 	Children   []Trace        `json:"children,omitempty"` // runs of sub-agents, by start
+
+	DeniedResults int       `json:"denied_results,omitempty"` // denied calls with a successful result
+	Altered       []Altered `json:"altered,omitempty"`        // records that differ from their leaves
+}
+
+// Altered is a record of a run that differs from its leaf.
+type Altered struct {
+	Leaf   int64       `json:"leaf"`
+	ID     string      `json:"id"`
+	Kind   events.Kind `json:"kind"`
+	Reason string      `json:"reason"`
+}
+
+// All yields the trace and those of its sub-agents.
+func (t Trace) All() iter.Seq[Trace] {
+	return func(yield func(Trace) bool) { t.each(yield) }
+}
+
+func (t Trace) each(yield func(Trace) bool) bool {
+	if !yield(t) {
+		return false
+	}
+	for _, child := range t.Children {
+		if !child.each(yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // A Step is one turn of a run.
@@ -52,7 +81,7 @@ type Step struct {
 
 // A Row is an entry of a step, such as a tool call, an error or a compaction.
 type Row struct {
-	Kind       events.Kind       `json:"kind"` // tool.before for a call, error, compact.before
+	Kind       events.Kind       `json:"kind"` // tool.before for a call, error, compact.before and others
 	Name       string            `json:"name"`
 	Detail     string            `json:"detail,omitempty"`
 	Started    time.Time         `json:"started"`
@@ -62,9 +91,16 @@ type Row struct {
 	Verdict    events.Verdict    `json:"verdict,omitempty"`
 	Reason     string            `json:"reason,omitempty"` // of a denial
 	Failure    *events.Failure   `json:"failure,omitempty"`
-	Run        string            `json:"run,omitempty"` // of the sub-agent that the call started
+	Run        string            `json:"run,omitempty"`     // of the sub-agent that the call started
+	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
 
-	n int
+	// DeniedResult marks a denied call with a successful result. The denial had no effect,
+	// or the result is forged.
+	DeniedResult bool `json:"denied_result,omitempty"`
+
+	n       int
+	worked  bool // a result is a success
+	refused bool // a hook denied the call, rather than that nobody answered its question
 }
 
 // Denied reports whether the row is a denied call.

@@ -9,14 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// tracer builds the trace of one run.
 type tracer struct {
 	all       *Fold
 	trace     Trace
 	steps     map[string]*Step
-	prompts   []*fact // prompts that begin a step, sorted by time
+	prompts   []*fact // that begin a step, sorted by time
 	calls     map[string]*Row
-	starts    []*Row // starts of sub-agents without a known call
+	starts    []*Row // of sub-agents without a known call
 	responses map[string]*fact
 	reported  *events.Tokens // from run.finished
 }
@@ -32,7 +31,7 @@ func newTracer(all *Fold, id string) *tracer {
 // fold builds the trace of r. Results follow in a second pass because they may arrive
 // before their calls.
 func (t *tracer) fold(r *run) {
-	facts := r.inTime()
+	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {
 		t.identify(x)
 		if x.kind == events.PromptSubmit && x.step != "" {
@@ -49,7 +48,7 @@ func (t *tracer) fold(r *run) {
 			do(t, x)
 		}
 	}
-	t.trace.Events, t.trace.Sealed = r.events, r.sealed
+	t.trace.Events, t.trace.Sealed, t.trace.Altered = r.events, r.sealed, r.altered
 	t.finish()
 }
 
@@ -85,8 +84,8 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the step of x. Without a step of its own, x belongs to the latest
-// prompt before it, or else to the first prompt.
+// stepOf returns the step of x. Without a step, x belongs to the latest prompt before
+// it, or else to the first prompt.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step
@@ -100,7 +99,6 @@ func (t *tracer) stepOf(x *fact) string {
 	return t.prompts[max(0, after-1)].step
 }
 
-// step returns the step of x and creates it if necessary.
 func (t *tracer) step(x *fact) *Step {
 	id := t.stepOf(x)
 	s := t.steps[id]
@@ -120,7 +118,7 @@ func (t *tracer) step(x *fact) *Step {
 
 func (t *tracer) row(x *fact, row Row) *Row {
 	s := t.step(x)
-	row.Kind, row.Started, row.n = x.kind, x.at, x.n
+	row.Kind, row.Started, row.n, row.Altered = x.kind, x.at, x.n, x.altered
 	s.Rows = append(s.Rows, &row)
 	return &row
 }
@@ -132,7 +130,7 @@ func (t *tracer) runStarted(x *fact) {
 	t.trace.Model = cmp.Or(t.trace.Model, p.Model)
 }
 
-// runFinished uses the totals of the latest run.finished.
+// The latest run.finished counts.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
 	if ok {

@@ -12,10 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Export writes the ledger to the folder dir as a C2SP tlog-tiles log of static files.
-// It creates dir. It writes the checkpoint last, with the cosignatures for that tree.
-// After an error it removes its files. An interrupted export has no checkpoint. Export
-// calls progress with the numbers of written and of all files.
+// Export writes the ledger to the folder dir, which it creates, as a C2SP tlog-tiles log of
+// static files. It writes the checkpoint last, so that an interrupted export has none. After
+// an error it removes its files. Export calls progress with the numbers of written and of
+// all files.
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -61,7 +61,6 @@ func export(ctx context.Context, r *ledger.Reader, dir string, progress func(don
 	return nil
 }
 
-// removeExport removes the files in dir, and dir itself if Export created it.
 func removeExport(dir string, wasThere bool) error {
 	if !wasThere {
 		return os.RemoveAll(dir)

@@ -17,16 +17,15 @@ import (
 )
 
 const (
-	// Cache-Control of tiles and of checkpoints.
 	immutable = "public, max-age=31536000, immutable"
 	fresh     = "no-cache"
 
 	readers = 16 // concurrent requests that read ledgers
 )
 
-// Handler serves the ledgers below the folder dir as read-only logs. The path prefix of
-// a log is its origin, "hooktrail/" and the tenant. If tenants is not empty, Handler
-// serves only those. It may be used concurrently.
+// Handler serves the ledgers below the folder dir as read-only logs, or only those of
+// tenants if it is not empty. The path prefix of a log is its origin, "hooktrail/" and the
+// tenant. It may be used concurrently.
 func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 	h := &handler{dir: dir, tenants: tenants, logger: logger, slots: make(chan struct{}, readers), served: make(map[string]int64)}
 	mux := http.NewServeMux()
@@ -42,7 +41,7 @@ type handler struct {
 	slots   chan struct{} // one element for each open ledger
 
 	mu     sync.Mutex       // guards served
-	served map[string]int64 // size of the last served checkpoint by tenant
+	served map[string]int64 // of the last served checkpoint, by tenant
 }
 
 func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
@@ -54,9 +53,9 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// newest returns the checkpoint to serve. It prefers the last cosigned one unless that
-// is older than [verifier.WitnessLag]. It never serves a smaller tree than before,
-// which monitors would take for a truncated log.
+// newest returns the last cosigned checkpoint, or the newest one if that is more than
+// [verifier.WitnessLag] later. It never serves a smaller tree than before, which
+// monitors would take for a truncated log.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {
@@ -90,7 +89,6 @@ func (h *handler) tile(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// answer opens the ledger of the request and writes the result of read.
 func (h *handler) answer(
 	w http.ResponseWriter, req *http.Request, read func(context.Context, *ledger.Reader) ([]byte, error),
 ) {

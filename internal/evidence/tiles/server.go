@@ -19,11 +19,11 @@ type Options struct {
 	Listen   string      // address, such as 127.0.0.1:8555
 	Dir      string      // folder of the ledgers
 	Tenants  []string    // tenants to serve, or all if empty
-	StandsBy func() bool // true while another auditor serves the log
+	StandsBy func() bool // reports whether another auditor serves the log
 	Logger   *slog.Logger
 }
 
-// A Server serves logs in parallel with an auditor. A nil Server serves nothing.
+// Server serves logs in parallel with an auditor. A nil Server serves nothing.
 type Server struct {
 	listener net.Listener
 	server   *http.Server
@@ -47,7 +47,6 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	}}, nil
 }
 
-// unlessStandby serves with h, or answers 503 while another auditor serves the log.
 func unlessStandby(standsBy func() bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if standsBy() {

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// errNoTile is returned for a tile that is not in the tree.
 var errNoTile = errors.New("the ledger has no such tile")
 
 // readTile returns the content of a tile. It fails if an entry does not match its leaf

@@ -28,16 +28,15 @@ const (
 	maxSeconds = 253_402_300_799 // end of the year 9999, the last in RFC 3339 and JSON
 )
 
-// cosigner verifies the cosignatures of one witness.
 type cosigner struct {
 	name string
 	id   uint32
 	key  ed25519.PublicKey
 }
 
-// NewCosigner returns a verifier of a witness's cosignatures (C2SP tlog-cosignature
-// with Ed25519). The verifier key is the name, a plus, the key id in hex, a plus, and
-// the base64 of a byte 4 and the public key.
+// NewCosigner returns a verifier of a witness's cosignatures (C2SP tlog-cosignature with
+// Ed25519). The verifier key is NAME+ID+KEY, with the id in hex and the base64 of a byte 4
+// and the public key.
 func NewCosigner(vkey string) (note.Verifier, error) {
 	c, alg, err := parseVerifierKey(vkey)
 	if err != nil {
@@ -73,7 +72,7 @@ func (c *cosigner) Verify(text, signature []byte) bool {
 	return ed25519.Verify(c.key, signed, signature[8:])
 }
 
-// cosignedAt returns the time in a cosignature. It checks only the form.
+// cosignedAt returns the time of a cosignature. It checks only the form.
 func cosignedAt(s note.Signature) (time.Time, error) {
 	b, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil || len(b) != keyIDBytes+cosignatureBytes {
@@ -82,8 +81,6 @@ func cosignedAt(s note.Signature) (time.Time, error) {
 	return time.Unix(int64(binary.BigEndian.Uint64(b[keyIDBytes:])), 0).UTC(), nil
 }
 
-// parseVerifierKey parses a canonical verifier key and returns its type. Only Ed25519
-// keys are kept.
 func parseVerifierKey(vkey string) (*cosigner, byte, error) {
 	name, rest, _ := strings.Cut(vkey, "+")
 	hexID, key64, ok := strings.Cut(rest, "+")
@@ -106,7 +103,6 @@ func parseVerifierKey(vkey string) (*cosigner, byte, error) {
 	return c, alg, nil
 }
 
-// isKeyName reports whether name is valid for a key in a signed note.
 func isKeyName(name string) bool {
 	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
 		return unicode.IsSpace(r) || r == '+' || r < 0x20

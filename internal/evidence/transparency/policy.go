@@ -20,8 +20,8 @@ const (
 	maxKeyUses     = 100 // signatures of a note
 )
 
-// A Policy is a C2SP tlog-policy. It names witnesses and says how many of them must
-// cosign a checkpoint. It can also name logs.
+// Policy is a C2SP tlog-policy. It names witnesses and says how many of them must cosign a
+// checkpoint. It can also name logs.
 //
 //	witness X1 x1.example+1ff4a1b8+BMUq… https://x1.example/submit
 //	witness X2 x2.example+5f0dfd2b+BAA7…
@@ -32,20 +32,20 @@ const (
 type Policy struct {
 	Witnesses []Witness
 
-	logs   []ed25519.PublicKey // keys of the logs; empty: any log
+	logs   []ed25519.PublicKey // empty: any log
 	groups []group
 	quorum component
 }
 
-// A Witness is a witness of a policy.
+// Witness is a witness of a policy.
 type Witness struct {
-	Name     string        // in the policy
-	Verifier note.Verifier // of its cosignatures
-	URL      string        // submission prefix; may be empty
-	key      string        // public key
+	Name     string
+	Verifier note.Verifier
+	URL      string // submission prefix; may be empty
+	key      string
 }
 
-// component is a witness or a group. A negative number stands for "none".
+// component is the index of a witness or group. A negative number stands for "none".
 type component struct {
 	number  int
 	isGroup bool
@@ -58,7 +58,6 @@ type group struct {
 	members   []component
 }
 
-// errPolicy is wrapped by every error of [ParsePolicy].
 var errPolicy = errors.New("not a witness policy")
 
 // ParsePolicy parses a policy. Its errors name the line.
@@ -85,12 +84,11 @@ func ParsePolicy(text []byte) (Policy, error) {
 	return p.policy, nil
 }
 
-// policyParser is the state of ParsePolicy.
 type policyParser struct {
 	policy Policy
 	names  map[string]component
-	member map[component]string // name of the group
-	quorum int                  // number of quorum lines
+	member map[component]string
+	quorum int // number of quorum lines
 }
 
 func (p *policyParser) line(fields []string) error {
@@ -188,7 +186,6 @@ func (p *policyParser) group(fields []string) error {
 	return nil
 }
 
-// parseThreshold parses the threshold of a group with n members.
 func parseThreshold(text string, n int) (int, error) {
 	switch text {
 	case "any":

@@ -14,13 +14,12 @@ import (
 const (
 	proofHeader = "c2sp.org/tlog-proof@v1"
 
-	// maxProofBytes bounds a proof with a record, a checkpoint and a hash per level.
+	// Room for a record, a checkpoint and a hash per level.
 	maxProofBytes = 256 << 10
 	maxProofPath  = 63
 )
 
-// A Proof is a C2SP tlog-proof. It shows offline, with only the log's key, that a
-// record is in a log.
+// Proof is a C2SP tlog-proof, which shows with only the log's key that a record is in a log.
 //
 //	c2sp.org/tlog-proof@v1
 //	extra aG9va3RyYWlsL2xlYWYvdjEKY2xhc3MgZXZlbnQK…
@@ -35,10 +34,9 @@ const (
 //
 //	— hooktrail hI2DJw…
 type Proof struct {
-	// Extra is unauthenticated data of the log. A ledger stores the record here, which
-	// readers must hash.
+	// Extra is unauthenticated. A ledger stores the record here, which readers must hash.
 	Extra      []byte
-	Index      int64       // of the record, from 0
+	Index      int64
 	Path       []tlog.Hash // from the record's sibling to the child of the root
 	Checkpoint []byte      // signed note
 }
@@ -59,11 +57,10 @@ func (p Proof) Encode() []byte {
 	return b.Bytes()
 }
 
-// errProof is wrapped by every error of [ParseProof].
 var errProof = errors.New("not a tlog-proof")
 
-// ParseProof parses the output of [Proof.Encode] and nothing else. It does not verify
-// the checkpoint.
+// ParseProof parses the output of [Proof.Encode] and nothing else. It does not verify the
+// checkpoint.
 func ParseProof(text []byte) (Proof, error) {
 	var p Proof
 	head, note, ok := bytes.Cut(text, []byte("\n\n"))
@@ -84,8 +81,8 @@ func ParseProof(text []byte) (Proof, error) {
 	return p, nil
 }
 
-// parse parses the lines after the header. ParseProof compares the result with its
-// encoding.
+// parse reads the lines after the header. ParseProof rejects text that is not
+// canonical.
 func (p *Proof) parse(lines []string) (err error) {
 	if len(lines) > 0 {
 		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {
@@ -112,8 +109,8 @@ func (p *Proof) parse(lines []string) (err error) {
 	return nil
 }
 
-// Check checks that record is in the tree with that size and root. The caller verifies
-// the signature of the root.
+// Check checks that record is in the tree with that size and root. The caller verifies the
+// signature of the root.
 func (p Proof) Check(record []byte, size int64, root tlog.Hash) error {
 	if p.Index >= size {
 		return fmt.Errorf("record %d is not among the %d of the checkpoint", p.Index, size)

@@ -41,7 +41,6 @@ func (t Tile) Path() string {
 	return strings.Replace(path, "tile/8/", "tile/", 1)
 }
 
-// hashes returns the tile of hashes. For a tile of entries it has their hashes.
 func (t Tile) hashes() tlog.Tile {
 	return tlog.Tile{H: tileHeight, L: t.Level, N: t.Number, W: t.Width}
 }
@@ -59,7 +58,6 @@ func (t Tile) Hashes(stored tlog.HashReader) ([]byte, error) {
 	return tlog.ReadTileData(t.hashes(), stored)
 }
 
-// errTile is returned for an invalid path.
 var errTile = errors.New("not the path of a tile")
 
 // ParseTilePath parses the output of [Tile.Path] and nothing else.

@@ -13,16 +13,16 @@ import (
 
 // Cosigned lists the witnesses of a [Policy] that have cosigned a checkpoint.
 type Cosigned struct {
-	By     []CosignedBy // in policy order
-	Of     int          // number of witnesses in the policy
-	Quorum bool         // the quorum is met
-	Log    bool         // signed by one of the policy's logs, if it names any
+	By     []CosignedBy
+	Of     int
+	Quorum bool // the quorum is met
+	Log    bool // signed by one of the policy's logs, if it names any
 }
 
 // CosignedBy is a cosignature of one witness.
 type CosignedBy struct {
-	Witness string    // name in the policy
-	Time    time.Time // by the witness's clock, UTC, in whole seconds
+	Witness string    `json:"witness"`
+	Time    time.Time `json:"time"` // by the witness's clock, UTC, in whole seconds
 }
 
 // Met reports whether the checkpoint meets the policy.
@@ -57,7 +57,6 @@ func (p *Policy) Check(signed []byte) Cosigned {
 	return c
 }
 
-// met reports whether a component is met.
 func (p *Policy) met(c component, witnesses []bool) bool {
 	switch {
 	case c.number < 0:
@@ -75,8 +74,8 @@ func (p *Policy) met(c component, witnesses []bool) bool {
 	return n >= g.threshold
 }
 
-// isOfLog reports whether a log of the policy has signed the note. The name of the key
-// does not matter because logs may share a key.
+// isOfLog reports whether a log of the policy has signed. Names of keys do not count,
+// because logs may share a key.
 func (p *Policy) isOfLog(signed []byte) bool {
 	if len(p.logs) == 0 {
 		return true

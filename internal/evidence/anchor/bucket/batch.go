@@ -33,7 +33,6 @@ type write struct {
 	revision uint64
 }
 
-// put stores one write and returns its revision.
 func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: w.subject, Data: w.data},
 		jetstream.WithExpectLastSequencePerSubject(w.revision), jetstream.WithRetryAttempts(0))
@@ -43,8 +42,8 @@ func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// putAll stores all writes or none. It returns the revision of the last one. The
-// revisions are consecutive.
+// putAll stores all writes or none. The revisions are consecutive, and it returns the
+// last one.
 func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	nc := b.js.Conn()
 	inbox := nc.NewInbox()
@@ -60,7 +59,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
 		}}
 		if i == 0 {
-			msg.Reply = inbox // the server rejects a batch with the first message
+			msg.Reply = inbox // the server refuses a batch in its answer to the first message
 		}
 		if i == len(writes)-1 {
 			msg.Header[subjects.BatchCommit], msg.Reply = []string{subjects.Commit}, inbox
@@ -76,7 +75,6 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	return last, nil
 }
 
-// answer waits for the server's answer to a batch.
 func answer(ctx context.Context, sub *nats.Subscription, count int) (uint64, error) {
 	for {
 		msg, err := sub.NextMsgWithContext(ctx)
@@ -110,8 +108,6 @@ func parseAnswer(data []byte, count int) (uint64, error) {
 	return a.Sequence, nil
 }
 
-// refusal turns a rejected compare-and-set into [ErrConflict] and explains other
-// errors.
 func refusal(err error) error {
 	var api *jetstream.APIError
 	if errors.As(err, &api) && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastBatch) {

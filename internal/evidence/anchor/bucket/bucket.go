@@ -33,11 +33,11 @@ func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 // Entry is the value of a key and its revision. A missing key has the zero Entry.
 type Entry struct {
 	Data     []byte // nil if the key is missing or deleted
-	Revision uint64 // expected by the next write, 0 if the key never existed
+	Revision uint64 // 0 if the key never existed
 }
 
-// Newest returns the checkpoint of tenant, a signed note, from the leader of the
-// broker. It does not verify the note.
+// Newest returns the signed checkpoint of tenant from the leader of the broker. It does
+// not verify the note.
 func (b *Bucket) Newest(ctx context.Context, tenant string) (Entry, error) {
 	key, subject, err := b.space.CheckpointKey(tenant)
 	if err != nil {
@@ -46,7 +46,6 @@ func (b *Bucket) Newest(ctx context.Context, tenant string) (Entry, error) {
 	return b.read(ctx, key, subject)
 }
 
-// read returns the entry of a key.
 func (b *Bucket) read(ctx context.Context, key, subject string) (Entry, error) {
 	stream, err := b.open(ctx)
 	if err != nil {
@@ -66,10 +65,9 @@ func (b *Bucket) read(ctx context.Context, key, subject string) (Entry, error) {
 	return Entry{Data: msg.Data, Revision: msg.Sequence}, nil
 }
 
-// headerOperation is the header of the markers that NATS tools leave for deleted keys.
+// NATS tools mark deleted keys with headerOperation.
 const headerOperation = "KV-Operation"
 
-// open returns the stream of the bucket. It looks up the stream once.
 func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,27 +78,24 @@ func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A replica that lags behind would return old revisions.
+	// A replica that is behind would return old revisions.
 	stream.CachedInfo().Config.AllowDirect = false
 	b.stream = stream
 	return stream, nil
 }
 
-// forget makes the next call look up the stream again. The stream may have been deleted
-// or created again.
+// forget makes the next call look up the stream again, which may have been recreated.
 func (b *Bucket) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stream = nil
 }
 
-// isFull reports whether the server rejected a write because the bucket is full.
 func isFull(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "maximum bytes")
 }
 
-// explain adds the remedy to an error.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):

@@ -8,9 +8,9 @@
 // [TakeoverAfter], the candidate takes the lease. Every write is a compare-and-set on
 // the last revision that the writer has read.
 //
-// [Lease.Put] writes the lease and the checkpoints in one atomic batch in which every
-// write names the revision that it replaces. A process that was suspended during a
-// takeover therefore stores nothing: its batch names an old revision of the lease.
+// [Lease.Put] writes the lease and the checkpoints in one atomic batch. A process that
+// was suspended during a takeover therefore stores nothing, because its batch names an
+// old revision of the lease.
 //
 // A [Bucket] and a [Lease] may be used concurrently.
 package bucket

@@ -20,8 +20,7 @@ const (
 	// shorter than TakeoverAfter, so that two processes never hold the lease.
 	HeldFor = TakeoverAfter - 2*RefreshInterval
 
-	// challengeAfter is how long a holder writes nothing before a candidate challenges
-	// it.
+	// A holder that writes nothing for challengeAfter is challenged.
 	challengeAfter = 3 * RefreshInterval
 )
 
@@ -41,18 +40,18 @@ type Lease struct {
 	standby      bool
 	now          func() time.Time
 
-	// op guards record, revision, seen, challenged and taken. It is held during requests
-	// to the broker, so that writes are sequential. Lock order: op before mu.
+	// op guards record, revision, seen, challenged and taken. It is held during
+	// requests to the broker, so that writes are sequential. Lock order: op before mu.
 	op         sync.Mutex
 	record     record // as last read or written
 	revision   uint64
-	seen       time.Time // when this revision was first read, zero after an error
-	challenged bool      // this process has written (the first challenge needs no quiet holder)
+	seen       time.Time // time when this revision was first read; zero after an error
+	challenged bool      // this process has written; the first challenge needs no quiet holder
 	taken      int       // how often this process took the lease
 
 	mu      sync.Mutex // guards held and checked
 	held    bool
-	checked time.Time // when held was set
+	checked time.Time
 }
 
 // Lease returns c's view of a lease. It holds nothing before the first Refresh.
@@ -93,17 +92,17 @@ func (l *Lease) Answered() bool {
 	return r.Holder != "" && r.Holder != l.id && l.challenged && r.Writer == r.Holder
 }
 
-// Taken returns how often this process took the lease. The count also increases when
-// the process takes the lease again because the bucket was deleted or emptied.
+// Taken returns how often this process took the lease, also after the bucket was
+// deleted or emptied.
 func (l *Lease) Taken() int {
 	l.op.Lock()
 	defer l.op.Unlock()
 	return l.taken
 }
 
-// Refresh reads the lease and writes it if needed. It answers a challenge, challenges a
-// quiet holder, or takes a free or expired lease. It returns an error only if the
-// bucket cannot be read or written.
+// Refresh reads the lease. If needed, it answers a challenge, challenges a quiet
+// holder, or takes a free or expired lease. It returns an error only if the bucket
+// cannot be read or written.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -131,7 +130,6 @@ func (l *Lease) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// observe stores the entry that was read.
 func (l *Lease) observe(e Entry) {
 	var r record
 	if e.Data != nil {
@@ -147,7 +145,6 @@ func (l *Lease) observe(e Entry) {
 	l.revision, l.seen, l.record = e.Revision, l.now(), r
 }
 
-// next returns the record to write now, if any.
 func (l *Lease) next() (record, bool) {
 	quiet := l.now().Sub(l.seen)
 	ours := record{Holder: l.id, Writer: l.id}
@@ -163,7 +160,6 @@ func (l *Lease) next() (record, bool) {
 	}
 }
 
-// write replaces the lease record.
 func (l *Lease) write(ctx context.Context, r record) error {
 	revision, err := l.bucket.put(ctx, write{subject: l.subject, data: r.encode(), revision: l.revision})
 	if err != nil {
@@ -176,7 +172,6 @@ func (l *Lease) write(ctx context.Context, r record) error {
 	return nil
 }
 
-// setHeld records whether this process held the lease at a time.
 func (l *Lease) setHeld(held bool, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +182,7 @@ func (l *Lease) setHeld(held bool, at time.Time) {
 type Upload struct {
 	Tenant   string
 	Signed   []byte
-	Revision uint64 // of the checkpoint that it replaces; Put sets its own revision
+	Revision uint64 // of the checkpoint that it replaces; Put sets the new one
 }
 
 // MaxUploads is the largest number of uploads in one [Lease.Put].

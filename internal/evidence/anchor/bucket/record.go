@@ -30,8 +30,7 @@ func (r record) encode() []byte {
 	return data
 }
 
-// parseRecord reads a record. It ignores unknown members, which a later version may
-// add.
+// parseRecord ignores unknown members, which a later version may add.
 func parseRecord(data []byte) (record, error) {
 	var r record
 	if len(data) > maxRecord || !utf8.Valid(data) || json.Unmarshal(data, &r) != nil {

@@ -24,10 +24,9 @@ const (
 
 	maxAnswerBytes = 64 << 10
 	attempts       = 3                // per checkpoint, if the witness reports another size
-	idle           = 90 * time.Second // how long idle connections stay open
+	idle           = 90 * time.Second // time that idle connections stay open
 )
 
-// Errors that a retry does not fix.
 var (
 	// ErrForked is wrapped when the checkpoint does not continue the tree that the
 	// witness has cosigned. The log was rewritten or is an older copy.
@@ -63,9 +62,8 @@ func NewClient() *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Cosign submits c to the witness w and returns the verified cosignature line with its
-// line feed. The parameter old is how many leaves w has cosigned, or 0 if unknown.
-// Cosign blocks at most until ctx ends.
+// Cosign submits cp to the witness w and returns the verified cosignature line with
+// its line feed. The parameter old is how many leaves w has cosigned, or 0 if unknown.
 //
 // A repeated request is harmless. An error that wraps [ErrForked] or [ErrUnknownLog]
 // needs an operator.
@@ -94,7 +92,6 @@ func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoi
 	return nil, errors.New("the witness keeps reporting another size: another auditor may be submitting checkpoints of this log")
 }
 
-// request returns the body of an add-checkpoint request.
 func request(old int64, proof []tlog.Hash, signed []byte) []byte {
 	b := fmt.Appendf(nil, "old %d\n", old)
 	for _, h := range proof {
@@ -104,7 +101,6 @@ func request(old int64, proof []tlog.Hash, signed []byte) []byte {
 	return append(b, signed...)
 }
 
-// answer is the response of a witness.
 type answer struct {
 	status      int
 	contentType string
@@ -133,7 +129,6 @@ func (c *Client) post(ctx context.Context, w transparency.Witness, body []byte) 
 	return a, nil
 }
 
-// size returns how many leaves the witness has cosigned, from a conflict response.
 func (a answer) size() (int64, error) {
 	kind, _, _ := strings.Cut(a.contentType, ";")
 	text, ok := strings.CutSuffix(string(a.body), "\n")
@@ -147,7 +142,6 @@ func (a answer) size() (int64, error) {
 	return n, nil
 }
 
-// cosignature returns the verified cosignature of w on the note.
 func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, error) {
 	switch a.status {
 	case http.StatusOK:
@@ -159,9 +153,9 @@ func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, erro
 		return nil, fmt.Errorf("the witness answers with status %d", a.status)
 	}
 	n, err := note.Open(append(bytes.Clone(signed), a.body...), note.VerifierList(w.Verifier))
-	// Compare the text with the log's, because the witness may have extended it.
+	// The witness may have extended the log's text.
 	if err != nil || !strings.HasPrefix(string(signed), n.Text+"\n") {
-		// The error does not quote the answer, which is untrusted.
+		// The error does not quote the untrusted answer.
 		return nil, errors.New("the witness answers without a valid cosignature of its key in the policy")
 	}
 	return []byte("— " + n.Sigs[0].Name + " " + n.Sigs[0].Base64 + "\n"), nil

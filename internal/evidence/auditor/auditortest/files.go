@@ -47,12 +47,7 @@ func InBucket(tb testing.TB, b *broker.Broker, tenant string) []byte {
 
 // Overwrite returns a function that replaces the content of a file.
 func Overwrite(content string) func(tb testing.TB, path string) {
-	return func(tb testing.TB, path string) {
-		tb.Helper()
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-	}
+	return func(tb testing.TB, path string) { tb.Helper(); Put(tb, path, content) }
 }
 
 // AgentRows returns the rows of an AgentFS file as its clients see them.
@@ -94,7 +89,7 @@ func Contents(tb testing.TB, dir string) map[string]string {
 	return all
 }
 
-// CopyKeys copies the keys of the data directory from to the data directory to.
+// CopyKeys copies the keys between data directories.
 func CopyKeys(tb testing.TB, to, from string) {
 	tb.Helper()
 	if err := os.CopyFS(filepath.Join(to, "keys"), os.DirFS(filepath.Join(from, "keys"))); err != nil {

@@ -1,5 +1,5 @@
-// Package auditortest has the fixtures that the tests of the auditor and of its
-// command share: a server, producers, and the files of a data directory.
+// Package auditortest has the fixtures that the tests of the auditor and of its command
+// share.
 package auditortest
 
 import (

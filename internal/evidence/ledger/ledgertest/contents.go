@@ -34,7 +34,7 @@ func Blob(path, sha256 string) (content []byte, err error) {
 		WHERE c.whole = ? ORDER BY c.part, c.leaf`, &sqlitex.ExecOptions{
 		Args: []any{whole[:]},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			if stmt.ColumnInt64(0) == next { // skip a chunk that came twice
+			if stmt.ColumnInt64(0) == next { // a chunk that came twice
 				content = append(content, sqlitetx.Bytes(stmt, 1)...)
 				next++
 			}

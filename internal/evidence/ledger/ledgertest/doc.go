@@ -1,3 +1,2 @@
-// Package ledgertest builds histories and ledgers for tests, tampers with the ledgers and
-// verifies them.
+// Package ledgertest builds histories and ledgers for tests and tampers with them.
 package ledgertest

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -33,6 +34,7 @@ type Source struct {
 	first   uint64
 	missing []events.Range
 	prev    string
+	key     ed25519.PrivateKey // nil if the producer does not sign
 	runs    map[string]*events.RunSealedData
 	digests map[string][32]byte
 }
@@ -69,7 +71,7 @@ func (f *Feed) Event(producer, run string, kind events.Kind, payload any) events
 	return f.Publish(producer, e)
 }
 
-// Publish publishes e as the next event of a producer and returns it as it was sent.
+// Publish publishes e as the next event of a producer and returns it as sent.
 func (f *Feed) Publish(producer string, e events.Event) events.Event {
 	s := f.Source(producer)
 	s.seq++
@@ -129,6 +131,7 @@ func (f *Feed) Manifest(producer string) {
 		Version: 1, Tenant: f.Tenant, Producer: producer, First: s.first, Last: s.seq,
 		Count: uint64(len(s.Pending)), Missing: s.missing, Prev: s.prev, Root: events.BatchRoot(s.Pending).String(),
 	}
+	m = Sign(m, s.key)
 	data := m.Encode()
 	s.first, s.Pending, s.missing, s.prev = s.seq+1, nil, nil, events.HashOf(data).String()
 	f.Add(subjects.Address{Tenant: f.Tenant, Producer: producer, Manifest: true}, data)

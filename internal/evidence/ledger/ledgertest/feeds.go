@@ -30,8 +30,16 @@ func BigFeed() *Feed {
 }
 
 // BenchFeed returns n events of about a kilobyte, in batches of 500 with manifests.
-func BenchFeed(n int) *Feed {
+func BenchFeed(n int) *Feed { return fillBench(NewFeed("acme"), n) }
+
+// SignedBenchFeed is [BenchFeed] of a producer that signs.
+func SignedBenchFeed(n int) *Feed {
 	f := NewFeed("acme")
+	f.Sign("coder")
+	return fillBench(f, n)
+}
+
+func fillBench(f *Feed, n int) *Feed {
 	filler := bytes.Repeat([]byte("x"), 560)
 	for i := 0; len(f.Messages) < n; i++ {
 		run := fmt.Sprint("run-", i)

@@ -91,14 +91,10 @@ func Remains(tb testing.TB, dir string, texts ...[]byte) (found []string) {
 // Checked verifies the ledger at path.
 func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
 	tb.Helper()
-	report, err := verifier.Verify(tb.Context(), path, verifier.Options{Key: VerifierOf(key)})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return report
+	return Verify(tb, path, key, verifier.Options{})
 }
 
-// Changes publishes the orders that put key in charge, without those before position.
+// Changes publishes the orders that put key in charge, from position on.
 func (f *Feed) Changes(key *writer.Key, position int) {
 	for _, signed := range key.Changes(f.Tenant, position) {
 		f.Signed(signed)

@@ -37,8 +37,7 @@ func WantInvalid(tb testing.TB, path string, key *writer.Key, what string) {
 	}
 }
 
-// Ratios measures pairs of runs and reports how fast ours was compared with limit, as the
-// median and the range.
+// Ratios reports the median and the range of how fast ours is compared with limit.
 func Ratios(b *testing.B, limit, ours func() time.Duration) {
 	b.Helper()
 	var all []float64

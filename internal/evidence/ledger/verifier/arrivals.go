@@ -7,16 +7,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// arrivals is the arrivals that the walk has passed. It owns their digest and the latest
-// position in the stream.
+// arrivals is the digest of the passed arrivals and the latest position in the stream.
 type arrivals struct {
 	ledger.Arrivals
 
-	last     ledger.Arrival // the latest
-	lastHash events.Hash    // of the latest message
+	last     ledger.Arrival
+	lastHash events.Hash
 }
 
-// add adds the next arrival. It returns false if the position is not after the latest one.
+// add returns false if the position is not after the latest one.
 func (s *arrivals) add(a ledger.Arrival, hash events.Hash) bool {
 	inOrder := a.Epoch > s.last.Epoch || a.Epoch == s.last.Epoch && a.Stream > s.last.Stream
 	s.Add(a)
@@ -24,12 +23,10 @@ func (s *arrivals) add(a ledger.Arrival, hash events.Hash) bool {
 	return inOrder
 }
 
-// resume sets the position after a break of the stream.
 func (s *arrivals) resume(p ledger.Position) {
 	s.last.Epoch, s.last.Stream, s.lastHash = int64(p.Epoch), int64(p.Sequence), p.Hash
 }
 
-// isAt reports whether p is the position of the latest arrival.
 func (s *arrivals) isAt(p ledger.Position) bool {
 	if s.Count == 0 {
 		return p == ledger.Position{}
@@ -37,19 +34,18 @@ func (s *arrivals) isAt(p ledger.Position) bool {
 	return int64(p.Epoch) == s.last.Epoch && int64(p.Sequence) == s.last.Stream && p.Hash == s.lastHash
 }
 
-// Break is a point where the stream did not continue where the ledger ended. Either messages
-// were gone before the auditor read them, or the stream was replaced.
+// Break is a point where the stream did not continue where the ledger ended. Messages were
+// gone before the auditor read them, or the stream was replaced.
 type Break struct {
-	Epoch    uint64    `json:"epoch"`    // of the stream after the break; see [ledger.Position]
+	Epoch    uint64    `json:"epoch"`    // of the stream after the break
 	Replaced bool      `json:"replaced"` // the stream was rebuilt or rolled back; otherwise messages were gone
-	After    uint64    `json:"after"`    // sequence of the tenant's last message before the break, in the old stream
+	After    uint64    `json:"after"`    // sequence of the tenant's last message in the old stream
 	Until    uint64    `json:"until"`    // reading resumed after this sequence
 	Leaves   int64     `json:"leaves"`   // size of the ledger at the break
 	Noticed  time.Time `json:"noticed"`
 }
 
-// breaks records a break if the position of checkpoint c is after the latest arrival. No
-// message leads to such a position.
+// breaks records a break if the position of checkpoint c is after the latest arrival.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.Behind(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
@@ -61,14 +57,13 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	})
 	// The next message must be after this position.
 	w.arrivals.resume(p)
-	w.facts.broke()
+	w.facts.markSilent()
 	return true
 }
 
-// broke marks all producers. Each may have lost more than its numbers show, until its next
-// event arrives.
-func (c *completeness) broke() {
+// Until its next event arrives, each producer may have lost more than its numbers show.
+func (c *completeness) markSilent() {
 	for _, s := range c.producers {
-		s.unheard = true
+		s.silentSinceBreak = true
 	}
 }

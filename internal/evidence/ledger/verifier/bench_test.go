@@ -79,3 +79,23 @@ func (t *memoryTree) read(indexes []int64) ([]tlog.Hash, error) {
 	}
 	return hashes, nil
 }
+
+// BenchmarkVerifySigned compares the verification of signed manifests with that of unsigned
+// ones. Goal: 0.95.
+func BenchmarkVerifySigned(b *testing.B) {
+	key := ledgertest.NewKey(b)
+	path := func(f *ledgertest.Feed) string { return ledgertest.Write(b, b.TempDir(), key, f, 1000) }
+	unsigned, signed := path(ledgertest.BenchFeed(100_000)), path(ledgertest.SignedBenchFeed(100_000))
+	verify := func(path string) func() time.Duration {
+		return func() time.Duration {
+			start := time.Now()
+			r := ledgertest.Verify(b, path, key, verifier.Options{})
+			took := time.Since(start)
+			if r.Exit != 0 {
+				b.Fatalf("got %+v", r)
+			}
+			return took
+		}
+	}
+	ledgertest.Ratios(b, verify(unsigned), verify(signed))
+}

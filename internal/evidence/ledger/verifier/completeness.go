@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -11,62 +12,61 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxFindings bounds the findings in a report.
 const maxFindings = 100
 
-// completeness collects from the leaves, in order, what each producer sent and which of it
-// the ledger has.
 type completeness struct {
 	conn         *sqlite.Conn
 	producers    map[int64]*sender
 	producerRuns map[producerRunKey]*producerRun
-	findings     []FindingAt
-	asOf         time.Time // time of the newest trusted checkpoint that the walk has passed; zero if none
+	found        foreigners
+	contrary     contradictions
+	asOf         time.Time // time of the newest trusted checkpoint so far
 
-	partial bool                                            // only the records of some runs are given
-	counter func(producerRunKey, uint64) (t tally, _ error) // returns the tally of a producer's events in a run up to a number
+	partial bool // only the records of some runs are given
+	counter func(producerRunKey, uint64) (t tally, _ error)
+	// contents returns the contents under a producer's numbers, in the order of their
+	// arrival.
+	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)
 }
 
-// producerRunKey identifies the events of one producer in one run.
 type producerRunKey struct{ producer, run int64 }
 
 func newCompleteness(conn *sqlite.Conn) *completeness {
 	c := &completeness{conn: conn, producers: make(map[int64]*sender), producerRuns: make(map[producerRunKey]*producerRun)}
-	c.counter = c.count
+	c.counter, c.contents = c.count, c.readContents
 	return c
 }
 
 func (c *completeness) sender(number int64, name string) *sender {
 	s, ok := c.producers[number]
 	if !ok {
-		s = &sender{number: number, name: name, hashes: make(map[uint64]events.Hash)}
+		s = newSender(number, name, &c.found)
 		c.producers[number] = s
 	}
 	return s
 }
 
-// leaf adds a leaf and its record.
 func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 	switch class := ledger.Class(r.fields.Class); class {
 	case ledger.ClassManifest:
 		if f.manifest != nil {
-			c.sender(r.producer, r.producerName).manifest(*f.manifest, f.hash)
+			c.manifest(r, f, a)
 		}
 		return
 	case ledger.ClassConflict, ledger.ClassQuarantine:
-		if len(c.findings) < maxFindings {
-			c.findings = append(c.findings, FindingAt{
-				Leaf: r.leaf, Class: class, Finding: ledger.Finding(r.fields.Finding), Producer: r.producerName,
-				Sequence: r.fields.Sequence, ID: string(r.fields.ID), StreamSequence: uint64(a.Stream),
-			})
-		}
+		c.contrary.finding(r, class, a)
 		if class == ledger.ClassQuarantine {
 			return
 		}
 	case ledger.ClassEvent:
 	}
-	s := c.sender(r.producer, r.producerName)
-	if !s.event(r.fields.Sequence, events.Hash(r.hash), a.Stored) {
+	c.contrary.deniedResult(f)
+	s, hash := c.sender(r.producer, r.producerName), events.Hash(r.hash)
+	if c.found.isForeign(numberedContent{s.name, r.fields.Sequence, hash}, ledger.Class(r.fields.Class), a) {
+		return
+	}
+	if !s.event(r.fields.Sequence, hash, a.Stored) {
+		s.addOther(r.fields.Sequence, other{hash, a})
 		return // other content under a number that was used
 	}
 	if f.gap != nil {
@@ -74,13 +74,23 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 	}
 	if r.run > 0 {
 		c.producerRun(producerRunKey{r.producer, r.run}, r.runName).event(
-			events.Kind(r.fields.Kind), r.fields.Sequence, events.Hash(r.hash), a, f.seal)
+			events.Kind(r.fields.Kind), r.fields.Sequence, hash, a, f.seal)
 	}
 }
 
-// again adds a repetition. It counts like an event with the run and kind of the repeated
-// leaf.
-func (c *completeness) again(producer int64, name string, a ledger.Arrival) error {
+func (c *completeness) manifest(r row, f fact, a ledger.Arrival) {
+	s := c.sender(r.producer, r.producerName)
+	reason := s.manifest(listing{Manifest: *f.manifest, hash: f.hash, signature: f.signature, at: a})
+	if reason != "" {
+		c.found.add(Foreign{
+			Leaf: r.leaf, Class: ledger.ClassManifest, Producer: s.name, Sequence: f.manifest.Last,
+			StreamSequence: uint64(a.Stream), Reason: reason,
+		})
+	}
+}
+
+// again counts a repetition like an event with the run and kind of the repeated leaf.
+func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	stmt := c.conn.Prep("SELECT l.run, coalesce(r.name, ''), l.kind FROM leaves l LEFT JOIN runs r ON r.run = l.run WHERE l.leaf = ?")
 	stmt.BindInt64(1, a.Leaf)
 	if _, err := stmt.Step(); err != nil {
@@ -90,12 +100,19 @@ func (c *completeness) again(producer int64, name string, a ledger.Arrival) erro
 	if err := stmt.Reset(); err != nil {
 		return err
 	}
-	s, hash := c.sender(producer, name), events.Hash(a.Hash)
-	if s.event(uint64(a.Sequence), hash, a.Stored) && run > 0 {
-		// A repetition does not continue the run.
-		c.producerRun(producerRunKey{producer, run}, runName).take(kind, uint64(a.Sequence), hash)
-	}
+	c.repetition(producerRunKey{producer, run}, runName, kind, a)
 	return nil
+}
+
+// A repetition does not continue the run.
+func (c *completeness) repetition(key producerRunKey, run string, kind events.Kind, a ledger.Arrival) {
+	s, sequence, hash := c.sender(key.producer, a.Producer), uint64(a.Sequence), events.Hash(a.Hash)
+	if c.found.isForeign(numberedContent{s.name, sequence, hash}, ledger.ClassEvent, a) {
+		return
+	}
+	if s.event(sequence, hash, a.Stored) && key.run > 0 {
+		c.producerRun(key, run).take(kind, sequence, hash)
+	}
 }
 
 func (c *completeness) producerRun(key producerRunKey, run string) *producerRun {
@@ -107,42 +124,54 @@ func (c *completeness) producerRun(key producerRunKey, run string) *producerRun 
 	return p
 }
 
-// conclude fills in the verdict on completeness.
 func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence time.Duration) error {
-	r.Findings = c.findings
-	// A trusted checkpoint also shows that nothing had arrived until its time.
-	silent := later(newest.Time, c.asOf).Add(-silence)
+	silent := c.silentBefore(newest, silence)
 	unproven := false
 	for _, s := range c.sorted() {
-		p, gaps := s.conclude()
+		p, gaps, err := c.concludeSender(s)
+		if err != nil {
+			return err
+		}
 		tail := p.Received > 0 && s.highest() > p.Listed
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
 		unproven = unproven || p.unproven(tail)
 		r.Producers = append(r.Producers, p)
-		r.Gaps = append(r.Gaps, c.countable(gaps)...)
+		r.Gaps = append(r.Gaps, gaps...)
 	}
 	gaps, err := c.seals()
-	if err != nil {
+	if err = errors.Join(err, c.contrary.originals(c.conn)); err != nil {
 		return err
 	}
+	c.contrary.fill(r)
 	r.Gaps = append(r.Gaps, gaps...)
 	c.runs(r, silent)
-	switch {
-	case len(r.Gaps) > 0:
-		r.Completeness = Gaps
-	case len(r.Unsealed) > 0:
-		r.Completeness = Unsealed
-	case unproven:
-		r.Completeness = Unproven
-	default:
-		r.Completeness = Complete
-	}
+	r.Foreign, r.ForeignCount = c.found.list, c.found.count
+	r.Completeness = r.worst(unproven, newest.Size == 0)
 	return nil
 }
 
-// unproven reports whether the number of events that the producer sent is unknown. tail is
-// true if no manifest lists its last events.
-func (p Producer) unproven(tail bool) bool { return p.Unheard || p.Unchecked || tail && !p.InFlight }
+func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
+	if err := c.checkResent(s); err != nil {
+		return Producer{}, nil, err
+	}
+	s.unlisted(c.partial)
+	p, gaps := s.conclude()
+	return p, c.countable(gaps), nil
+}
+
+// silentBefore returns the time since which a run must have had an event to be open. A trusted
+// checkpoint also shows that nothing had arrived until its time.
+func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
+	if silence <= 0 {
+		silence = DefaultSilence
+	}
+	return later(newest.Time, c.asOf).Add(-silence)
+}
+
+// tail is true if no manifest lists the last events.
+func (p Producer) unproven(tail bool) bool {
+	return p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
+}
 
 // countable removes the gaps that exist only because other runs were not given.
 func (c *completeness) countable(gaps []Gap) []Gap {
@@ -152,7 +181,6 @@ func (c *completeness) countable(gaps []Gap) []Gap {
 	return slices.DeleteFunc(gaps, func(g Gap) bool { return g.Cause != CauseAltered })
 }
 
-// sorted returns the producers by name.
 func (c *completeness) sorted() []*sender {
 	list := make([]*sender, 0, len(c.producers))
 	for _, s := range c.producers {

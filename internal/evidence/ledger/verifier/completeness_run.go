@@ -13,38 +13,34 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// producerRun is the events of one producer in one run.
 type producerRun struct {
-	name string // of the run
+	name string
 
 	tally
 	disordered bool // a number arrived after a higher one, so the tally is wrong
 
-	seal      *events.RunSealedData // the latest
-	sealNo    uint64                // its number
+	seal      *events.RunSealedData
+	sealNo    uint64
 	sealOrder order
-	matched   bool // it matched the events when it arrived
+	matched   bool
 
 	alive      bool   // an event requires a later seal
-	aliveNo    uint64 // the highest number of such an event
-	aliveOrder order  // the latest position of such an event
+	aliveNo    uint64 // highest number of such an event
+	aliveOrder order  // latest position of such an event
 	lastStored time.Time
 }
 
-// seal is the payload of a run.sealed event.
 type seal struct {
 	events.RunSealedData
 	own bool // its producer made it for this run
 }
 
-// order is a position in the streams.
 type order struct{ epoch, stream int64 }
 
 func (o order) before(p order) bool {
 	return o.epoch < p.epoch || o.epoch == p.epoch && o.stream < p.stream
 }
 
-// tally is the values that a seal counts.
 type tally struct {
 	count, first, last uint64
 	digest             events.Hash
@@ -62,12 +58,10 @@ func (t *tally) add(sequence uint64, hash events.Hash) {
 	t.digest = sha256.Sum256(b[:])
 }
 
-// matches reports whether a seal has the values of t.
 func (t *tally) matches(d *events.RunSealedData) bool {
 	return t.count == d.Count && t.first == d.First && t.last == d.Last && t.digest.String() == d.Digest
 }
 
-// event adds the next event.
 func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash, a ledger.Arrival, seal *seal) {
 	at := order{a.Epoch, a.Stream}
 	if kind == events.RunSealed {
@@ -90,7 +84,6 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 	p.take(kind, sequence, hash)
 }
 
-// take adds an event to the tally.
 func (p *producerRun) take(kind events.Kind, sequence uint64, hash events.Hash) {
 	switch {
 	case kind == events.RunSealed:
@@ -107,8 +100,6 @@ func (p *producerRun) take(kind events.Kind, sequence uint64, hash events.Hash) 
 // pending reports whether a seal has to follow.
 func (p *producerRun) pending() bool { return p.alive && (p.seal == nil || p.aliveNo > p.seal.Last) }
 
-// seals compares the latest seals that did not match on arrival with the events, and returns
-// the differences.
 func (c *completeness) seals() ([]Gap, error) {
 	var gaps []Gap
 	for key, p := range c.producerRuns {
@@ -135,19 +126,16 @@ func (c *completeness) seals() ([]Gap, error) {
 	return gaps, nil
 }
 
-// hasRange reports whether all numbers from first to last arrived.
 func (s *sender) hasRange(first, last uint64) bool {
 	return slices.ContainsFunc(s.received, func(r events.Range) bool { return r.First <= first && last <= r.Last })
 }
 
-// lacks reports whether a number from first to last is missing that the producer is known to
-// have used. Only those are gaps.
+// lacks reports whether a number is missing that the producer is known to have used.
 func (s *sender) lacks(first, last uint64) bool {
 	first, last = max(1, first), min(last, max(s.listed, s.highest()))
 	return first <= last && !s.hasRange(first, last)
 }
 
-// count returns the tally up to a number, in the order of the numbers.
 func (c *completeness) count(key producerRunKey, last uint64) (t tally, err error) {
 	err = sqlitex.Execute(c.conn, `SELECT sequence, hash FROM leaves
 		WHERE producer = ?1 AND sequence <= ?3 AND run = ?2 AND class IN ('event', 'conflict') AND kind <> 'run.sealed'
@@ -158,7 +146,9 @@ func (c *completeness) count(key producerRunKey, last uint64) (t tally, err erro
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				var hash events.Hash
 				stmt.ColumnBytes(1, hash[:])
-				// The first content under a number counts.
+				if c.isKnown(key.producer, uint64(stmt.ColumnInt64(0)), hash) {
+					return nil
+				}
 				if n := uint64(stmt.ColumnInt64(0)); t.count == 0 || n > t.last {
 					t.add(n, hash)
 				}
@@ -168,7 +158,6 @@ func (c *completeness) count(key producerRunKey, last uint64) (t tally, err erro
 	return t, err
 }
 
-// runs sorts the runs into sealed, open and silent ones.
 func (c *completeness) runs(r *Report, silent time.Time) {
 	byRun := make(map[int64][]*producerRun)
 	for key, p := range c.producerRuns {
@@ -199,8 +188,8 @@ const (
 	runSilent
 )
 
-// stateOf returns the state of a run. The seal of another producer also closes events before
-// it, because a renumbered producer continues under another name.
+// The seal of another producer also closes events before it, because a renumbered producer
+// continues under another name.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

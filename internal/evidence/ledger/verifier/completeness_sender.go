@@ -9,31 +9,35 @@ import (
 )
 
 // maxUnlisted bounds the events of a producer that wait for a manifest in memory. A batch
-// has at most a thousand events, but a producer without manifests can have any number.
+// has at most a thousand, but a producer without manifests can have any number.
 const maxUnlisted = 1 << 17
 
-// sender collects what one producer sent and which of it arrived.
 type sender struct {
 	number int64
 	name   string
 
-	received   []events.Range         // numbers that arrived, ascending
-	hashes     map[uint64]events.Hash // of events that no complete manifest lists
-	lastStored time.Time
-	unheard    bool // nothing arrived since a break of the stream
+	received         []events.Range         // numbers that arrived, ascending
+	hashes           map[uint64]events.Hash // of events that no complete manifest lists
+	lastStored       time.Time
+	silentSinceBreak bool
+
+	chain
+
+	others     map[uint64][]other // by number, until a manifest lists it
+	otherCount int
+	found      *foreigners
 
 	manifests int64
-	listed    uint64 // the highest number that a manifest lists
-	prev      string // hash of the last manifest
+	listed    uint64
 	partial   []events.Manifest
-	missing   []events.Range // numbers that manifests declare as missing
-	recorded  []events.Range // numbers that gap.recorded events declare
-	gaps      []Gap          // found so far
+	missing   []events.Range // declared by manifests
+	recorded  []events.Range // declared by gap.recorded events
+	gaps      []Gap
 }
 
-// event adds a number. It returns false if the number arrived before.
+// event returns false if the number arrived before.
 func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
-	s.unheard = false
+	s.silentSinceBreak = false
 	if !addNumber(&s.received, sequence) {
 		return false
 	}
@@ -46,7 +50,7 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// addNumber adds n to ascending ranges. It returns false if they have it.
+// addNumber returns false if the ascending ranges have n.
 func addNumber(ranges *[]events.Range, n uint64) bool {
 	list := *ranges
 	if last := len(list) - 1; last >= 0 && list[last].Last+1 == n {
@@ -77,28 +81,7 @@ func addNumber(ranges *[]events.Range, n uint64) bool {
 	return true
 }
 
-// manifest adds a manifest. It must follow the previous one, and its root must be the root
-// of its events.
-func (s *sender) manifest(m events.Manifest, hash events.Hash) {
-	s.manifests++
-	s.unheard = false
-	if m.First <= s.listed {
-		// This is a forgery, or two processes used one outbox.
-		s.gaps = append(s.gaps, Gap{Producer: s.name, First: m.First, Last: m.Last, Cause: CauseAltered, Reason: "listed twice"})
-		return
-	}
-	if m.First > s.listed+1 || m.Prev != s.prev {
-		s.lostManifest(s.listed+1, m.First-1)
-	}
-	s.prev, s.listed = hash.String(), m.Last
-	s.missing = append(s.missing, m.Missing...)
-	if !s.resolve(m) {
-		s.partial = append(s.partial, m)
-	}
-}
-
-// lostManifest reports that the manifest of a range is lost. Missing events of the range are
-// reported separately.
+// Missing events of the range are reported separately.
 func (s *sender) lostManifest(first, last uint64) {
 	if first > last { // the ranges touch, but the hash chain is broken
 		first, last = max(1, first-1), max(1, first-1)
@@ -111,16 +94,17 @@ func (s *sender) lostManifest(first, last uint64) {
 	}
 }
 
-// resolve compares a manifest with its events. It returns false if events are missing.
+// resolve returns false if events of the manifest are missing.
 func (s *sender) resolve(m events.Manifest) bool {
 	hashes := make([]events.Hash, 0, min(m.Count, maxUnlisted))
+	var numbers []uint64 // only if some have more contents
 	missing := m.Missing
 	for n := m.First; n <= m.Last; n++ {
 		for len(missing) > 0 && missing[0].Last < n {
 			missing = missing[1:]
 		}
 		if len(missing) > 0 && missing[0].First <= n {
-			n = missing[0].Last // continue after the range
+			n = missing[0].Last
 			continue
 		}
 		h, ok := s.hashes[n]
@@ -128,15 +112,17 @@ func (s *sender) resolve(m events.Manifest) bool {
 			return false
 		}
 		hashes = append(hashes, h)
+		if len(s.others) > 0 {
+			numbers = append(numbers, n)
+		}
 	}
-	if events.BatchRoot(hashes).String() != m.Root {
+	if !s.settleOthers(m, numbers, hashes) {
 		s.gaps = append(s.gaps, Gap{Producer: s.name, First: m.First, Last: m.Last, Cause: CauseAltered})
 	}
 	s.forget(m)
 	return true
 }
 
-// hasAllOf reports whether all events of a manifest arrived.
 func (s *sender) hasAllOf(m events.Manifest) bool {
 	next := m.First
 	for _, r := range append(slices.Clone(m.Missing), events.Range{First: m.Last + 1}) {
@@ -148,7 +134,6 @@ func (s *sender) hasAllOf(m events.Manifest) bool {
 	return true
 }
 
-// forget drops the hashes of the events in a manifest.
 func (s *sender) forget(m events.Manifest) {
 	if m.Last-m.First < uint64(len(s.hashes)) {
 		for n := m.First; n <= m.Last; n++ {
@@ -170,9 +155,9 @@ func (s *sender) highest() uint64 {
 	return s.received[len(s.received)-1].Last
 }
 
-// conclude returns the producer and its gaps.
 func (s *sender) conclude() (Producer, []Gap) {
-	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests, Unheard: s.unheard}
+	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests, SilentSinceBreak: s.silentSinceBreak}
+	p.UnsignedBefore, p.Unchecked = s.unsignedBefore, s.tooMany
 	for _, r := range s.received {
 		p.Received += r.Last - r.First + 1
 	}
@@ -194,12 +179,10 @@ func (s *sender) conclude() (Producer, []Gap) {
 	return p, gaps
 }
 
-// hasAny reports whether a number from first to last arrived.
 func (s *sender) hasAny(first, last uint64) bool {
 	return slices.ContainsFunc(s.received, func(r events.Range) bool { return r.First <= last && first <= r.Last })
 }
 
-// explain splits a missing range by its causes.
 func (s *sender) explain(first, last uint64) []Gap {
 	var gaps []Gap
 	for n := first; n <= last; {
@@ -218,7 +201,7 @@ func (s *sender) explain(first, last uint64) []Gap {
 }
 
 // covering returns the range that contains n. It lowers end to the end of that range, or to
-// the start of the next one if no range contains n.
+// the start of the next one.
 func covering(ranges []events.Range, n uint64, end *uint64) (events.Range, bool) {
 	for _, r := range ranges {
 		if r.First <= n && n <= r.Last {
@@ -230,4 +213,10 @@ func covering(ranges []events.Range, n uint64, end *uint64) (events.Range, bool)
 		}
 	}
 	return events.Range{}, false
+}
+
+func newSender(number int64, name string, found *foreigners) *sender {
+	return &sender{
+		number: number, name: name, hashes: make(map[uint64]events.Hash), chain: chain{links: []link{{}}}, found: found,
+	}
 }

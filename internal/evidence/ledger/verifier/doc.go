@@ -2,9 +2,8 @@
 // anything was altered since it was signed. Completeness says whether the ledger has
 // everything that the producers sent.
 //
-// [Verify] reads the whole file of a ledger and trusts only the key. It shares the format
-// with package writer but no code that writes, and the two packages never import each
-// other. These are its steps and their files:
+// [Verify] reads the whole file of a ledger and trusts only the key. These are its steps and
+// their files:
 //
 //	verify.go          open the file
 //	snapshot.go        begin one snapshot on three connections
@@ -17,6 +16,5 @@
 //	trusted.go, witnesses.go  compare checkpoints from outside the ledger
 //	completeness*.go   compare manifests, seals and numbers of producers and runs
 //	report*.go         conclude verdicts and exit status
-//
-// A [Judge] computes the verdict on completeness for records of an export.
+//	export*.go         check the records of an export
 package verifier

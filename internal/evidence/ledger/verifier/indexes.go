@@ -7,15 +7,14 @@ import (
 	"slices"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// entry is an entry of an index, with its key and the number of its row.
 type entry struct {
 	text    []byte
 	numbers []int64
 }
 
-// read reads an entry from a query. If hasText is true, the first column is text.
 func (e *entry) read(stmt *sqlite.Stmt, hasText bool) {
 	column := 0
 	if hasText {
@@ -37,7 +36,6 @@ func (e *entry) before(o *entry) bool {
 	return slices.Compare(e.numbers, o.numbers) < 0
 }
 
-// indexes reads the indexes. The walk does not need them, but queries of readers do.
 func (r *records) indexes() error {
 	for _, x := range [...]struct {
 		what, query string
@@ -82,23 +80,12 @@ func (r *records) index(what, query string, hasText bool, into *multiset) error 
 	return err
 }
 
-// rows calls row with each row of a query.
 func (r *records) rows(query string, row func(*sqlite.Stmt)) error {
-	stmt, err := r.conn.Prepare(query)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Reset() }() // Step has returned the error
-	for {
-		ok, err := stmt.Step()
-		if err != nil || !ok {
-			return err
-		}
-		row(stmt)
-	}
+	return sqlitex.Execute(r.conn, query, &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error { row(stmt); return nil },
+	})
 }
 
-// blobIndex compares the blobs with the records that refer to them.
 func (r *records) blobIndex() error {
 	var table, byHash multiset
 	err := r.rows("SELECT hash, blob FROM blobs NOT INDEXED ORDER BY blob", func(stmt *sqlite.Stmt) {
@@ -117,10 +104,10 @@ func (r *records) blobIndex() error {
 	return err
 }
 
-// seed makes the sums unpredictable, so that an attacker cannot construct two equal ones.
+// The seed makes the sums unpredictable, so that an attacker cannot construct two equal
+// ones.
 var seed = maphash.MakeSeed() //nolint:gochecknoglobals // one for both sides of every comparison
 
-// multiset compares two lists of rows in different orders.
 type multiset struct {
 	count int64
 	sum   uint64

@@ -19,7 +19,7 @@ import (
 // More events arrive before their manifest than the verifier remembers. The result must not
 // be complete.
 func TestSender_MoreThanIsRemembered(t *testing.T) {
-	s := &sender{name: "coder", hashes: make(map[uint64]events.Hash)}
+	s := newSender(1, "coder", &foreigners{})
 	const last = maxUnlisted + 2
 	hashes := make([]events.Hash, 0, last)
 	for n := uint64(1); n <= last; n++ {
@@ -31,10 +31,36 @@ func TestSender_MoreThanIsRemembered(t *testing.T) {
 		s.event(n, h, 1)
 	}
 	m := events.Manifest{Version: 1, Tenant: "acme", Producer: "coder", First: 1, Last: last, Count: last, Root: events.BatchRoot(hashes).String()}
-	s.manifest(m, events.HashOf(m.Encode()))
+	s.manifest(listing{Manifest: m, hash: events.HashOf(m.Encode())})
 	p, gaps := s.conclude()
 	if len(gaps) == 0 && !p.unproven(false) {
 		t.Errorf("an event that was altered: got %+v, no gap", p)
+	}
+}
+
+// The search for contents finds any mixture, and ends.
+func TestForeigners_Choose(t *testing.T) {
+	var choices [][]events.Hash
+	var own []events.Hash
+	for n := range byte(9) {
+		choices = append(choices, []events.Hash{{n, 1}, {n, 2}, {n, 3}})
+		own = append(own, choices[n][n%3])
+	}
+	picked, ok := (&foreigners{}).choose(choices, events.BatchRoot(own).String())
+	for i, p := range picked {
+		if p != i%3 {
+			t.Errorf("number %d: got content %d, want %d", i, p, i%3)
+		}
+	}
+	if !ok {
+		t.Error("the contents were not found")
+	}
+	for range 100 {
+		choices = append(choices, choices[0])
+	}
+	f := &foreigners{}
+	if _, ok := f.choose(choices, events.BatchRoot(nil).String()); ok || f.tried > maxChoices+len(choices) {
+		t.Errorf("found %t after %d hashes", ok, f.tried)
 	}
 }
 

@@ -26,24 +26,14 @@ type KeyChange struct {
 	Effect ledger.Effect `json:"effect"` // void if another key had replaced the old one
 }
 
-// changeAt returns the entry of a key change in a report.
-func changeAt(o ledger.Order, leaf int64, before, after note.Verifier, effect ledger.Effect) KeyChange {
-	return KeyChange{
-		Leaf: leaf, From: ledger.KeyID(before), To: ledger.KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
-	}
-}
-
-// Powerless is an order without effect, because a replaced key signed it. Its signer has a
-// key that should be gone.
+// Powerless is an order without effect, because a replaced key signed it.
 type Powerless struct {
 	Leaf   int64              `json:"leaf"`
 	Key    string             `json:"key"`
 	Action events.AuditAction `json:"action"`
 }
 
-// readKeys finds the keys that signed the ledger. It follows the changes from the given key
-// in both directions. It takes the leaves of the orders from the table, which the walk
-// checks later.
+// The walk checks the leaves of the orders later.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {
@@ -67,11 +57,10 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 		}
 		found[i] = ledger.KeyOrder{Leaf: leaf, Signed: signed}
 	}
-	v.keys = ledger.LinkKeys(v.opts.Key, tenant, found)
+	v.anchorKeys(tenant, found)
 	return nil
 }
 
-// orderAt returns the signed order in the event at a leaf, or "" if there is none.
 func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
 	data, err := ledger.ReadPayload(conn, leaf)
 	if errors.Is(err, ledger.ErrNoPayload) {
@@ -93,54 +82,24 @@ func firstNote(conn *sqlite.Conn) (signed []byte, err error) {
 	return signed, err
 }
 
-// changeKey executes an order that changes the key.
-func (s *orders) changeKey(leaf int64, signed string) {
-	w := s.w
-	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
-	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
-		return
-	}
-	effect, counts := w.v.keys.Effect(leaf, before)
-	if !counts {
-		if w.v.keys.Chain.Index(before, 0) >= 0 {
-			s.powerless(leaf, before, o)
-		}
-		return
-	}
-	s.ids[o.ID] = true
-	if len(w.v.report.Keys) < maxOrders {
-		w.v.report.Keys = append(w.v.report.Keys, changeAt(o, leaf, before, after, effect))
-	}
-	s.all = append(s.all, inReport(o, leaf, effect))
-}
-
-// tooLate reports an order that a replaced key signed.
-func (s *orders) tooLate(leaf int64, signed string) {
-	for _, k := range s.w.v.keys.Chain {
-		if o, err := ledger.OpenOrder([]byte(signed), note.VerifierList(k)); err == nil && o.Tenant == s.w.signed.tenant && !s.ids[o.ID] {
+func (s *orders) byReplacedKey(leaf int64, signed string) {
+	for _, k := range s.keys.Chain {
+		if o, err := ledger.OpenOrder([]byte(signed), note.VerifierList(k)); err == nil {
 			s.powerless(leaf, k, o)
 		}
+	}
+	if o, before, _, err := ledger.OpenKeyChange([]byte(signed)); err == nil && s.keys.Chain.Index(before, 0) >= 0 {
+		s.powerless(leaf, before, o)
 	}
 }
 
 func (s *orders) powerless(leaf int64, key note.Verifier, o ledger.Order) {
+	if o.Tenant != s.w.signed.tenant || s.ids[o.ID] {
+		return
+	}
 	r := &s.w.v.report
 	if r.PowerlessCount++; len(r.Powerless) < maxProblems {
 		r.Powerless = append(r.Powerless, Powerless{Leaf: leaf, Key: ledger.KeyID(key), Action: o.Action})
-	}
-}
-
-// openTrusted checks the signatures of checkpoints from outside the ledger, once the keys
-// are known. The checkpoint that the user vouches for needs no signature.
-func (v *verifier) openTrusted() {
-	for i := range v.trusted {
-		t := &v.trusted[i]
-		if t.signed == nil || t.found.Unusable {
-			continue
-		}
-		if _, err := ledger.OpenCheckpoint(t.signed, v.keys.At(t.Size)); err != nil {
-			t.found = Trusted{From: t.found.From, WithLedger: t.found.WithLedger, Unusable: true, Reason: err.Error()}
-		}
 	}
 }
 

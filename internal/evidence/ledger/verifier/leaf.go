@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// row is a row of leaves, valid until the next one.
 type row struct {
 	leaf, producer, run, sequence int64
 	fields                        ledger.LeafFields[[]byte]
@@ -15,7 +14,6 @@ type row struct {
 	hash                          []byte
 }
 
-// nextLeaf checks the present leaf and adds it to the tree.
 func (w *walk) nextLeaf() error {
 	s := w.leaves
 	r := row{
@@ -23,13 +21,13 @@ func (w *walk) nextLeaf() error {
 		hash: w.bytes(s, 8, 0),
 	}
 	if r.leaf != w.tree.size {
-		w.v.problem("leaf %d is where leaf %d should be", r.leaf, w.tree.size)
+		w.v.report.AddProblem("leaf %d is where leaf %d should be", r.leaf, w.tree.size)
 	}
 	var ok, ok2 bool
 	r.producerName, ok = w.names.producer(r.producer)
 	r.runName, ok2 = w.names.run(r.run)
 	if !ok || !ok2 || len(r.hash) != len(events.Hash{}) || r.sequence < 0 {
-		w.v.problem("leaf %d names no producer, run, number or hash that there is", r.leaf)
+		w.v.report.AddProblem("leaf %d names no producer, run, number or hash that there is", r.leaf)
 		r.hash = make([]byte, len(events.Hash{}))
 	}
 	r.fields = ledger.LeafFields[[]byte]{
@@ -44,7 +42,7 @@ func (w *walk) nextLeaf() error {
 		return err
 	}
 	if !same {
-		w.v.problem("leaf %d differs from the tree's stored hashes", r.leaf)
+		w.v.report.AddProblem("leaf %d differs from the tree's stored hashes", r.leaf)
 	}
 	a := ledger.Arrival{Leaf: r.leaf, Epoch: s.ColumnInt64(10), Stream: s.ColumnInt64(11), Stored: s.ColumnInt64(12)}
 	w.arrive(a, events.Hash(r.hash))
@@ -53,7 +51,6 @@ func (w *walk) nextLeaf() error {
 	return w.record(r, a)
 }
 
-// record checks the record of a leaf, or the claim that an order destroyed it.
 func (w *walk) record(r row, a ledger.Arrival) error {
 	removal, err := w.removals.of(r.leaf)
 	if err != nil {
@@ -62,9 +59,9 @@ func (w *walk) record(r row, a ledger.Arrival) error {
 	f, ok := w.queue.next(r.leaf)
 	switch {
 	case ok && removal.Done():
-		w.v.problem("leaf %d: its record is there, and is said to be %s", r.leaf, removal.Word)
+		w.v.report.AddProblem("leaf %d: its record is there, and is said to be %s", r.leaf, removal.Word)
 	case !ok && !removal.Done():
-		w.v.problem("leaf %d: its record is missing", r.leaf)
+		w.v.report.AddProblem("leaf %d: its record is missing", r.leaf)
 		return nil
 	case !ok: // the order is checked at its own leaf
 		w.facts.leaf(r, fact{leaf: r.leaf, hash: events.Hash(r.hash)}, a)
@@ -78,7 +75,6 @@ func (w *walk) record(r row, a ledger.Arrival) error {
 	return w.orders.order(r.leaf, f.order)
 }
 
-// index adds a row to the expected contents of the indexes.
 func (w *walk) index(r row) {
 	if string(r.fields.Class) == string(ledger.ClassEvent) {
 		w.indexed.id.add(r.fields.ID, r.leaf)
@@ -87,25 +83,23 @@ func (w *walk) index(r row) {
 	w.indexed.run.add(nil, r.run, r.leaf)
 }
 
-// compare compares a leaf with its record.
 func (w *walk) compare(r row, f fact) {
 	if !bytes.Equal(r.hash, f.hash[:]) {
-		w.v.problem("leaf %d: its record was altered", r.leaf)
+		w.v.report.AddProblem("leaf %d: its record was altered", r.leaf)
 		return
 	}
 	if !fits(r, f) {
-		w.v.problem("leaf %d says something else than its record", r.leaf)
+		w.v.report.AddProblem("leaf %d says something else than its record", r.leaf)
 	}
 	// Readers find the content of a chunk only where the writer stores it.
 	if f.split != (f.splits && string(r.fields.Class) == string(ledger.ClassEvent)) {
-		w.v.problem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
+		w.v.report.AddProblem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
 	}
 	if f.form != formUnknown && f.tenant != w.signed.tenant && string(r.fields.Class) != string(ledger.ClassQuarantine) {
-		w.v.problem("leaf %d belongs to another tenant", r.leaf)
+		w.v.report.AddProblem("leaf %d belongs to another tenant", r.leaf)
 	}
 }
 
-// fits reports whether the fields of a leaf match its record.
 func fits(r row, f fact) bool {
 	l := r.fields
 	switch ledger.Class(l.Class) {

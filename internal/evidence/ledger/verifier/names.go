@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// names maps the numbers in the rows of leaves to names.
 type names struct {
 	producers, runs         []string // by number; 0 is the empty name
 	usedProducers, usedRuns []bool
@@ -29,7 +28,6 @@ func (v *verifier) readNames(conn *sqlite.Conn) (*names, error) {
 	return &n, nil
 }
 
-// readTable reads the names of producers or runs and compares them with their index.
 func (v *verifier) readTable(conn *sqlite.Conn, what string) ([]string, error) {
 	list := []string{""}
 	var table, index multiset
@@ -37,7 +35,7 @@ func (v *verifier) readTable(conn *sqlite.Conn, what string) ([]string, error) {
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 			number, name := stmt.ColumnInt64(0), stmt.ColumnText(1)
 			if number != int64(len(list)) || name == "" {
-				v.problem("%s number %d is out of place", what, number)
+				v.report.AddProblem("%s number %d is out of place", what, number)
 			}
 			list = append(list, name)
 			table.add(sqlitetx.Bytes(stmt, 1), number)
@@ -51,24 +49,22 @@ func (v *verifier) readTable(conn *sqlite.Conn, what string) ([]string, error) {
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 			name := stmt.ColumnText(0)
 			if name <= last {
-				v.problem("%s index: a name is out of order or there twice", what)
+				v.report.AddProblem("%s index: a name is out of order or there twice", what)
 			}
 			last = name
 			index.add(sqlitetx.Bytes(stmt, 0), stmt.ColumnInt64(1))
 			return nil
 		}})
 	if err == nil && !table.equal(&index) {
-		v.problem("the index of %ss differs from the table", what)
+		v.report.AddProblem("the index of %ss differs from the table", what)
 	}
 	return list, err
 }
 
-// producer returns the name of a number and marks it as used.
 func (n *names) producer(number int64) (string, bool) {
 	return pick(n.producers, n.usedProducers, number)
 }
 
-// run returns the name of a number and marks it as used.
 func (n *names) run(number int64) (string, bool) { return pick(n.runs, n.usedRuns, number) }
 
 func pick(list []string, used []bool, number int64) (string, bool) {
@@ -79,12 +75,11 @@ func pick(list []string, used []bool, number int64) (string, bool) {
 	return list[number], true
 }
 
-// unused reports names without a leaf.
 func (n *names) unused(v *verifier) {
 	for what, used := range map[string][]bool{"producer": n.usedProducers, "run": n.usedRuns} {
 		for number, ok := range used {
 			if !ok {
-				v.problem("%s number %d belongs to no leaf", what, number)
+				v.report.AddProblem("%s number %d belongs to no leaf", what, number)
 			}
 		}
 	}

@@ -11,17 +11,61 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orders follows the orders in sequence, computes the effect of each one and compares it
-// with the ledger. It shares the rules with the writer, and uses nothing that the writer
-// stored.
-type orders struct {
-	w     *walk
-	ids   map[string]bool
-	all   []OrderAt
-	holds []ledger.Order // in force
+type orderLog struct {
+	keys    ledger.Keys
+	ids     map[string]bool
+	all     []OrderAt
+	holds   []ledger.Order // in force
+	changes []KeyChange
 }
 
-// inReport returns the entry of an order in a report.
+func newOrderLog(keys ledger.Keys) orderLog { return orderLog{keys: keys, ids: make(map[string]bool)} }
+
+// open opens the signed order at a leaf. It returns false if no key in charge signed it, or it
+// is of another tenant or was given before.
+func (l *orderLog) open(leaf int64, tenant, signed string) (ledger.Order, bool) {
+	o, err := ledger.OpenOrder([]byte(signed), l.keys.At(leaf))
+	if err != nil || o.Tenant != tenant || l.ids[o.ID] {
+		return o, false
+	}
+	l.ids[o.ID] = true
+	return o, true
+}
+
+// hold sets or lifts a hold and returns the effect. It returns "" for other orders.
+func (l *orderLog) hold(o ledger.Order) ledger.Effect {
+	switch o.Action { //nolint:exhaustive // only these change holds
+	case events.AuditHold:
+		l.holds = append(l.holds, o)
+		return ledger.EffectDone
+	case events.AuditLift:
+		n := len(l.holds)
+		if l.holds = slices.DeleteFunc(l.holds, func(h ledger.Order) bool { return h.ID == o.Hold }); len(l.holds) == n {
+			return ledger.EffectVoid
+		}
+		return ledger.EffectDone
+	}
+	return ""
+}
+
+// changeKey returns false as open does.
+func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
+	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
+	if err != nil || o.Tenant != tenant || l.ids[o.ID] {
+		return false
+	}
+	effect, valid := l.keys.Effect(leaf, before)
+	if !valid {
+		return false
+	}
+	l.ids[o.ID] = true
+	l.changes = append(l.changes, KeyChange{
+		Leaf: leaf, From: ledger.KeyID(before), To: ledger.KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
+	})
+	l.all = append(l.all, inReport(o, leaf, effect))
+	return true
+}
+
 func inReport(o ledger.Order, leaf int64, effect ledger.Effect) OrderAt {
 	return OrderAt{
 		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
@@ -29,39 +73,34 @@ func inReport(o ledger.Order, leaf int64, effect ledger.Effect) OrderAt {
 	}
 }
 
-// order executes the signed order in the event at a leaf.
-func (s *orders) order(leaf int64, signed string) error {
+type orders struct {
+	orderLog
+
+	w *walk
+}
+
+func (s *orders) order(leaf int64, signed string) (err error) {
+	tenant := s.w.signed.tenant
 	if ledger.IsKeyChange(signed) {
-		s.changeKey(leaf, signed)
+		if !s.changeKey(leaf, tenant, signed) {
+			s.byReplacedKey(leaf, signed)
+		}
+		s.w.v.report.Keys = s.changes[:min(maxOrders, len(s.changes))]
 		return nil
 	}
-	w := s.w
-	o, err := ledger.OpenOrder([]byte(signed), w.v.keys.At(leaf))
-	if err != nil && w.v.keys.Replaced(leaf) > 0 {
-		s.tooLate(leaf, signed)
+	o, ok := s.open(leaf, tenant, signed)
+	if !ok {
+		s.byReplacedKey(leaf, signed)
+		return nil
 	}
-	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
-		return nil //nolint:nilerr // not an order
-	}
-	s.ids[o.ID] = true
-	at := inReport(o, leaf, ledger.EffectDone)
-	switch o.Action { //nolint:exhaustive // only orders change a ledger
-	case events.AuditHold:
-		s.holds = append(s.holds, o)
-	case events.AuditLift:
-		n := len(s.holds)
-		s.holds = slices.DeleteFunc(s.holds, func(h ledger.Order) bool { return h.ID == o.Hold })
-		if len(s.holds) == n {
-			at.Effect = ledger.EffectVoid
-		}
-	case events.AuditErase, events.AuditPrune:
+	at := inReport(o, leaf, s.hold(o))
+	if o.Action == events.AuditErase || o.Action == events.AuditPrune {
 		at.Effect, at.Records, err = s.removed(leaf, o)
 	}
 	s.all = append(s.all, at)
 	return err
 }
 
-// removed computes which records an order had to destroy, and reports differences.
 func (s *orders) removed(leaf int64, o ledger.Order) (ledger.Effect, int64, error) {
 	targets, err := s.targets(leaf, o)
 	if err != nil {
@@ -76,19 +115,19 @@ func (s *orders) removed(leaf int64, o ledger.Order) (ledger.Effect, int64, erro
 		case t.Removal.Order == leaf && t.Removal.Word == ledger.WordOf(o.Action):
 			n++
 		case missed == 0:
-			s.w.v.problem("leaf %d: its record is there, or went otherwise, where order %s destroyed it", t.Leaf, o.ID)
+			s.w.v.report.AddProblem("leaf %d: its record is there, or went otherwise, where order %s destroyed it", t.Leaf, o.ID)
 			missed++
 		}
 	}
 	claims := s.w.removals.claims
 	if c := claims[leaf]; c != nil && c.count != n {
-		s.w.v.problem("%d records are missing, from that of leaf %d on: of them order %s concerns %d", c.count, c.first, o.ID, n)
+		s.w.v.report.AddProblem("%d records are missing, from that of leaf %d on: of them order %s concerns %d", c.count, c.first, o.ID, n)
 	}
 	delete(claims, leaf)
 	return ledger.EffectDone, n, nil
 }
 
-// targets returns the records that an order at a leaf covers and no earlier order destroyed.
+// targets returns the records that an order covers and no earlier order destroyed.
 func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, err error) {
 	conn := s.w.facts.conn
 	take := func(t ledger.Target) {
@@ -117,8 +156,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether a selection includes a leaf. If this order destroyed the record,
-// its user and the event of a chunk are unknown, and the table is trusted.
+// If this order destroyed the record, its user and the event of a chunk are unknown, and the
+// table is trusted.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -138,8 +177,7 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	return err == nil && e.User == sel.User
 }
 
-// isTree reports whether an order refers to this tree. The stored hashes up to here were
-// compared with the leaves.
+// The stored hashes up to here were compared with the leaves.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false
@@ -155,7 +193,6 @@ func (s *orders) held(o ledger.Order, targets []ledger.Target) bool {
 	})
 }
 
-// end compares the table of orders with the orders and fills in the report.
 func (s *orders) end() error {
 	rest := s.all
 	var table, index multiset
@@ -165,7 +202,7 @@ func (s *orders) end() error {
 			if len(rest) == 0 || rest[0].Leaf != leaf || rest[0].ID != stmt.ColumnText(1) ||
 				string(rest[0].Action) != stmt.ColumnText(2) || string(rest[0].Effect) != stmt.ColumnText(3) ||
 				rest[0].Hold != stmt.ColumnText(4) {
-				s.w.v.problem("orders: the row of leaf %d says something else than the order", leaf)
+				s.w.v.report.AddProblem("orders: the row of leaf %d says something else than the order", leaf)
 			}
 			rest = rest[min(1, len(rest)):]
 			table.add(sqlitetx.Bytes(stmt, 1), leaf)
@@ -175,13 +212,13 @@ func (s *orders) end() error {
 		return err
 	}
 	if len(rest) > 0 {
-		s.w.v.problem("orders: %d rows are missing", len(rest))
+		s.w.v.report.AddProblem("orders: %d rows are missing", len(rest))
 	}
 	last := ""
 	err = sqlitex.Execute(s.w.facts.conn, "SELECT id, leaf FROM orders INDEXED BY sqlite_autoindex_orders_1 ORDER BY id",
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 			if id := stmt.ColumnText(0); id <= last {
-				s.w.v.problem("the index of orders is out of order")
+				s.w.v.report.AddProblem("the index of orders is out of order")
 			} else {
 				last = id
 			}
@@ -189,7 +226,7 @@ func (s *orders) end() error {
 			return nil
 		}})
 	if err == nil && !table.equal(&index) {
-		s.w.v.problem("the index of orders differs from the table")
+		s.w.v.report.AddProblem("the index of orders differs from the table")
 	}
 	s.w.v.report.Redacted.conclude(s.all, s.holds)
 	return err

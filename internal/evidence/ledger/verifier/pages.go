@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pages runs SQLite's check of the pages on its own connection, in parallel with the walk.
-// The walk goes from row to row and does not see damage that misleads a lookup.
+// pages runs SQLite's check of the pages, because the walk does not see damage that misleads
+// a lookup.
 type pages struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -34,8 +34,7 @@ func lookAtPages(ctx context.Context, conn *sqlite.Conn) *pages {
 	return p
 }
 
-// finish waits for the check and returns the damage. After a failed walk it cancels the
-// check.
+// finish cancels the check after a failed walk.
 func (p *pages) finish(failed bool) ([]string, error) {
 	if failed {
 		p.cancel()

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fact is the contents of a record, read independently of its leaf.
 type fact struct {
 	leaf int64
 	hash events.Hash
@@ -30,13 +29,14 @@ type fact struct {
 	time                      string
 	sequence                  uint64
 
-	manifest *events.Manifest
-	seal     *seal
-	gap      *events.GapRecordedData
-	order    string // a signed order, not checked
+	manifest  *events.Manifest
+	signature signature // of the manifest
+	seal      *seal
+	gap       *events.GapRecordedData
+	order     string
+	denied    *DeniedResult // the record is the result of a denied call
 }
 
-// form is the form of a record.
 type form int
 
 const (
@@ -45,40 +45,39 @@ const (
 	formManifest
 )
 
-// side is the findings of the reader of the records.
+// side is the findings of records.
 type side struct {
 	problems  []string
-	id        multiset // the indexes, to compare with the tables
+	id        multiset // read from the indexes, to compare with the tables
 	producer  multiset
 	run       multiset
 	erased    multiset
 	seen      multiset
 	chunks    multiset // from the records
-	chunkRows multiset // from the table
+	chunkRows multiset
 }
 
 func (s *side) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Sprintf(format, args...))
 }
 
-// records reads payloads and then the indexes on its own connection, in parallel with the
-// walk.
 type records struct {
 	facts  chan []fact
 	group  *errgroup.Group
 	cancel context.CancelFunc
 	side   side
 
-	conn  *sqlite.Conn
-	buf   []byte
-	blobs map[int64]bool // blobs that a record refers to
+	conn   *sqlite.Conn
+	buf    []byte
+	denied deniedCalls
+	blobs  map[int64]bool // finish cancels the reader after a failed walk.
 }
 
 const factsPerBatch = 256
 
 func readRecords(ctx context.Context, conn *sqlite.Conn) *records {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &records{facts: make(chan []fact, 4), cancel: cancel, conn: conn, blobs: make(map[int64]bool)}
+	r := &records{facts: make(chan []fact, 4), cancel: cancel, conn: conn, denied: make(deniedCalls), blobs: make(map[int64]bool)}
 	r.group, ctx = errgroup.WithContext(ctx)
 	r.group.Go(func() error {
 		err := r.payloads(ctx)
@@ -91,7 +90,6 @@ func readRecords(ctx context.Context, conn *sqlite.Conn) *records {
 	return r
 }
 
-// finish waits for the reader. After a failed walk it cancels the reader.
 func (r *records) finish(failed bool) (*side, error) {
 	if failed {
 		r.cancel()
@@ -106,32 +104,24 @@ func (r *records) finish(failed bool) (*side, error) {
 	return &r.side, err
 }
 
-// payloads sends the facts of all records.
 func (r *records) payloads(ctx context.Context) error {
 	batch := make([]fact, 0, factsPerBatch)
-	stmt, err := r.conn.Prepare("SELECT leaf, bytes, blob, cut FROM payloads ORDER BY leaf")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Reset() }() // Step has returned the error
-	for {
-		row, err := stmt.Step()
-		if err != nil {
-			return err
-		}
-		if !row {
-			break
-		}
-		f, err := r.fact(stmt)
-		if err != nil {
-			return err
-		}
-		if batch = append(batch, f); len(batch) == factsPerBatch {
-			if err := r.send(ctx, batch); err != nil {
+	err := sqlitex.Execute(r.conn, "SELECT leaf, bytes, blob, cut FROM payloads ORDER BY leaf", &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			f, err := r.fact(stmt)
+			if err != nil {
 				return err
 			}
+			if batch = append(batch, f); len(batch) < factsPerBatch {
+				return nil
+			}
+			full := batch
 			batch = make([]fact, 0, factsPerBatch)
-		}
+			return r.send(ctx, full)
+		},
+	})
+	if err != nil {
+		return err
 	}
 	return r.send(ctx, batch)
 }
@@ -160,7 +150,12 @@ func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
 		}
 	}
 	f.hash = events.HashOf(data)
-	r.decode(&f, data, cut)
+	if c := f.decode(data, r.denied); f.split && f.splits {
+		if int64(c.Cut) != cut {
+			r.side.problem("leaf %d: the content of its chunk was taken from another place", f.leaf)
+		}
+		r.side.chunks.add(c.Whole[:], c.Part, f.leaf)
+	}
 	return f, nil
 }
 
@@ -173,7 +168,6 @@ func (r *records) column(stmt *sqlite.Stmt, column int) []byte {
 	return r.buf[:stmt.ColumnBytes(column, r.buf[:n])]
 }
 
-// join puts the content of a chunk back into its event.
 func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error) {
 	var content []byte
 	var found bool
@@ -199,19 +193,21 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 	return ledger.InsertContent(data, int(cut), content), nil
 }
 
-// decode decodes a record into f.
-func (r *records) decode(f *fact, data []byte, cut int64) {
+// decode decodes a record. It returns the content of a chunk that the writer stores separately.
+func (f *fact) decode(data []byte, denied deniedCalls) (c ledger.Chunk) {
 	e, err := events.Decode(data)
 	if err != nil {
 		if m, ok := readableManifest(data); ok {
-			f.form, f.manifest = formManifest, &m
+			f.form, f.manifest, f.signature = formManifest, &m, signatureOf(m)
 			f.tenant, f.producer, f.sequence = m.Tenant, m.Producer, m.Last
 		}
-		return
+		return c
 	}
 	f.form, f.tenant, f.id, f.producer, f.run = formEvent, e.Tenant, e.ID, e.Producer, e.Run
 	f.kind, f.time, f.sequence = e.Kind(), ledger.FormatTime(e.Time), e.Sequence
-	switch f.kind { //nolint:exhaustive // only these kinds count for completeness
+	switch f.kind { //nolint:exhaustive // the other kinds need no payload
+	case events.ToolBefore, events.Approval, events.ToolResult:
+		denied.note(f, e)
 	case events.RunSealed:
 		if d, err := events.Payload[events.RunSealedData](e); err == nil {
 			f.seal = &seal{RunSealedData: d, own: e.ID == d.ID(e.Tenant, e.Producer, e.Run)}
@@ -223,25 +219,17 @@ func (r *records) decode(f *fact, data []byte, cut int64) {
 	case events.AuditAccessed:
 		f.order = signedOrder(e)
 	case events.BlobChunk:
-		c, ok := ledger.CutChunk(e, data)
-		f.splits = ok
-		if !f.split || !ok {
-			return
-		}
-		if int64(c.Cut) != cut {
-			r.side.problem("leaf %d: the content of its chunk was taken from another place", f.leaf)
-		}
-		r.side.chunks.add(c.Whole[:], c.Part, f.leaf)
+		c, f.splits = ledger.CutChunk(e, data)
 	}
+	return c
 }
 
-// readableManifest decodes a manifest. It accepts only manifests that the writer accepts.
+// The writer accepts no other manifests.
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
 }
 
-// signedOrder returns the signed order in an audit.accessed event.
 func signedOrder(e events.Event) string {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil {
@@ -250,16 +238,13 @@ func signedOrder(e events.Event) string {
 	return d.Order
 }
 
-// recordQueue hands the records of the reader to the walk, leaf by leaf. It owns the batch
-// of records that the walk has not used yet.
 type recordQueue struct {
 	v       *verifier
 	records *records
 	pending []fact
 }
 
-// next returns the record of a leaf, if there is one. It reports the records that it
-// passes over, because they have no leaf.
+// next also reports records without a leaf.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {
@@ -278,13 +263,12 @@ func (q *recordQueue) next(leaf int64) (fact, bool) {
 		if f.leaf == leaf {
 			return f, true
 		}
-		q.v.problem("a record of leaf %d is there and the leaf is not", f.leaf)
+		q.v.report.AddProblem("a record of leaf %d is there and the leaf is not", f.leaf)
 	}
 }
 
-// end reports the records after the last leaf.
 func (q *recordQueue) end() {
 	if f, ok := q.next(math.MaxInt64); ok {
-		q.v.problem("a record of leaf %d is there and the leaf is not", f.leaf)
+		q.v.report.AddProblem("a record of leaf %d is there and the leaf is not", f.leaf)
 	}
 }

@@ -12,15 +12,14 @@ import (
 type removals struct {
 	v    *verifier
 	stmt *sqlite.Stmt
-	row  bool // stmt is at a row
+	row  bool
 
-	claims map[int64]*claim // by the leaf of the order
+	claims map[int64]*claim
 	index  multiset
 }
 
-// claim is the records that name one order, according to the table.
 type claim struct {
-	first int64 // the first leaf
+	first int64
 	count int64
 }
 
@@ -42,7 +41,7 @@ func (r *removals) of(leaf int64) (ledger.Removal, error) {
 		at := r.stmt.ColumnInt64(0)
 		removal, err := ledger.ScanRemoval(r.stmt, 1)
 		if err != nil || removal.Order <= at {
-			r.v.problem("leaf %d: what became of its record makes no sense", at)
+			r.v.report.AddProblem("leaf %d: what became of its record makes no sense", at)
 		} else {
 			r.claim(at, removal)
 		}
@@ -53,7 +52,7 @@ func (r *removals) of(leaf int64) (ledger.Removal, error) {
 		if at == leaf {
 			return removal, nil
 		}
-		r.v.problem("leaf %d is said to have lost its record, and is not there", at)
+		r.v.report.AddProblem("leaf %d is said to have lost its record, and is not there", at)
 	}
 	return ledger.Removal{}, nil
 }
@@ -72,7 +71,6 @@ func (r *removals) claim(leaf int64, removal ledger.Removal) {
 	}
 }
 
-// end reports the claims without an order that took effect.
 func (r *removals) end(size int64) error {
 	// Rows after the last leaf are invalid.
 	if _, err := r.of(math.MaxInt64); err != nil {
@@ -83,7 +81,7 @@ func (r *removals) end(size int64) error {
 		if order >= size {
 			what = "which is not there"
 		}
-		r.v.problem("%d records are missing, from that of leaf %d on: they were destroyed in the name of leaf %d, %s",
+		r.v.report.AddProblem("%d records are missing, from that of leaf %d on: they were destroyed in the name of leaf %d, %s",
 			c.count, c.first, order, what)
 	}
 	return nil

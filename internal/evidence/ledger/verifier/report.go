@@ -1,13 +1,14 @@
 package verifier
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Integrity is the verdict on whether anything was altered since it was signed.
+// Integrity says whether anything was altered since it was signed.
 type Integrity string
 
 // The verdicts on integrity.
@@ -16,13 +17,14 @@ const (
 	Invalid  Integrity = "INVALID"
 )
 
-// Completeness is the verdict on whether the ledger has everything that the producers sent.
+// Completeness says whether the ledger has everything that the producers sent.
 type Completeness string
 
-// The verdicts on completeness, the best first.
+// The verdicts on completeness, the best first. Only Complete is a success.
 const (
 	Complete Completeness = "COMPLETE"
-	Unproven Completeness = "UNPROVEN" // a producer has no manifests, or none for its last events
+	Empty    Completeness = "EMPTY"    // the ledger has no leaves
+	Unproven Completeness = "UNPROVEN" // a producer has no manifests, or none for its last events, or events wait
 	Unsealed Completeness = "UNSEALED" // a run went silent without a seal
 	Gaps     Completeness = "GAPS"     // events are missing or altered
 )
@@ -31,9 +33,11 @@ const (
 const (
 	ExitVerified    = 0
 	ExitUnwitnessed = 10 // verified and complete, but the required witnesses are missing
-	ExitIncomplete  = 11 // intact, but not [Complete]
+	ExitIncomplete  = 11 // intact, but not [Complete], or with foreign records
+	ExitContradicts = 12 // intact, but records claim the id, number or subject of others, or a denied call succeeded
 	ExitUntrusted   = 20 // a trusted checkpoint was required and is missing
-	ExitDiverged    = 30 // the ledger differs from a trusted checkpoint
+	ExitUnanchored  = 21 // nothing from elsewhere vouches for the key
+	ExitDiverged    = 30 // the ledger differs from a trusted checkpoint, or its key from the pinned one
 	ExitInvalid     = 40
 )
 
@@ -42,8 +46,11 @@ const NotProven = "that tool results were true, or that actions outside register
 
 // Report is the result of [Verify].
 type Report struct {
-	Ledger string `json:"ledger"` // its file
-	Tenant string `json:"tenant"`
+	Ledger string    `json:"ledger"`
+	Tenant string    `json:"tenant"`
+	Run    string    `json:"run,omitempty"` // that completeness is about; empty for all
+	From   time.Time `json:"from,omitzero"` // limits of what completeness is about
+	To     time.Time `json:"to,omitzero"`
 
 	Integrity    Integrity `json:"integrity"`
 	Problems     []string  `json:"problems"` // the first ones
@@ -54,29 +61,41 @@ type Report struct {
 	Manifests   int64           `json:"manifests"`
 	SeenAgain   int64           `json:"seen_again"`
 	Checkpoints int64           `json:"checkpoints"`
-	Checkpoint  *Signed         `json:"checkpoint,omitempty"` // the newest
-	Streams     []ledger.Stream `json:"streams"`              // streams of the ledger, in order
-	Breaks      []Break         `json:"breaks,omitempty"`     // breaks of the stream, in order
-	Findings    []FindingAt     `json:"findings"`             // conflicts and quarantine, the first ones
-	SetApart    int64           `json:"set_apart"`            // number of findings
+	Checkpoint  *Signed         `json:"checkpoint,omitempty"`
+	Streams     []ledger.Stream `json:"streams"`
+	Breaks      []Break         `json:"breaks,omitempty"`
+	Findings    []FindingAt     `json:"findings"`
+	SetApart    int64           `json:"set_apart"`
+
+	Foreign           []Foreign      `json:"foreign,omitempty"` // the first ones
+	ForeignCount      int64          `json:"foreign_count,omitempty"`
+	Contradictions    int64          `json:"contradictions,omitempty"` // of them, records that claim the id, number or subject of another one
+	DeniedResults     []DeniedResult `json:"denied_results,omitempty"` // the first ones
+	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
 
 	Completeness Completeness `json:"completeness"`
 	Producers    []Producer   `json:"producers"`
 	Gaps         []Gap        `json:"gaps"`
 	Runs         RunCounts    `json:"runs"`
-	Open         []string     `json:"open_runs"`     // runs that continue
-	Unsealed     []string     `json:"unsealed_runs"` // runs that went silent
+	Open         []string     `json:"open_runs"`
+	Unsealed     []string     `json:"unsealed_runs"`
+
+	Anchor *Anchor `json:"anchor,omitempty"` // nil without [Options.Anchor]
 
 	Trusted  *Trusted  `json:"trusted,omitempty"` // nil if none was given
-	Anchored []Trusted `json:"kept,omitempty"`    // checkpoints found outside the ledger
+	Anchored []Trusted `json:"kept,omitempty"`    // from outside the ledger
+	// Untrusted reports that a trusted checkpoint was required and is missing.
+	Untrusted bool `json:"untrusted,omitempty"`
 
 	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil if none were required
 
 	Redacted Redacted `json:"redacted"`
 
-	Keys           []KeyChange `json:"keys,omitempty"`      // changes of the key, in order
+	Keys           []KeyChange `json:"keys,omitempty"`
 	Powerless      []Powerless `json:"powerless,omitempty"` // orders by replaced keys, the first ones
 	PowerlessCount int64       `json:"powerless_count,omitempty"`
+
+	AsOf *AsOf `json:"as_of,omitempty"` // set by [Report.SetAsOf]
 
 	NotProven string `json:"not_proven"`
 	Exit      int    `json:"exit"`
@@ -88,7 +107,7 @@ type Signed struct {
 	Root string    `json:"root"`
 	Time time.Time `json:"time"`
 	Key  string    `json:"key"`
-	Note string    `json:"note"` // the signed note: store it elsewhere and pass it to --trusted
+	Note string    `json:"note"` // signed; store it elsewhere and pass it to --trusted
 }
 
 // FindingAt is a conflict or a message in quarantine.
@@ -100,18 +119,23 @@ type FindingAt struct {
 	Sequence       uint64         `json:"sequence,omitempty"`
 	ID             string         `json:"id,omitempty"`
 	StreamSequence uint64         `json:"stream_sequence"`
+	First          *int64         `json:"first,omitempty"` // of a conflict, the leaf with the first content; not in a bundle
 }
 
 // Producer is the verdict on one producer.
 type Producer struct {
-	Name      string `json:"producer"`
-	Sent      uint64 `json:"sent"`                // the highest known number
-	Received  uint64 `json:"held"`                // count of numbers in the ledger
-	Listed    uint64 `json:"listed"`              // the highest number that a manifest lists
-	Manifests int64  `json:"manifests"`           // 0 if nothing proves completeness
-	InFlight  bool   `json:"in_flight"`           // the last events wait for a manifest
-	Unchecked bool   `json:"unchecked,omitempty"` // too many events waited for a manifest to compare them
-	Unheard   bool   `json:"unheard,omitempty"`   // nothing arrived since a break of the stream, so more may be lost
+	Name             string `json:"producer"`
+	Sent             uint64 `json:"sent"`                // the highest known number
+	Received         uint64 `json:"held"`                // count of numbers in the ledger
+	Listed           uint64 `json:"listed"`              // by a manifest, the highest number
+	Manifests        int64  `json:"manifests"`           // 0 if nothing proves completeness
+	InFlight         bool   `json:"in_flight"`           // the last events wait for a manifest
+	Unchecked        bool   `json:"unchecked,omitempty"` // too many events waited for a manifest to compare them
+	SilentSinceBreak bool   `json:"unheard,omitempty"`   // nothing arrived since a break of the stream, so more may be lost
+
+	// UnsignedBefore is when the first signed manifest arrived after unsigned ones. The
+	// author of the chain before it is not proved.
+	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 }
 
 // Cause says why a gap exists.
@@ -134,7 +158,7 @@ type Gap struct {
 	Last     uint64 `json:"last"`
 	Cause    Cause  `json:"cause"`
 	Reason   string `json:"reason,omitempty"` // given by the producer
-	Run      string `json:"run,omitempty"`    // for a seal
+	Run      string `json:"run,omitempty"`
 }
 
 // RunCounts counts runs. It omits runs without lifecycle events.
@@ -144,22 +168,44 @@ type RunCounts struct {
 	Unsealed int `json:"unsealed"`
 }
 
-// exit returns the exit status of r.
-func (r *Report) exit(requireTrusted bool) int {
-	found, diverged := r.trusts()
-	switch {
-	case r.Integrity != Verified:
-		return ExitInvalid
-	case diverged:
-		return ExitDiverged
-	case !found && requireTrusted:
-		return ExitUntrusted
-	case r.Completeness != Complete:
-		return ExitIncomplete
-	case r.Witnesses != nil && !r.Witnesses.Met:
-		return ExitUnwitnessed
+const maxProblems = 50
+
+// NewReport returns the report of a file before anything was checked.
+func NewReport(path string) Report {
+	return Report{Ledger: path, Integrity: Verified, Completeness: Unproven, NotProven: NotProven}
+}
+
+// AddProblem reports a difference from what was signed.
+func (r *Report) AddProblem(format string, args ...any) {
+	r.ProblemCount++
+	if len(r.Problems) < maxProblems {
+		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 	}
-	return ExitVerified
+}
+
+// Conclude sets the verdict on integrity and the exit status, after all problems and
+// comparisons are in the report.
+func (r *Report) Conclude(requireTrusted bool) {
+	if r.ProblemCount > 0 {
+		r.Integrity = Invalid
+	}
+	r.concludeAnchor()
+	found, diverged := r.trusts()
+	r.Untrusted = requireTrusted && !found
+	r.Exit = ExitVerified
+	for status, applies := range map[int]bool{
+		ExitUnwitnessed: r.Witnesses != nil && !r.Witnesses.Met,
+		ExitIncomplete:  r.Completeness != Complete || r.ForeignCount > 0,
+		ExitContradicts: r.Contradictions+r.DeniedResultCount > 0,
+		ExitUntrusted:   r.Untrusted,
+		ExitUnanchored:  r.Anchor.Exit() == ExitUnanchored,
+		ExitDiverged:    diverged || r.Anchor.Exit() == ExitDiverged,
+		ExitInvalid:     r.Integrity != Verified,
+	} {
+		if applies {
+			r.Exit = max(r.Exit, status) // the highest that applies
+		}
+	}
 }
 
 // isLifecycle reports whether an event of kind k continues its run, so that a seal has to

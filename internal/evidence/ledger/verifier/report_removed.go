@@ -7,19 +7,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxOrders bounds the orders in a report.
 const maxOrders = 1000
 
 // Redacted counts the records that orders destroyed, and lists the orders. These records are
 // not missing.
 type Redacted struct {
-	Erased int64     `json:"erased"` // records
-	Pruned int64     `json:"pruned"` // records
+	Erased int64     `json:"erased"`
+	Pruned int64     `json:"pruned"`
 	Holds  int       `json:"holds"`  // in force; 0 if Part is true
-	Orders []OrderAt `json:"orders"` // in order; the latest ones
+	Orders []OrderAt `json:"orders"` // the latest ones
 
-	// Part reports that only some runs of a ledger were given. The holds in force are
-	// unknown then.
+	// Part reports that only some runs were given, so that the holds in force are unknown.
 	Part bool `json:"part,omitempty"`
 }
 
@@ -35,8 +33,8 @@ type OrderAt struct {
 	Selection ledger.OrderSelection `json:"selection,omitzero"`
 	Hold      string                `json:"hold,omitempty"` // for a lift
 	Effect    ledger.Effect         `json:"effect"`
-	InForce   bool                  `json:"in_force,omitempty"` // for a hold
-	Records   int64                 `json:"records,omitempty"`  // number of destroyed records
+	InForce   bool                  `json:"in_force,omitempty"`
+	Records   int64                 `json:"records,omitempty"` // destroyed
 }
 
 func (r *Redacted) conclude(all []OrderAt, holds []ledger.Order) {

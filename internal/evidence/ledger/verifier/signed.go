@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// signedCheckpoints reads the checkpoints in order. It checks their signatures in parallel
-// with the walk, because they cost most.
+// The signatures are checked in parallel with the walk, because they cost most.
 type signedCheckpoints struct {
 	v    *verifier
 	stmt *sqlite.Stmt
@@ -20,15 +19,15 @@ type signedCheckpoints struct {
 	tenant string
 	number int64
 	head   *ledger.Checkpoint // the next one to compare
-	newest *ledger.Checkpoint // the last one that was read
-	note   string             // of newest
+	newest *ledger.Checkpoint
+	note   string
 
 	altered bool // a root differed, so all later ones do
 	moved   bool // a digest of arrivals differed, so all later ones do
 
 	group    errgroup.Group
 	mu       sync.Mutex // guards problems while group runs; no other lock is taken under it
-	problems []string   // with signatures
+	problems []string
 }
 
 func newSignedCheckpoints(v *verifier, conn *sqlite.Conn) *signedCheckpoints {
@@ -40,7 +39,6 @@ func newSignedCheckpoints(v *verifier, conn *sqlite.Conn) *signedCheckpoints {
 	return s
 }
 
-// next reads checkpoints up to the next valid one.
 func (s *signedCheckpoints) next() error {
 	s.head = nil
 	for {
@@ -52,12 +50,12 @@ func (s *signedCheckpoints) next() error {
 		s.number++
 		s.v.report.Checkpoints++
 		if number != s.number {
-			s.v.problem("checkpoint %d is where checkpoint %d should be", number, s.number)
+			s.v.report.AddProblem("checkpoint %d is where checkpoint %d should be", number, s.number)
 			s.number = number
 		}
 		c, err := ledger.ReadCheckpoint([]byte(text))
 		if err != nil {
-			s.v.problem("checkpoint %d: %v", number, err)
+			s.v.report.AddProblem("checkpoint %d: %v", number, err)
 			continue
 		}
 		s.check(number, size, text, &c)
@@ -66,7 +64,6 @@ func (s *signedCheckpoints) next() error {
 	}
 }
 
-// check checks one checkpoint and starts the check of its signature.
 func (s *signedCheckpoints) check(number, size int64, text string, c *ledger.Checkpoint) {
 	keys, replaced := s.v.keys.At(c.Size), s.v.keys.Replaced(c.Size)
 	s.group.Go(func() error {
@@ -81,7 +78,7 @@ func (s *signedCheckpoints) check(number, size int64, text string, c *ledger.Che
 		s.tenant = c.Tenant
 	}
 	if fault := s.fault(number, size, c); fault != "" {
-		s.v.problem("checkpoint %d: %s", number, fault)
+		s.v.report.AddProblem("checkpoint %d: %s", number, fault)
 	}
 	streams := &s.v.report.Streams
 	if n := len(*streams); c.Position.Epoch > 0 && (n == 0 || (*streams)[n-1].Epoch != c.Position.Epoch) {
@@ -89,7 +86,6 @@ func (s *signedCheckpoints) check(number, size int64, text string, c *ledger.Che
 	}
 }
 
-// fault returns what is wrong with a checkpoint compared to its predecessor.
 func (s *signedCheckpoints) fault(number, size int64, c *ledger.Checkpoint) string {
 	before := s.newest
 	if before == nil {
@@ -111,12 +107,11 @@ func (s *signedCheckpoints) fault(number, size int64, c *ledger.Checkpoint) stri
 	return ""
 }
 
-// close waits for the signatures and reports their problems.
 func (s *signedCheckpoints) close() error {
 	err := s.group.Wait()
 	_ = s.stmt.Reset() // Step has returned the error
 	for _, p := range s.problems {
-		s.v.problem("%s", p)
+		s.v.report.AddProblem("%s", p)
 	}
 	if s.newest != nil {
 		c := s.newest
@@ -132,7 +127,6 @@ func (s *signedCheckpoints) close() error {
 	return err
 }
 
-// checkpoints compares the checkpoints that were signed at the present point of the walk.
 func (w *walk) checkpoints() error {
 	s := w.signed
 	if s.number == 0 {
@@ -153,19 +147,19 @@ func (w *walk) compareCheckpoint(c *ledger.Checkpoint) {
 	s := w.signed
 	switch {
 	case c.Arrivals != w.arrivals.Count || c.Size != w.tree.size:
-		w.v.problem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
+		w.v.report.AddProblem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
 	case c.Root != w.tree.root():
 		if !s.altered {
-			w.v.problem("checkpoint %d: the root of the first %d leaves differs from the signed one", s.number, c.Size)
+			w.v.report.AddProblem("checkpoint %d: the root of the first %d leaves differs from the signed one", s.number, c.Size)
 		}
 		s.altered = true
 	case c.Digest != w.arrivals.Digest:
 		if !s.moved {
-			w.v.problem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
+			w.v.report.AddProblem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
 		}
 		s.moved = true
 	case !w.arrivals.isAt(c.Position) && !w.breaks(c):
-		w.v.problem("checkpoint %d: its message is not the last one", s.number)
+		w.v.report.AddProblem("checkpoint %d: its message is not the last one", s.number)
 	}
 }
 
@@ -173,14 +167,14 @@ func (w *walk) compareCheckpoint(c *ledger.Checkpoint) {
 func (w *walk) checkpointsBehind() error {
 	s := w.signed
 	if s.newest == nil {
-		w.v.problem("no checkpoint is there")
+		w.v.report.AddProblem("no checkpoint is there")
 		return nil
 	}
 	if s.head == nil && s.newest.Arrivals < w.arrivals.Count {
-		w.v.problem("%d leaves from leaf %d on are behind the newest checkpoint", w.tree.size-s.newest.Size, s.newest.Size)
+		w.v.report.AddProblem("%d leaves from leaf %d on are behind the newest checkpoint", w.tree.size-s.newest.Size, s.newest.Size)
 	}
 	if s.head != nil {
-		w.v.problem("leaves from %d on are missing: checkpoint %d signs %d", w.tree.size, s.number, s.head.Size)
+		w.v.report.AddProblem("leaves from %d on are missing: checkpoint %d signs %d", w.tree.size, s.number, s.head.Size)
 	}
 	for s.head != nil {
 		if err := s.next(); err != nil {

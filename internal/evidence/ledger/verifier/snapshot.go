@@ -8,16 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// The connections to the file, which work in parallel.
+// The connections to the file.
 const (
 	walking = iota // leaves, checkpoints and comparisons
-	reading        // payloads and indexes, see [records]
-	looking        // pages, see [pages]
+	reading
+	looking
 	readers
 )
 
-// snapshot begins a read transaction on each connection. All of them see the same state of
-// the ledger.
+// snapshot begins read transactions that see the same state of the ledger.
 func snapshot(conns [readers]*sqlite.Conn) error {
 	for range 1000 {
 		for _, conn := range conns {

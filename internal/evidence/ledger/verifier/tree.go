@@ -10,17 +10,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// checkedTree rebuilds the tree from the leaves and compares each hash with the stored one.
-// It shares no code with the writer's tree.
+// checkedTree rebuilds the tree and compares each hash with the stored one. It shares no
+// code with the writer's tree.
 type checkedTree struct {
 	size int64
-	// roots are the roots of the complete subtrees, the largest first. There is one for each
-	// 1 bit of size.
+	// roots of the complete subtrees, the largest first, one for each 1 bit of size
 	roots  []tlog.Hash
 	stored *storedHashes
 }
 
-// add adds a leaf. It returns whether the stored hashes are right.
+// add returns whether the stored hashes are right.
 func (t *checkedTree) add(leaf []byte) (bool, error) {
 	h := tlog.RecordHash(leaf)
 	same, err := t.stored.next(h)
@@ -42,7 +41,6 @@ func (t *checkedTree) add(leaf []byte) (bool, error) {
 	return same, nil
 }
 
-// root returns the present root.
 func (t *checkedTree) root() tlog.Hash {
 	if len(t.roots) == 0 {
 		empty, _ := tlog.TreeHash(0, nil) // needs no hashes
@@ -55,16 +53,14 @@ func (t *checkedTree) root() tlog.Hash {
 	return h
 }
 
-// storedHashes reads the stored hashes in order.
 type storedHashes struct {
 	stmt   *sqlite.Stmt
-	row    []byte // the unread rest of the row
-	length int    // of the whole row
+	row    []byte
+	length int
 	rows   int64
 	bad    string // a fault of the rows themselves
 }
 
-// next reads the next stored hash and compares it with h.
 func (s *storedHashes) next(h tlog.Hash) (bool, error) {
 	if len(s.row) == 0 {
 		if ok, err := s.fill(); err != nil || !ok {

@@ -27,44 +27,44 @@ type Anchored struct {
 	Note []byte
 	Err  error // why Note could not be read
 
-	// WithLedger reports that the checkpoint is stored with the ledger. Whoever can change one
-	// can change the other. It is compared, but proves nothing.
+	// WithLedger reports that the checkpoint is stored with the ledger. Whoever can change
+	// one can change the other, so it is compared, but proves nothing.
 	WithLedger bool
 }
 
-// trusted is a checkpoint that the ledger must match.
 type trusted struct {
 	ledger.Checkpoint
 	found    Trusted
 	given    bool   // the user vouches for it
-	signed   []byte // the note, if its signature must be checked
-	cosigned []byte // the note with cosignatures, if witnesses cosigned it
-	compared bool   // the walk has reached it
+	signed   []byte // as a note
+	cosigned []byte // with cosignatures; nil if not cosigned
+	compared bool
+	foreign  bool // signed by a key of another ledger, which is a divergence
 }
 
-// trusted reads the checkpoints to compare with. It includes unusable ones for the report.
+// trusted includes unusable checkpoints, for the report.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
-		c, err := ledger.ReadCheckpoint(o.Trusted)
+		c, signed, err := ReadTrusted(o.Trusted)
 		if err != nil {
-			return nil, fmt.Errorf("trusted checkpoint: %w", err)
+			return nil, err
 		}
 		if o.Tenant != "" && c.Tenant != o.Tenant {
 			return nil, fmt.Errorf("trusted checkpoint is of tenant %q, not %q", c.Tenant, o.Tenant)
 		}
 		all = append(all, newTrusted("", c))
-		all[0].given = true
+		all[0].given, all[0].signed = true, signed
 	}
 	for _, k := range o.Anchored {
-		c, err := ledger.Checkpoint{}, k.Err
+		c, err, signed := ledger.Checkpoint{}, k.Err, ledger.TrimNote(k.Note)
 		if err == nil {
-			c, err = ledger.ReadCheckpoint(k.Note)
+			c, err = ledger.ReadCheckpoint(signed)
 		}
 		t := newTrusted(k.From, c)
 		if err != nil {
 			t.found = Trusted{From: k.From, Unusable: true, Reason: err.Error()}
 		}
-		t.found.WithLedger, t.signed = k.WithLedger, k.Note
+		t.found.WithLedger, t.signed = k.WithLedger, signed
 		all = append(all, t)
 	}
 	if o.Witnessed != nil && o.Witnesses != nil {
@@ -77,13 +77,11 @@ func newTrusted(from string, c ledger.Checkpoint) trusted {
 	return trusted{Checkpoint: c, found: Trusted{From: from, Size: c.Size, Root: c.Root.String(), Time: c.Time}}
 }
 
-// compareTrusted compares tree and arrivals with the trusted checkpoints of the present
-// size.
 func (w *walk) compareTrusted() {
 	w.facts.asOf = time.Time{}
 	for i := range w.v.trusted {
 		t := &w.v.trusted[i]
-		if t.found.Unusable || w.arrivals.Count != t.Arrivals {
+		if t.found.Unusable || t.foreign || w.arrivals.Count != t.Arrivals {
 			continue
 		}
 		t.compared = true
@@ -105,12 +103,11 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// concludeTrusted completes the comparisons after the walk and adds them to the report.
 func (v *verifier) concludeTrusted() {
 	r := &v.report
 	for i := range v.trusted {
 		t := &v.trusted[i]
-		if !t.found.Unusable {
+		if !t.found.Unusable && !t.foreign {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}

@@ -2,8 +2,11 @@ package verifier_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
@@ -86,10 +89,11 @@ func TestForgery_AnchoredCheckpoints(t *testing.T) {
 		want       int
 	}{
 		{"Agrees", honest, []verifier.Anchored{last}, verifier.ExitVerified},
-		{"AgreesAmongOthers", honest, []verifier.Anchored{away, stranger, last}, verifier.ExitVerified},
+		{"AgreesAmongOthers", honest, []verifier.Anchored{away, last}, verifier.ExitVerified},
 		{"Diverged", lie, []verifier.Anchored{last}, verifier.ExitDiverged},
 		{"DivergedAmongOthers", lie, []verifier.Anchored{last, stranger, away}, verifier.ExitDiverged},
-		{"OtherKey", honest, []verifier.Anchored{stranger}, verifier.ExitUntrusted},
+		{"OtherKey", honest, []verifier.Anchored{stranger}, verifier.ExitDiverged},
+		{"OtherKeyAmongOthers", honest, []verifier.Anchored{away, stranger, last}, verifier.ExitDiverged},
 		{"OutOfReach", honest, []verifier.Anchored{away}, verifier.ExitUntrusted},
 		{"None", honest, nil, verifier.ExitUntrusted},
 	} {
@@ -99,5 +103,48 @@ func TestForgery_AnchoredCheckpoints(t *testing.T) {
 				t.Errorf("got exit %d, want %d: %+v", r.Exit, tt.want, r.Anchored)
 			}
 		})
+	}
+}
+
+// A stranger rewrites the ledger and signs it with a key of their own, which verify takes
+// for the ledger's. A checkpoint that was kept elsewhere shows it, however it was kept.
+//
+//guarantee:anchor-other-key
+func TestForgery_CheckpointOfTheRightKey(t *testing.T) {
+	key, own := ledgertest.NewKey(t), ledgertest.NewKey(t)
+	all := ledgertest.Notes(t, ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50))
+	rewritten := ledgertest.Write(t, t.TempDir(), own, ledgertest.BigFeed(), 50)
+	names := []string{ledger.KeyID(ledgertest.VerifierOf(key)), ledger.KeyID(ledgertest.VerifierOf(own))}
+	for _, end := range []string{"", "\n", "\n\n", " \r\n"} {
+		kept := []byte(all[len(all)-1] + end)
+		for name, opts := range map[string]verifier.Options{
+			"Trusted": {Trusted: kept}, "File": {Anchored: []verifier.Anchored{{From: "file", Note: kept}}},
+			"BesideTheLedger": {Anchored: []verifier.Anchored{{From: "bucket", Note: kept, WithLedger: true}}},
+		} {
+			r := ledgertest.Verify(t, rewritten, own, opts)
+			text := fmt.Sprintf("%+v %+v", r.Trusted, r.Anchored)
+			if r.Exit != verifier.ExitDiverged || !strings.Contains(text, names[0]) || !strings.Contains(text, names[1]) {
+				t.Errorf("%s ending in %q: got exit %d, %s", name, end, r.Exit, text)
+			}
+		}
+	}
+}
+
+// White space at the end of a checkpoint neither hides a rewrite nor invents one.
+//
+//guarantee:anchor-other-key
+func TestForgery_CheckpointWithWhiteSpace(t *testing.T) {
+	key := ledgertest.NewKey(t)
+	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
+	lie := ledgertest.Write(t, t.TempDir(), key, forged(ledgertest.BigFeed), 50)
+	all := ledgertest.Notes(t, honest)
+	kept := []byte(all[len(all)-1] + "\n")
+	for path, want := range map[string]int{honest: verifier.ExitVerified, lie: verifier.ExitDiverged} {
+		for _, opts := range []verifier.Options{{Trusted: kept}, {Anchored: []verifier.Anchored{{Note: kept}}}} {
+			opts.RequireTrusted = true
+			if r := ledgertest.Verify(t, path, key, opts); r.Exit != want {
+				t.Errorf("got exit %d, want %d: %+v %+v", r.Exit, want, r.Trusted, r.Anchored)
+			}
+		}
 	}
 }

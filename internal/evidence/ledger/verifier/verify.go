@@ -22,22 +22,25 @@ const DefaultSilence = 30 * time.Minute
 
 // Options are the settings of [Verify].
 type Options struct {
-	Key     note.Verifier // the key of the ledger; required
-	Tenant  string        // the tenant of the ledger; empty accepts any
+	Key     note.Verifier // from [ledger.ParseKey] if Anchor is set
+	Anchor  *Anchoring    // what vouches for Key; nil if the caller does
+	Tenant  string        // empty accepts any
+	Run     string        // restricts the verdict on completeness to this run; empty is no limit
+	From    time.Time     // restricts it to what the server stored from then on; zero is no limit
+	To      time.Time     // and before then
 	Silence time.Duration // [DefaultSilence] by default
-	// Trusted is a checkpoint that the user vouches for, as a signed note. It may be nil.
+	// Trusted is a checkpoint that the user vouches for, as a signed note, or nil.
 	Trusted []byte
-	// Anchored are checkpoints from anchors. Unlike Trusted, they count only if a key of the
-	// ledger signed them.
+	// Anchored are stored checkpoints. Unlike Trusted, they may be missing or unreadable.
 	Anchored []Anchored
-	// Witnesses is the policy of required witnesses, nil if there is none. Witnessed is the
-	// cosigned checkpoint from [ledger.ReadWitnessed], nil if there is none.
+	// Witnesses is the policy of required witnesses, or nil. Witnessed is the cosigned
+	// checkpoint from [ledger.ReadWitnessed], or nil.
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Progress is called with the number of checked leaves and of all leaves. It may be nil.
-	// One goroutine calls it. It starts again at the beginning if the file changed during
-	// verification.
+	// Progress is called with the number of checked leaves and of all leaves, by one
+	// goroutine. It starts again at the beginning if the file changed during verification.
+	// It may be nil.
 	Progress func(done, total int64)
 
 	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without a usable Trusted or Anchored
@@ -61,15 +64,14 @@ func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	if opts.Key == nil {
 		return Report{}, errors.New("verify: options: Key is missing")
 	}
-	if opts.Silence <= 0 {
-		opts.Silence = DefaultSilence
-	}
 	checkpoints, err := opts.trusted()
 	if err != nil {
 		return Report{}, err
 	}
-	for attempt := 0; ; attempt++ {
-		v := &verifier{opts: opts, trusted: slices.Clone(checkpoints), report: Report{Ledger: path}, keys: ledger.LinkKeys(opts.Key, "", nil)}
+	var foreign ForeignRecords
+	for attempt, readings := 0, 1; ; attempt++ {
+		v := &verifier{foreign: foreign, opts: opts, trusted: slices.Clone(checkpoints), report: NewReport(path)}
+		v.anchorKeys(opts.Tenant, nil)
 		err := v.verify(ctx, path)
 		if errors.Is(err, errChanged) && attempt < 10 {
 			continue
@@ -77,35 +79,29 @@ func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 		if err != nil {
 			return Report{}, fmt.Errorf("verify %s: %w", path, err)
 		}
+		if !v.found.IsEmpty() && readings < maxReadings {
+			foreign, readings = foreign.With(v.found), readings+1
+			continue
+		}
 		return v.report, nil
 	}
 }
 
-// maxProblems bounds the problems in a report.
-const maxProblems = 50
-
-// verifier is one verification.
 type verifier struct {
 	opts    Options
 	trusted []trusted
 	report  Report
 	newest  ledger.Checkpoint
 	keys    ledger.Keys
-}
-
-// problem reports that the ledger differs from what was signed.
-func (v *verifier) problem(format string, args ...any) {
-	v.report.ProblemCount++
-	if len(v.report.Problems) < maxProblems {
-		v.report.Problems = append(v.report.Problems, fmt.Sprintf(format, args...))
-	}
+	foreign ForeignRecords // known from an earlier reading
+	found   ForeignRecords
 }
 
 func (v *verifier) verify(ctx context.Context, path string) (err error) {
 	f, err := ledger.OpenFile(path)
 	if err != nil {
 		if isDamage(err) {
-			v.problem("the file is no database: %v", err)
+			v.report.AddProblem("the file is no database: %v", err)
 			return v.conclude(nil, nil)
 		}
 		return err
@@ -113,7 +109,7 @@ func (v *verifier) verify(ctx context.Context, path string) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	conns := [readers]*sqlite.Conn{walking: f.Conn}
 	for i := walking + 1; i < readers; i++ {
-		conn, openErr := f.Again()
+		conn, openErr := f.Connect()
 		if openErr != nil {
 			return openErr
 		}
@@ -130,8 +126,8 @@ func (v *verifier) verify(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// isDamage distinguishes SQLite's errors about a damaged file from those about a file that
-// cannot be read.
+// isDamage reports whether an error shows a damaged file rather than one that cannot be
+// read.
 func isDamage(err error) bool {
 	if errors.Is(err, ledger.ErrSchema) {
 		return true
@@ -151,7 +147,6 @@ func isDamage(err error) bool {
 	return false
 }
 
-// scan reads everything and concludes the verdicts.
 func (v *verifier) scan(ctx context.Context, conns [readers]*sqlite.Conn) (err error) {
 	for _, c := range conns {
 		c.SetInterrupt(ctx.Done())
@@ -202,32 +197,34 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 		return nil, err
 	}
 	for _, text := range damage {
-		v.problem("the database is damaged: %s", text)
+		v.report.AddProblem("the database is damaged: %s", text)
 	}
 	v.compareSides(w, side)
 	return w.facts, nil
 }
 
-// conclude fills in the verdicts. facts are for completeness. failure is the error that
-// ended the walk early. conclude returns it if it is not a fault of the ledger.
+// conclude returns failure, which ended the walk early, if it is not a fault of the ledger.
 func (v *verifier) conclude(facts *completeness, failure error) error {
 	r := &v.report
-	r.Integrity, r.Completeness, r.NotProven = Verified, Unproven, NotProven
 	if failure == nil && facts != nil {
 		failure = facts.conclude(r, v.newest, v.opts.Silence)
+		v.found = facts.found.next
+		if failure == nil && v.opts.Run != "" {
+			failure = facts.restrict(r, v.opts.Run, facts.silentBefore(v.newest, v.opts.Silence))
+		}
+		if failure == nil && (!v.opts.From.IsZero() || !v.opts.To.IsZero()) {
+			failure = newWindow(facts, v.opts.From, v.opts.To).restrict(r)
+		}
 	}
 	if failure != nil {
 		if !isDamage(failure) {
 			return failure
 		}
-		v.problem("the database is damaged: %v", failure)
+		v.report.AddProblem("the database is damaged: %v", failure)
 		r.Completeness = Unproven
 	}
-	if r.ProblemCount > 0 {
-		r.Integrity = Invalid
-	}
 	v.concludeTrusted()
-	r.Exit = r.exit(v.opts.RequireTrusted)
+	r.Conclude(v.opts.RequireTrusted)
 	return nil
 }
 
@@ -243,10 +240,9 @@ func openSigned(signed []byte, keys note.Verifiers) (ledger.Checkpoint, error) {
 	return ledger.ParseCheckpoint(n.Text)
 }
 
-// compareSides compares the indexes with the tables.
 func (v *verifier) compareSides(w *walk, s *side) {
 	for _, p := range s.problems {
-		v.problem("%s", p)
+		v.report.AddProblem("%s", p)
 	}
 	for _, c := range [...]struct {
 		what        string
@@ -260,7 +256,7 @@ func (v *verifier) compareSides(w *walk, s *side) {
 		{"chunks", &s.chunks, &s.chunkRows},
 	} {
 		if !c.table.equal(c.side) {
-			v.problem("the index of %s differs from the table", c.what)
+			v.report.AddProblem("the index of %s differs from the table", c.what)
 		}
 	}
 }

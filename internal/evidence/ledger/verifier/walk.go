@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// walk goes over leaves, repetitions and checkpoints in the order of arrival. It rebuilds
-// the tree and the digest of arrivals.
 type walk struct {
 	v     *verifier
 	names *names
@@ -28,17 +26,16 @@ type walk struct {
 
 	tree     checkedTree
 	arrivals arrivals
-	hasAgain bool // again is at a row
+	hasAgain bool
 
 	buf  [8][]byte
 	leaf []byte
 
 	indexed  indexed // expected contents of the indexes
-	expected int64   // number of leaves, for progress
+	expected int64
 	classes  map[ledger.Class]int64
 }
 
-// indexed is the expected contents of the indexes.
 type indexed struct{ id, producer, run, seen multiset }
 
 func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
@@ -52,12 +49,12 @@ func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
 		signed:  newSignedCheckpoints(v, conn),
 		classes: make(map[ledger.Class]int64),
 	}
+	w.facts.found.known = v.foreign
 	w.tree.stored = w.hashes
-	w.removals, w.orders = newRemovals(v, conn), &orders{w: w, ids: make(map[string]bool)}
+	w.removals, w.orders = newRemovals(v, conn), &orders{w: w, orderLog: newOrderLog(v.keys)}
 	return w
 }
 
-// all walks from the first arrival to the last.
 func (w *walk) all(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, w.signed.close())
@@ -99,14 +96,12 @@ func (w *walk) all(ctx context.Context) (err error) {
 	return w.end()
 }
 
-// arrived compares the trusted and signed checkpoints at the present point.
 func (w *walk) arrived() error {
 	w.compareTrusted()
 	return w.checkpoints()
 }
 
-// streamPosition returns the position of the present leaf in the stream. After the last leaf
-// it is the maximum.
+// streamPosition returns the maximum after the last leaf.
 func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	if !row {
 		return math.MaxInt64, math.MaxInt64
@@ -114,7 +109,6 @@ func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	return w.leaves.ColumnInt64(10), w.leaves.ColumnInt64(11)
 }
 
-// againBefore adds the repetitions that arrived before the present leaf.
 func (w *walk) againBefore(row bool) error {
 	epoch, stream := w.streamPosition(row)
 	for w.hasAgain {
@@ -140,37 +134,34 @@ func (w *walk) nextAgain() (err error) {
 	return err
 }
 
-// takeAgain adds one repetition.
 func (w *walk) takeAgain() error {
 	number := w.again.ColumnInt64(0)
 	a := ledger.Arrival{
 		Leaf: w.again.ColumnInt64(1), Epoch: w.again.ColumnInt64(5), Stream: w.again.ColumnInt64(6),
-		Stored: w.again.ColumnInt64(7), Again: true, Sequence: w.again.ColumnInt64(3), Hash: w.bytes(w.again, 4, 0),
+		Stored: w.again.ColumnInt64(7), Repeated: true, Sequence: w.again.ColumnInt64(3), Hash: w.bytes(w.again, 4, 0),
 	}
 	producer := w.again.ColumnInt64(2)
 	name, ok := w.names.producer(producer)
 	a.Producer = name
 	w.v.report.SeenAgain++
 	if number != w.v.report.SeenAgain {
-		w.v.problem("seen again: row %d is where row %d should be", number, w.v.report.SeenAgain)
+		w.v.report.AddProblem("seen again: row %d is where row %d should be", number, w.v.report.SeenAgain)
 	}
 	if !ok || len(a.Hash) != len(events.Hash{}) || a.Leaf < 0 || a.Leaf >= w.tree.size {
-		w.v.problem("seen again: row %d names no producer, hash or leaf that there is", number)
+		w.v.report.AddProblem("seen again: row %d names no producer, hash or leaf that there is", number)
 		return nil
 	}
 	w.arrive(a, events.Hash(a.Hash))
 	w.indexed.seen.add(nil, producer, a.Sequence, number)
-	return w.facts.again(producer, name, a)
+	return w.facts.again(producer, a)
 }
 
-// arrive adds an arrival and reports one that is out of order.
 func (w *walk) arrive(a ledger.Arrival, hash events.Hash) {
 	if !w.arrivals.add(a, hash) {
-		w.v.problem("leaf %d: its message is not behind the one before it in the stream", a.Leaf)
+		w.v.report.AddProblem("leaf %d: its message is not behind the one before it in the stream", a.Leaf)
 	}
 }
 
-// bytes returns a column in one of the buffers, which the next call with that buffer reuses.
 func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 	n := stmt.ColumnLen(column)
 	if cap(w.buf[buffer]) < n {
@@ -179,13 +170,12 @@ func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 	return w.buf[buffer][:stmt.ColumnBytes(column, w.buf[buffer][:n])]
 }
 
-// end checks that nothing follows the last leaf.
 func (w *walk) end() error {
 	w.queue.end()
 	if more, err := w.hashes.end(); err != nil {
 		return err
 	} else if more != "" {
-		w.v.problem("%s", more)
+		w.v.report.AddProblem("%s", more)
 	}
 	if err := w.checkpointsBehind(); err != nil {
 		return err
@@ -204,15 +194,13 @@ func (w *walk) end() error {
 	return nil
 }
 
-// leavesPerProgress is the number of leaves between two reports of progress.
 const leavesPerProgress = 1 << 12
 
-// expected returns the size in the newest checkpoint. It is only used to show progress.
+// expected returns the size in the newest checkpoint, for progress.
 func expected(conn *sqlite.Conn) (int64, error) {
 	return sqlitetx.Int(conn, "SELECT size FROM checkpoints ORDER BY checkpoint DESC LIMIT 1")
 }
 
-// progress reports how far the walk is.
 func (w *walk) progress() {
 	if w.v.opts.Progress != nil && (w.tree.size%leavesPerProgress == 0 || w.tree.size == w.expected) {
 		w.v.opts.Progress(w.tree.size, w.expected)

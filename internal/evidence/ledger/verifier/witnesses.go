@@ -8,26 +8,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// WitnessLag is how much older than the newest checkpoint a cosigned checkpoint may be to
-// meet the policy. Witnesses answer after the ledger has signed newer checkpoints.
+// WitnessLag is how much older than the newest checkpoint a cosigned one may be to meet the
+// policy, because witnesses answer late.
 const WitnessLag = time.Minute
 
 // Witnesses is the state of the witnesses of a policy.
 type Witnesses struct {
-	Met    bool          `json:"met"` // a checkpoint not older than [WitnessLag], or of all records, has enough cosignatures
-	By     []Cosignature `json:"by"`  // in the order of the policy
-	Of     int           `json:"of"`  // number of witnesses in the policy
-	Quorum bool          `json:"quorum"`
-	Size   int64         `json:"size"`   // of the cosigned checkpoint
-	Behind int64         `json:"behind"` // leaves after it
-	Time   time.Time     `json:"time,omitzero"`
-	Reason string        `json:"reason,omitempty"` // why the policy is not met
-}
-
-// Cosignature is the cosignature of one witness.
-type Cosignature struct {
-	Witness string    `json:"witness"` // its name in the policy
-	Time    time.Time `json:"time"`    // by its clock
+	Met    bool                      `json:"met"` // a checkpoint not older than [WitnessLag], or of all records, has enough cosignatures
+	By     []transparency.CosignedBy `json:"by"`
+	Of     int                       `json:"of"` // witnesses in the policy
+	Quorum bool                      `json:"quorum"`
+	Size   int64                     `json:"size"`
+	Behind int64                     `json:"behind"`
+	Time   time.Time                 `json:"time,omitzero"`
+	Reason string                    `json:"reason,omitempty"` // why not met
 }
 
 // NewWitnesses applies a policy to a cosigned note with checkpoint c. newest is the newest
@@ -35,11 +29,8 @@ type Cosignature struct {
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)
 	w := &Witnesses{
-		By: make([]Cosignature, 0, len(found.By)), Of: found.Of, Quorum: found.Quorum,
+		By: append([]transparency.CosignedBy{}, found.By...), Of: found.Of, Quorum: found.Quorum,
 		Size: c.Size, Behind: newest.Size - c.Size, Time: c.Time,
-	}
-	for _, by := range found.By {
-		w.By = append(w.By, Cosignature(by))
 	}
 	switch {
 	case !found.Log:
@@ -55,18 +46,16 @@ func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.C
 	return w
 }
 
-// NoWitnesses returns the result if there is no cosigned checkpoint.
+// NoWitnesses returns the result without a cosigned checkpoint.
 func NoWitnesses(policy *transparency.Policy, reason string) *Witnesses {
-	return &Witnesses{By: []Cosignature{}, Of: len(policy.Witnesses), Reason: reason}
+	return &Witnesses{By: []transparency.CosignedBy{}, Of: len(policy.Witnesses), Reason: reason}
 }
 
 // String says how many of the witnesses cosigned.
 func (w *Witnesses) String() string {
-	c := transparency.Cosigned{By: make([]transparency.CosignedBy, len(w.By)), Of: w.Of}
-	return c.String()
+	return transparency.Cosigned{By: w.By, Of: w.Of}.String()
 }
 
-// witnessed returns the cosigned checkpoint as a checkpoint to compare with.
 func (o Options) witnessed() trusted {
 	c, err := ledger.ReadCheckpoint(o.Witnessed)
 	t := newTrusted("the witnesses", c)
@@ -77,7 +66,6 @@ func (o Options) witnessed() trusted {
 	return t
 }
 
-// concludeWitnesses fills in the report about the witnesses.
 func (v *verifier) concludeWitnesses() {
 	if v.opts.Witnesses == nil {
 		return

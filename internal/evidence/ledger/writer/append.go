@@ -8,14 +8,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended is the result of a batch.
+// Appended is the result of a batch. Leaves includes conflicts and quarantine.
 type Appended struct {
-	Leaves     int // new leaves, including conflicts and quarantine
-	Again      int // repetitions
-	Copies     int // messages that were dropped as copies or were applied before
-	Found      []Found
-	Orders     []ledger.Outcome // orders that a key in charge signed
-	Checkpoint []byte           // the new checkpoint, as a signed note; nil if nothing changed
+	Leaves      int
+	Repetitions int
+	Copies      int // messages that were dropped or applied before
+	Found       []Found
+	Orders      []ledger.Outcome // orders that a key in charge signed
+	Checkpoint  []byte           // the new checkpoint, as a signed note; nil if nothing changed
 }
 
 // Found is a new conflict or message in quarantine.
@@ -26,10 +26,9 @@ type Found struct {
 	StreamSequence uint64
 }
 
-// Append applies messages in stream order and signs the result in one transaction, which
-// is on disk when Append returns nil. It skips messages that the ledger has already, so a
-// caller may repeat a batch, also in part. After an error the ledger is unchanged and the
-// caller may try again.
+// Append applies messages in stream order and signs the result in one transaction. The
+// caller may repeat a batch, also in part, because Append skips messages that the ledger
+// has. After an error the ledger is unchanged.
 func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, messages []ledger.Message) (done Appended, err error) {
 	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		done, err = l.append(stream, messages)
@@ -59,7 +58,7 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 			return Appended{}, fmt.Errorf("message %d: %w", m.Sequence, err)
 		}
 	}
-	if b.done.Leaves+b.done.Again == 0 {
+	if b.done.Leaves+b.done.Repetitions == 0 {
 		return b.done, nil
 	}
 	if err := l.tree.store(); err != nil {
@@ -70,8 +69,8 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 	return b.done, err
 }
 
-// Renew signs a new checkpoint of the same tree with the present time. The verifier
-// measures the silence of a run against the time of the newest checkpoint.
+// Renew signs a checkpoint of the same tree with the present time, by which the verifier
+// measures the silence of a run.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -88,9 +87,9 @@ func (l *Ledger) Renew(ctx context.Context) error {
 }
 
 // Break notes that the stream does not continue where the ledger ended. It signs a
-// checkpoint with the position at, behind which reading resumes. If the ledger and the
-// stream share the message at that position, at has its hash. If the message is gone, at
-// has no hash. [verifier.Verify] reports the break from then on.
+// checkpoint with the position at, behind which reading resumes. at has the hash of the
+// message at that position, if ledger and stream share it. [verifier.Verify] reports the
+// break from then on.
 //
 // Break does nothing if the ledger is empty or has reached the position, so a caller may
 // repeat it. The checkpoint is on disk if Break returns nil, and not stored after an error.
@@ -112,7 +111,6 @@ func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 	return nil
 }
 
-// refresh loads the state again after a batch failed or another process wrote.
 func (l *Ledger) refresh() error {
 	newest, err := sqlitetx.Int(l.conn, "SELECT max(checkpoint) FROM checkpoints")
 	if err != nil {
@@ -124,7 +122,6 @@ func (l *Ledger) refresh() error {
 	return l.load()
 }
 
-// seal signs and stores a checkpoint of the present state.
 func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
 	root, err := l.tree.edge.root()
 	if err != nil {
@@ -134,7 +131,7 @@ func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
 		Tenant: l.tenant, Size: l.tree.edge.size, Root: root, Number: l.newest.Number + 1, Time: l.opts.Now().UTC(),
 		Arrivals: l.arrivals.Count, Digest: l.arrivals.Digest, Position: position,
 	}
-	// The times of checkpoints must not decrease, even if the clock was set back.
+	// The clock may have been set back.
 	if c.Time.Before(l.newest.Time) {
 		c.Time = l.newest.Time
 	}
@@ -142,11 +139,8 @@ func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	insert := l.conn.Prep("INSERT INTO checkpoints (checkpoint, size, note) VALUES (?, ?, ?)")
-	insert.BindInt64(1, c.Number)
-	insert.BindInt64(2, c.Size)
-	insert.BindText(3, string(signed))
-	if err := sqlitetx.Run(insert); err != nil {
+	err = execute(l.conn, "INSERT INTO checkpoints (checkpoint, size, note) VALUES (?, ?, ?)", c.Number, c.Size, string(signed))
+	if err != nil {
 		return nil, fmt.Errorf("store checkpoint: %w", err)
 	}
 	l.newest = c

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch appends one batch of messages. It owns the position and the result. The state of
-// the ledger changes with it, and has to be loaded again if the batch fails.
+// The state of the ledger changes with a batch, and has to be loaded again if the batch
+// fails.
 type batch struct {
 	conn     *sqlite.Conn
 	tenant   string
@@ -22,10 +22,9 @@ type batch struct {
 	stream   ledger.Stream
 	position ledger.Position
 	done     Appended
-	leaf     []byte // buffer for the bytes of a leaf
+	leaf     []byte
 }
 
-// message applies one message. It skips a message that was applied before.
 func (b *batch) message(m ledger.Message) error {
 	if m.Address.Tenant != b.tenant {
 		return fmt.Errorf("it belongs to tenant %q", m.Address.Tenant)
@@ -49,8 +48,7 @@ func (b *batch) message(m ledger.Message) error {
 	return b.store(m, r)
 }
 
-// store adds a record to the tree. If the ledger has its content already, store only
-// notes the repetition.
+// store notes a repetition if the ledger has the content.
 func (b *batch) store(m ledger.Message, r record) error {
 	p, err := b.state.names.producer(r.leaf.Producer)
 	if err != nil {
@@ -70,7 +68,7 @@ func (b *batch) store(m ledger.Message, r record) error {
 			return err
 		}
 		if same {
-			return b.storeAgain(m, r, p, first)
+			return b.storeRepetition(m, r, p, first)
 		}
 		r.leaf.Class, r.leaf.Finding = ledger.ClassConflict, ledger.FindingIDReused
 		if _, err := b.insertLeaf(m, r, p, runNumber); err != nil {
@@ -81,8 +79,7 @@ func (b *batch) store(m ledger.Message, r record) error {
 	return b.commitLeaf(m, r)
 }
 
-// insertLeaf stores the row of a leaf. It stores nothing and returns false if the leaf is
-// of class event and another event has its id.
+// insertLeaf returns false if the leaf is of class event and another event has its id.
 func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber int64) (bool, error) {
 	size := b.state.tree.edge.size
 	stmt := b.conn.Prep(`INSERT INTO leaves
@@ -111,8 +108,6 @@ func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber in
 	return stored, nil
 }
 
-// commitLeaf stores the payload of the leaf that insertLeaf stored, adds the leaf to the
-// tree and executes the order that its event contains.
 func (b *batch) commitLeaf(m ledger.Message, r record) error {
 	size := b.state.tree.edge.size
 	if err := b.payloads.store(size, m.Data, r); err != nil {
@@ -141,32 +136,22 @@ func (b *batch) commitLeaf(m ledger.Message, r record) error {
 	return err
 }
 
-// storeAgain notes that the content of the leaf first was received again.
-func (b *batch) storeAgain(m ledger.Message, r record, p *producer, first int64) error {
+func (b *batch) storeRepetition(m ledger.Message, r record, p *producer, first int64) error {
 	a := ledger.Arrival{
 		Leaf: first, Epoch: int64(b.stream.Epoch), Stream: int64(m.Sequence), Stored: unixNano(m.Stored),
-		Again: true, Producer: r.leaf.Producer, Sequence: int64(r.leaf.Sequence), Hash: r.leaf.Hash[:],
+		Repeated: true, Producer: r.leaf.Producer, Sequence: int64(r.leaf.Sequence), Hash: r.leaf.Hash[:],
 	}
-	stmt := b.conn.Prep(`INSERT INTO seen (seen, leaf, producer, sequence, hash, epoch, stream, stored)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
-	stmt.BindInt64(1, b.state.arrivals.Count-b.state.tree.edge.size+1)
-	stmt.BindInt64(2, a.Leaf)
-	stmt.BindInt64(3, p.number)
-	stmt.BindInt64(4, a.Sequence)
-	stmt.BindBytes(5, a.Hash)
-	stmt.BindInt64(6, a.Epoch)
-	stmt.BindInt64(7, a.Stream)
-	stmt.BindInt64(8, a.Stored)
-	if err := sqlitetx.Run(stmt); err != nil {
+	err := execute(b.conn, "INSERT INTO seen (seen, leaf, producer, sequence, hash, epoch, stream, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		b.state.arrivals.Count-b.state.tree.edge.size+1, a.Leaf, p.number, a.Sequence, a.Hash, a.Epoch, a.Stream, a.Stored)
+	if err != nil {
 		return fmt.Errorf("store repetition: %w", err)
 	}
 	p.high = max(p.high, a.Sequence)
 	b.state.arrivals.Add(a)
-	b.done.Again++
+	b.done.Repetitions++
 	return nil
 }
 
-// unixNano returns the nanoseconds since 1970, 0 for the zero time.
 func unixNano(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -58,7 +58,7 @@ func TestLedger_Break(t *testing.T) {
 	}
 	half := slices.IndexFunc(rest, func(m ledger.Message) bool { return m.Address.Producer == "tester" })
 	ledgertest.AppendAll(t, l, ledgertest.Stream, rest[:half])
-	if r := ledgertest.Verify(t, l.Path(), key, verifier.Options{}); r.Completeness != verifier.Unproven || r.Producers[0].Unheard || !r.Producers[1].Unheard {
+	if r := ledgertest.Verify(t, l.Path(), key, verifier.Options{}); r.Completeness != verifier.Unproven || r.Producers[0].SilentSinceBreak || !r.Producers[1].SilentSinceBreak {
 		t.Errorf("one was heard of: got %s, %+v", r.Completeness, r.Producers)
 	}
 	ledgertest.AppendAll(t, l, ledgertest.Stream, rest[half:])

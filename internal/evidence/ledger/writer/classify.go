@@ -13,21 +13,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// record is a message and its leaf.
 type record struct {
 	leaf  ledger.Leaf
-	event events.Event // for class event
-	copy  bool         // the ledger has the message already
+	event events.Event
+	copy  bool // the ledger has it already
 }
 
-// classifier compares messages with the records of a ledger. It changes nothing.
 type classifier struct {
 	conn  *sqlite.Conn
 	names *names
-	epoch uint64 // of the stream
+	epoch uint64
 }
 
-// message classifies a message. It does not look for its id in the ledger.
 func (c classifier) message(m ledger.Message) (record, error) {
 	r := record{leaf: ledger.Leaf{
 		Class: ledger.ClassQuarantine, Producer: m.Address.Producer, Run: m.Address.Run, Kind: m.Address.Kind,
@@ -47,7 +44,6 @@ func (c classifier) message(m ledger.Message) (record, error) {
 	return r, c.compareNumber(&r)
 }
 
-// readEvent reads the event of a message, or returns why the message is not an event.
 func readEvent(m ledger.Message) (events.Event, ledger.Finding) {
 	a := m.Address
 	e, err := events.Decode(m.Data)
@@ -64,8 +60,6 @@ func readEvent(m ledger.Message) (events.Event, ledger.Finding) {
 	return e, ""
 }
 
-// readManifest reads the manifest of a message, or returns why the message is not a
-// manifest.
 func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	manifest, err := events.DecodeManifest(m.Data)
 	if err == nil {
@@ -82,8 +76,7 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine finds out whether the ledger quarantined the same record from an
-// earlier stream. A restored stream is read again from its start.
+// A restored stream is read again from its start.
 func (c classifier) compareQuarantine(r *record) error {
 	var number int64
 	if p := c.names.producers[r.leaf.Producer]; p != nil {
@@ -98,8 +91,7 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber finds out whether the producer used the number before. If the bytes are
-// the same, r is a copy. If they differ, r is a conflict.
+// compareNumber finds out whether the producer used the number before.
 func (c classifier) compareNumber(r *record) error {
 	p := c.names.producers[r.leaf.Producer]
 	if p == nil || int64(r.leaf.Sequence) > p.high {
@@ -140,8 +132,6 @@ func (c classifier) manifest(m ledger.Message, r record) (record, error) {
 	return r, err
 }
 
-// compareContent finds the leaf with the id of r and reports whether type, run and data
-// are the same.
 func (c classifier) compareContent(r record) (first int64, same bool, err error) {
 	first, err = sqlitetx.Int(c.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", r.leaf.ID)
 	if err != nil {
@@ -165,9 +155,7 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	return first, same, nil
 }
 
-// sameAsRemoved reports whether run and kind of r match the leaf first, whose
-// payload was destroyed. An erased event must not be stored again when it is received
-// again.
+// An erased event must not be stored again when it is received again.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -20,11 +19,8 @@ func (o Options) WithMaxPages(n int64) Options {
 // SetLimit sets how many ledgers the set may open.
 func (s *Set) SetLimit(n int) { s.limit = n }
 
-// Counts returns how many ledgers are open, in both collections, and how many are lent.
-func (s *Set) Counts() (recent, open, lent int) { return s.recent.Len(), len(s.open), s.lent }
-
-// Signer returns the private half.
-func (k *Key) Signer() note.Signer { return k.signer }
+// Counts returns how many ledgers are open, in both collections, and how many are acquired.
+func (s *Set) Counts() (recent, open, acquired int) { return s.recent.Len(), len(s.open), s.acquired }
 
 // Changed returns how many changes led to the key.
 func (k *Key) Changed() int { return len(k.changes) }

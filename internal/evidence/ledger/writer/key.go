@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// keyName is the name of the keys that sign checkpoints.
 const keyName = "hooktrail"
 
 const privateFile = "ledger.key"
@@ -29,13 +28,13 @@ type Key struct {
 	public   string
 	made     bool
 
-	ring    ledger.Chain        // the keys before it, the oldest first, and itself
-	changes []ledger.Succession // from each key of the ring to the next
+	ring    ledger.Chain         // its predecessors, the oldest first, and itself
+	changes []ledger.KeyRotation // from each key of the ring to the next
 }
 
 // OpenKey returns the key in dir and creates it if there is none. The private half is in
 // ledger.key, which only its owner can read, and the public half in ledger.pub. Both are on
-// disk when OpenKey returns. Several processes may call it at once and get the same key.
+// disk when OpenKey returns. Several processes that call it at once get the same key.
 func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make key folder: %w", err)
@@ -56,7 +55,7 @@ func OpenKey(dir string) (*Key, error) {
 	return k, k.writePublic(filepath.Join(dir, ledger.VerifierFile))
 }
 
-// makeKey creates a key, unless there is one or another process creates it first.
+// makeKey does nothing if there is a key or another process creates it first.
 func makeKey(path string) (made bool, err error) {
 	private, _, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -76,7 +75,6 @@ func makeKey(path string) (made bool, err error) {
 	return true, atomicfile.SyncDir(filepath.Dir(path))
 }
 
-// writePublic writes the public half unless the file has it already.
 func (k *Key) writePublic(path string) error {
 	have, err := os.ReadFile(path)
 	if err == nil && strings.TrimSpace(string(have)) == k.public {
@@ -92,16 +90,15 @@ func (k *Key) writePublic(path string) error {
 	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
-// Public returns the verifier key, with which others check signatures.
+// Public returns the verifier key.
 func (k *Key) Public() string { return k.public }
 
 // Verifiers returns the key and its predecessors, which signed older parts of the ledgers.
 func (k *Key) Verifiers() note.Verifiers { return k.ring.From(0) }
 
-// verifiers returns the key alone.
 func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) }
 
-// ID returns the id of the key for reports, see [ledger.KeyID].
+// ID returns [ledger.KeyID] of the key.
 func (k *Key) ID() string { return ledger.KeyID(k.verifier) }
 
 // Sign signs o with the key.
@@ -129,8 +126,8 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 	return f.Name(), f.Sync()
 }
 
-// publicHalf returns the verifier key of a signer key. The last part of a signer key is the
-// algorithm and the seed.
+// publicHalf returns the verifier key of a signer key, whose last part is the algorithm and
+// the seed.
 func publicHalf(private string) (string, error) {
 	parts := strings.SplitN(private, "+", 5)
 	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])

@@ -13,13 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// changeKey puts another key in charge of the ledger, if an order of a key in charge, or
-// of one of its successors, says so.
+// changeKey puts another key in charge of the ledger, if a key in charge, or one of its
+// successors, signed the order.
 //
-// If a key has several successors, the keys in the key folder decide. A thief of an old
-// key therefore cannot replace the new key with another one. If the folder has no
-// successor, the ledger belongs to a key of another auditor or of a thief, and changeKey
-// returns an error that wraps [ErrKey].
+// If a key has several successors, the keys in the key folder decide. A thief of an old key
+// therefore cannot replace the new key with another one. Without a successor in the folder,
+// the ledger belongs to a key of another auditor or of a thief, and the error wraps
+// [ErrKey].
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
@@ -31,7 +31,7 @@ func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 		return nil, nil // an unknown key, or one that was replaced
 	}
 	if at+1 == len(ring) {
-		return nil, givenAway(o, leaf)
+		return nil, foreignKey(o, leaf)
 	}
 	first, err := s.storeOrder(leaf, o)
 	if err != nil || !first {
@@ -44,7 +44,7 @@ func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	return done, s.storeEffect(leaf, done.Effect)
 }
 
-func givenAway(o ledger.Order, leaf int64) error {
+func foreignKey(o ledger.Order, leaf int64) error {
 	id := "an unknown key"
 	if v, err := note.NewVerifier(o.Key); err == nil {
 		id = ledger.KeyID(v)
@@ -55,11 +55,11 @@ func givenAway(o ledger.Order, leaf int64) error {
 }
 
 // Missing returns the signed orders that put the key in charge and that the ledger has not
-// received yet, in order.
+// received yet.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// signAgain signs all checkpoints of the ledger of the tenant without a name with a new
-// key. That ledger has no readable events, so no order can change its key.
+// signAgain signs all checkpoints of the ledger of the tenant without a name with a new key.
+// That ledger has no readable events, so no order can change its key.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

@@ -2,13 +2,12 @@ package writer
 
 import "github.com/hooktrail/hooktrail/internal/evidence/ledger"
 
-// ErrKey is wrapped if an order put a key in charge of a ledger that is not here. It is also
-// [ledger.ErrDamaged], because a retry does not help and nothing may be appended.
+// ErrKey is wrapped if the key in charge of a ledger is not here. It is also
+// [ledger.ErrDamaged], because a retry does not help.
 var ErrKey error = keyError{}
 
 type keyError struct{}
 
-// Error implements error.
 func (keyError) Error() string { return "the key that is in charge of the ledger is not here" }
 
 // Is reports that the error is also [ledger.ErrDamaged].
@@ -27,8 +26,8 @@ func (k *Key) first(tenant string) int {
 	return len(k.changes)
 }
 
-// Changes returns the signed orders that put the key in charge of a tenant's ledger, in
-// order. It omits those before an index in the ring.
+// Changes returns the signed orders for a tenant's ledger that put the keys after a position
+// in the ring in charge.
 func (k *Key) Changes(tenant string, position int) (signed []string) {
-	return ledger.SuccessionOrders(k.changes[min(position, len(k.changes)):], tenant)
+	return ledger.RotationOrders(k.changes[min(position, len(k.changes)):], tenant)
 }

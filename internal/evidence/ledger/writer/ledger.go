@@ -28,7 +28,7 @@ type Options struct {
 	CacheBytes int64            // for one ledger (16 MiB by default) or all ledgers of a [Set] (64 MiB)
 	Now        func() time.Time // for checkpoints; time.Now by default
 
-	maxPages int64 // limit on the size of the file, for tests
+	maxPages int64
 }
 
 func (o Options) withDefaults() Options {
@@ -50,15 +50,14 @@ type Ledger struct {
 
 	scrubber *scrubber
 
-	state      // of the file, as far as batches need it
-	stale bool // the state may differ from the file
+	state
+	stale bool
 }
 
 // Open opens the ledger of tenant below dir for writing. If there is none, Open creates it
-// with a signed checkpoint of an empty tree, so that an emptied ledger cannot pass for a
-// new one. It wraps [ledger.ErrDamaged] if the key did not sign the newest checkpoint or the
-// checkpoint does not fit the file. It wraps [ErrKey] if an order put a key in charge that
-// is not here.
+// with a signed checkpoint of an empty tree, so that an emptied ledger cannot pass for a new
+// one. It wraps [ledger.ErrDamaged] if the newest checkpoint does not fit the key or the
+// file, and [ErrKey] if the key in charge is not here.
 func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
 	if opts.Key == nil {
 		return nil, errors.New("open ledger: options: Key is missing")
@@ -97,7 +96,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		if err := l.create(ctx); err != nil {
 			return err
 		}
-		// The folder itself must be on disk before Open returns.
+		// The folder itself must be on disk too.
 		if err := errors.Join(atomicfile.SyncDir(folder), atomicfile.SyncDir(filepath.Dir(folder))); err != nil {
 			return err
 		}
@@ -116,8 +115,8 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	return l.load()
 }
 
-// connect opens the file. It creates the file itself, because SQLite would make it readable
-// for all users. The log inherits the mode.
+// connect creates the file itself, because SQLite would make it readable for all users. The
+// log inherits the mode.
 func (l *Ledger) connect() error {
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -153,14 +152,12 @@ func (l *Ledger) configure() error {
 	return l.resize(l.opts.CacheBytes)
 }
 
-// resize sets the size of the cache.
 func (l *Ledger) resize(bytes int64) error {
 	kib := max(bytes, minCacheBytes) >> 10
 	return sqlitetx.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
-// create makes the tables and the checkpoint of an empty tree, unless another process made
-// them first.
+// create does nothing if another process made the tables first.
 func (l *Ledger) create(ctx context.Context) error {
 	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if fresh, err := ledger.CheckFormat(l.conn); err != nil || !fresh {
@@ -175,7 +172,6 @@ func (l *Ledger) create(ctx context.Context) error {
 	})
 }
 
-// load loads the state from the file.
 func (l *Ledger) load() error {
 	s, err := loader{conn: l.conn, tenant: l.tenant, key: l.opts.Key}.load(l.scrubber)
 	if err != nil {
@@ -185,7 +181,7 @@ func (l *Ledger) load() error {
 	return nil
 }
 
-// Path returns the path of its file.
+// Path returns the path of the file.
 func (l *Ledger) Path() string { return l.path }
 
 // Tenant returns the tenant of the ledger.

@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// state is the part of a ledger that the writer keeps in memory between batches. It is
-// loaded from the file, and loaded again after a batch failed.
 type state struct {
 	newest   ledger.Checkpoint
 	arrivals ledger.Arrivals
@@ -21,7 +19,6 @@ type state struct {
 	orders   *orders
 }
 
-// newState returns the state of an empty ledger.
 func newState(conn *sqlite.Conn, tenant string, key *Key, scrubber *scrubber) state {
 	tree := &merkleTree{conn: conn}
 	return state{
@@ -34,14 +31,12 @@ func newState(conn *sqlite.Conn, tenant string, key *Key, scrubber *scrubber) st
 	}
 }
 
-// loader reads the state of a ledger from its file.
 type loader struct {
 	conn   *sqlite.Conn
 	tenant string
 	key    *Key
 }
 
-// load reads the state and compares it with the newest checkpoint.
 func (l loader) load(scrubber *scrubber) (state, error) {
 	s := newState(l.conn, l.tenant, l.key, scrubber)
 	if err := l.loadKeys(&s); err != nil {
@@ -129,7 +124,6 @@ func (l loader) loadProducers(s *state) error {
 		}})
 }
 
-// loadKeys finds out how many keys of the key chain were replaced in this ledger.
 func (l loader) loadKeys(s *state) error {
 	s.orders.replaced = l.key.first(l.tenant)
 	leaves, err := sqlitetx.Ints(l.conn, "SELECT leaf FROM orders WHERE action = 'key' AND effect = 'done' ORDER BY leaf")
@@ -147,7 +141,7 @@ func (l loader) loadKeys(s *state) error {
 		}
 		at := l.key.ring.Index(after, 0)
 		if at < 0 {
-			return givenAway(o, leaf)
+			return foreignKey(o, leaf)
 		}
 		s.orders.replaced = max(s.orders.replaced, at)
 	}

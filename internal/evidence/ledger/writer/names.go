@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"errors"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
@@ -9,24 +8,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// maxCachedRuns bounds the numbers of runs that are cached.
 const maxCachedRuns = 4096
 
-// names assigns numbers to producers and runs. It owns the entries of all producers and a
-// cache of the numbers of runs.
 type names struct {
 	conn      *sqlite.Conn
 	producers map[string]*producer
 	runs      map[string]int64
 }
 
-// producer is one producer of a ledger.
 type producer struct {
 	number int64
 	high   int64 // its highest sequence so far
 }
 
-// producer returns the entry of a producer and creates it if the producer is new.
 func (n *names) producer(name string) (*producer, error) {
 	if name == "" {
 		return &producer{}, nil
@@ -34,18 +28,14 @@ func (n *names) producer(name string) (*producer, error) {
 	if p, ok := n.producers[name]; ok {
 		return p, nil
 	}
-	insert := n.conn.Prep("INSERT INTO producers (producer, name) VALUES (?, ?)")
 	p := &producer{number: int64(len(n.producers) + 1)}
-	insert.BindInt64(1, p.number)
-	insert.BindText(2, name)
-	if err := sqlitetx.Run(insert); err != nil {
+	if err := execute(n.conn, "INSERT INTO producers (producer, name) VALUES (?, ?)", p.number, name); err != nil {
 		return nil, fmt.Errorf("store producer: %w", err)
 	}
 	n.producers[name] = p
 	return p, nil
 }
 
-// run returns the number of a run and assigns one if the run is new.
 func (n *names) run(name string) (int64, error) {
 	if name == "" {
 		return 0, nil
@@ -65,18 +55,12 @@ func (n *names) run(name string) (int64, error) {
 }
 
 func (n *names) runNumber(name string) (int64, error) {
-	find := n.conn.Prep("SELECT run FROM runs WHERE name = ?")
-	find.BindText(1, name)
-	found, err := find.Step()
-	number := find.ColumnInt64(0)
-	if err = errors.Join(err, find.Reset()); err != nil || found {
+	number, err := sqlitetx.Int(n.conn, "SELECT run FROM runs WHERE name = ?", name)
+	if err != nil || number > 0 {
 		return number, err
 	}
 	if number, err = sqlitetx.Int(n.conn, "SELECT coalesce(max(run), 0) + 1 FROM runs"); err != nil {
 		return 0, err
 	}
-	insert := n.conn.Prep("INSERT INTO runs (run, name) VALUES (?, ?)")
-	insert.BindInt64(1, number)
-	insert.BindText(2, name)
-	return number, sqlitetx.Run(insert)
+	return number, execute(n.conn, "INSERT INTO runs (run, name) VALUES (?, ?)", number, name)
 }

@@ -2,16 +2,14 @@ package writer
 
 import (
 	"fmt"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
-	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orders executes the orders in the events of a ledger. It owns the holds in force and
-// the number of keys that were replaced.
 type orders struct {
 	conn     *sqlite.Conn
 	tenant   string
@@ -21,11 +19,11 @@ type orders struct {
 	scrubber *scrubber
 
 	holds    []ledger.Order // in force, in the order of arrival
-	replaced int            // number of keys of the key chain that are no longer in charge
+	replaced int            // number of keys in the chain that are no longer in charge
 }
 
-// execute executes the order in the event at a leaf, if a key in charge signed it. It
-// returns nil for other events, because any producer can publish an event of this kind.
+// execute returns nil for events without a valid order, because any producer can publish an
+// event of this kind.
 func (s *orders) execute(leaf int64, e events.Event) (*ledger.Outcome, error) {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
@@ -45,7 +43,6 @@ func (s *orders) execute(leaf int64, e events.Event) (*ledger.Outcome, error) {
 	return s.apply(leaf, o)
 }
 
-// apply applies a new order.
 func (s *orders) apply(leaf int64, o ledger.Order) (_ *ledger.Outcome, err error) {
 	done := &ledger.Outcome{Leaf: leaf, Order: o, Effect: ledger.EffectDone}
 	switch o.Action { //nolint:exhaustive // only orders change a ledger
@@ -64,40 +61,26 @@ func (s *orders) apply(leaf int64, o ledger.Order) (_ *ledger.Outcome, err error
 	return done, s.storeEffect(leaf, done.Effect)
 }
 
-// storeOrder stores that an order was received. It returns false if the ledger has it
-// already.
 func (s *orders) storeOrder(leaf int64, o ledger.Order) (bool, error) {
-	stmt := s.conn.Prep("INSERT INTO orders (leaf, id, action, effect, hold) VALUES (?, ?, ?, '', ?) ON CONFLICT (id) DO NOTHING")
-	stmt.BindInt64(1, leaf)
-	stmt.BindText(2, o.ID)
-	stmt.BindText(3, string(o.Action))
-	stmt.BindText(4, o.Hold)
-	if err := sqlitetx.Run(stmt); err != nil {
+	err := execute(s.conn, "INSERT INTO orders (leaf, id, action, effect, hold) VALUES (?, ?, ?, '', ?) ON CONFLICT (id) DO NOTHING",
+		leaf, o.ID, string(o.Action), o.Hold)
+	if err != nil {
 		return false, fmt.Errorf("store order: %w", err)
 	}
 	return s.conn.Changes() > 0, nil
 }
 
 func (s *orders) storeEffect(leaf int64, effect ledger.Effect) error {
-	stmt := s.conn.Prep("UPDATE orders SET effect = ? WHERE leaf = ?")
-	stmt.BindText(1, string(effect))
-	stmt.BindInt64(2, leaf)
-	return sqlitetx.Run(stmt)
+	return execute(s.conn, "UPDATE orders SET effect = ? WHERE leaf = ?", string(effect), leaf)
 }
 
-// lift ends a hold. It returns false if the hold is not in force.
 func (s *orders) lift(id string) bool {
-	for i, h := range s.holds {
-		if h.ID == id {
-			s.holds = append(s.holds[:i:i], s.holds[i+1:]...)
-			return true
-		}
-	}
-	return false
+	n := len(s.holds)
+	s.holds = slices.DeleteFunc(s.holds, func(h ledger.Order) bool { return h.ID == id })
+	return len(s.holds) < n
 }
 
-// remove destroys the payloads that an order to erase or to prune covers. If a hold covers
-// one of them, remove destroys none.
+// remove destroys the payloads that an order covers, or none if a hold covers one of them.
 func (s *orders) remove(leaf int64, o ledger.Order) (effect ledger.Effect, removed int64, err error) {
 	targets, err := s.targets(leaf, o)
 	if err != nil {
@@ -114,22 +97,18 @@ func (s *orders) remove(leaf int64, o ledger.Order) (effect ledger.Effect, remov
 		return "", 0, err
 	}
 	blobs := make(map[int64]bool)
-	insert := s.conn.Prep("INSERT INTO erased (leaf, word, ordered) VALUES (?, ?, ?)")
 	for _, t := range targets {
 		if err := s.payloads.remove(t, blobs); err != nil {
 			return "", 0, fmt.Errorf("leaf %d: %w", t, err)
 		}
-		insert.BindInt64(1, t)
-		insert.BindText(2, string(ledger.WordOf(o.Action)))
-		insert.BindInt64(3, leaf)
-		if err := sqlitetx.Run(insert); err != nil {
+		err := execute(s.conn, "INSERT INTO erased (leaf, word, ordered) VALUES (?, ?, ?)", t, string(ledger.WordOf(o.Action)), leaf)
+		if err != nil {
 			return "", 0, err
 		}
 	}
 	return ledger.EffectDone, int64(len(targets)), s.payloads.removeBlobs(blobs)
 }
 
-// targets returns the leaves whose payloads an order would destroy, ascending.
 func (s *orders) targets(leaf int64, o ledger.Order) ([]int64, error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
@@ -154,9 +133,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) ([]int64, error) {
 	return targets, nil
 }
 
-// bySelection returns the leaves that an order selects in a ledger whose tree is not the
-// tree of the order. For an order to prune it returns none, because the next one finds the
-// expired records of this tree.
+// bySelection is for an order that was given for another tree. An order to prune then
+// selects nothing, because the next one finds the expired records of this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil
@@ -164,17 +142,16 @@ func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, err
 	return ledger.Resolve(s.conn, o.Selection, leaf)
 }
 
-// held reports whether a hold covers one of the targets of an order.
 func (s *orders) held(o ledger.Order, targets []int64) (bool, error) {
 	for _, h := range s.holds {
-		here, err := s.tree.isTreeOf(h)
+		sameTree, err := s.tree.isTreeOf(h)
 		if err != nil {
 			return false, err
 		}
 		for _, t := range targets {
 			var covered bool
 			err := ledger.EachTarget(s.conn, ledger.LeafRange{First: t, Last: t}, func(row ledger.Target) error {
-				covered = h.Covers(o, row, here)
+				covered = h.Covers(o, row, sameTree)
 				return nil
 			})
 			if err != nil || covered {

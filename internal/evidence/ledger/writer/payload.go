@@ -14,11 +14,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// payloads stores and deletes the payloads of records and their blobs.
 type payloads struct{ conn *sqlite.Conn }
 
-// store stores the payload of a leaf. The content of a blob chunk goes to its own table,
-// once for all events with that content.
+// The content of a blob chunk is stored once for all events with that content.
 func (p payloads) store(leaf int64, data []byte, r record) error {
 	stmt := p.conn.Prep("INSERT INTO payloads (leaf, bytes, blob, cut) VALUES (?, ?, ?, ?)")
 	stmt.BindInt64(1, leaf)
@@ -44,14 +42,9 @@ func (p payloads) store(leaf int64, data []byte, r record) error {
 	if err := sqlitetx.Run(stmt); err != nil {
 		return err
 	}
-	index := p.conn.Prep("INSERT INTO chunks (whole, part, leaf) VALUES (?, ?, ?)")
-	index.BindBytes(1, c.Whole[:])
-	index.BindInt64(2, c.Part)
-	index.BindInt64(3, leaf)
-	return sqlitetx.Run(index)
+	return execute(p.conn, "INSERT INTO chunks (whole, part, leaf) VALUES (?, ?, ?)", c.Whole[:], c.Part, leaf)
 }
 
-// storeBlob returns the number of the blob with this content and stores it if it is new.
 func (p payloads) storeBlob(content []byte) (int64, error) {
 	hash := events.HashOf(content)
 	n, err := sqlitetx.Int(p.conn, "SELECT blob FROM blobs WHERE hash = ?", hash[:])
@@ -61,14 +54,9 @@ func (p payloads) storeBlob(content []byte) (int64, error) {
 	if n, err = sqlitetx.Int(p.conn, "SELECT coalesce(max(blob), 0) + 1 FROM blobs"); err != nil {
 		return 0, err
 	}
-	insert := p.conn.Prep("INSERT INTO blobs (blob, hash, content) VALUES (?, ?, ?)")
-	insert.BindInt64(1, n)
-	insert.BindBytes(2, hash[:])
-	insert.BindBytes(3, content)
-	return n, sqlitetx.Run(insert)
+	return n, execute(p.conn, "INSERT INTO blobs (blob, hash, content) VALUES (?, ?, ?)", n, hash[:], content)
 }
 
-// remove deletes the payload of one record. It adds the blob of the payload to blobs.
 func (p payloads) remove(leaf int64, blobs map[int64]bool) error {
 	blob, err := sqlitetx.Int(p.conn, "SELECT blob FROM payloads WHERE leaf = ?", leaf)
 	if err != nil {
@@ -92,7 +80,6 @@ func (p payloads) remove(leaf int64, blobs map[int64]bool) error {
 	return execute(p.conn, "DELETE FROM payloads WHERE leaf = ?", leaf)
 }
 
-// removeBlobs deletes the given blobs, except those that a record still refers to.
 func (p payloads) removeBlobs(blobs map[int64]bool) error {
 	if len(blobs) == 0 {
 		return nil
@@ -108,7 +95,6 @@ func (p payloads) removeBlobs(blobs map[int64]bool) error {
 	return err
 }
 
-// execute runs a statement that returns no rows.
 func execute(conn *sqlite.Conn, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 }

@@ -18,17 +18,16 @@ import (
 )
 
 const (
-	nextFile      = "next.key" // private half of a key that is not installed yet
-	retiredFolder = "retired"  // private halves of replaced keys
+	nextFile      = "next.key"
+	retiredFolder = "retired"
 )
 
 // Rotation replaces the key in a folder by a new one.
 type Rotation struct {
-	Dir     string       // of the keys
+	Dir     string
 	Tenants []string     // tenants with a ledger
-	Order   ledger.Order // By, Reason, Ticket and Time are required
-	// Destroy deletes the private half of the old key. Otherwise it moves to a folder of
-	// retired keys.
+	Order   ledger.Order // with By, Reason, Ticket and Time
+	// Destroy deletes the private half of the old key instead of moving it to a folder.
 	Destroy bool
 
 	step func(name string) error // called after each step, for tests
@@ -39,17 +38,17 @@ type Rotated struct {
 	From    string `json:"from"` // key ids
 	To      string `json:"to"`
 	Key     string `json:"key"`               // the new verifier key
-	Ledgers int    `json:"ledgers"`           // number of ledgers that get the order
+	Ledgers int    `json:"ledgers"`           // that get the order
 	Retired string `json:"retired,omitempty"` // file with the old private half; empty if deleted
 }
 
-// Rotate replaces the key in r.Dir by a new one. No other process may write to the folder or
-// sign with the old key meanwhile.
+// Rotate replaces the key in r.Dir. No other process may write to the folder or sign with
+// the old key meanwhile.
 //
 // Both keys sign one order for each ledger that exists or existed. The orders are on disk
 // before the new key is installed, see [Key.Changes]. The old key is not needed after that.
-// A crash leaves either the old key or the new one installed with all its files. The caller
-// can then repeat Rotate.
+// A crash leaves either the old key or the new one installed with all its files, and the
+// caller can repeat Rotate.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
 		r.step = func(string) error { return nil }
@@ -83,7 +82,7 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	if err != nil {
 		return done, err
 	}
-	if err := atomicfile.Write(filepath.Join(r.Dir, ledger.SuccessionFile), text); err != nil {
+	if err := atomicfile.Write(filepath.Join(r.Dir, ledger.RotationsFile), text); err != nil {
 		return done, err
 	}
 	if err := r.step("signed"); err != nil {
@@ -94,7 +93,6 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// install replaces the private half of old by the private half of next.
 func (r Rotation) install(old, next *Key) (retired string, err error) {
 	current := filepath.Join(r.Dir, privateFile)
 	if !r.Destroy {
@@ -117,10 +115,9 @@ func (r Rotation) install(old, next *Key) (retired string, err error) {
 	return retired, next.writePublic(filepath.Join(r.Dir, ledger.VerifierFile))
 }
 
-// change signs the orders that replace old by next.
-func (r Rotation) change(old, next *Key) (ledger.Succession, error) {
+func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 	o := r.Order
-	c := ledger.Succession{
+	c := ledger.KeyRotation{
 		Old: old.public, New: next.public, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time.UTC(), Orders: make(map[string]string),
 	}
 	tenants := r.Tenants
@@ -143,7 +140,6 @@ func (r Rotation) change(old, next *Key) (ledger.Succession, error) {
 	return c, nil
 }
 
-// retire links the private half of a key to the folder of retired keys.
 func retire(current string, old *Key) (path string, err error) {
 	folder := filepath.Join(filepath.Dir(current), retiredFolder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -156,7 +152,6 @@ func retire(current string, old *Key) (path string, err error) {
 	return path, errors.Join(atomicfile.SyncDir(folder), atomicfile.SyncDir(filepath.Dir(folder)))
 }
 
-// read reads the key from the file of its private half.
 func (k *Key) read(path string) error {
 	secret, err := os.ReadFile(path)
 	if err != nil {

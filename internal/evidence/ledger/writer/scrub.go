@@ -17,16 +17,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// markerName is the name of a file next to a ledger. The file exists from before a payload
-// is destroyed until its remains are gone from the ledger's files.
+// markerName is a file next to a ledger. It exists from before a payload is destroyed until
+// its remains are gone.
 const markerName = "ledger.scrub"
 
-// ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process reads
-// the ledger.
+// ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process reads the
+// ledger.
 var ErrScrubLater = errors.New("ledger is being read: destroyed payloads remain in its log")
 
-// Unclean reports whether the files of the ledger of tenant below dir may still contain
-// remains of destroyed payloads.
+// Unclean reports whether the ledger of tenant below dir may contain remains of destroyed
+// payloads.
 func Unclean(dir, tenant string) (bool, error) {
 	path, err := ledger.Path(dir, tenant)
 	if err != nil {
@@ -46,12 +46,11 @@ func hasMarker(path string) (bool, error) {
 // Unclean reports whether [Ledger.Scrub] has work to do.
 func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
-// Scrub removes all remains of destroyed payloads from the ledger's file and its log. It
-// does nothing if no payload was destroyed since the last Scrub. Otherwise it rewrites the
-// whole file, which needs the same space on disk again. The secure_delete setting of SQLite
-// is not enough, because it leaves copies of rows that SQLite moved. Scrub wraps
-// [ErrScrubLater] if the caller has to repeat it. After a crash [Open] finds the marker and
-// Scrub starts again.
+// Scrub removes the remains of destroyed payloads from the ledger's file and its log, if
+// there may be any. It rewrites the whole file, which needs the same space on disk again.
+// The secure_delete setting of SQLite is not enough, because it leaves copies of rows that
+// SQLite moved. The caller has to repeat Scrub after [ErrScrubLater]. After a crash [Open]
+// finds the marker and Scrub starts again.
 func (l *Ledger) Scrub(ctx context.Context) error {
 	if !l.scrubber.unclean {
 		return nil
@@ -62,24 +61,21 @@ func (l *Ledger) Scrub(ctx context.Context) error {
 	return nil
 }
 
-// scrubber removes remains of destroyed payloads. It owns the marker file and knows which
-// steps are left.
 type scrubber struct {
 	path string
 	conn *sqlite.Conn
 
-	unclean bool // the files may contain remains
+	unclean bool // the marker exists
 	rebuilt bool // the file is clean, but the log may contain remains
 }
 
-// find looks for a marker that an earlier process left.
 func (s *scrubber) find() (err error) {
 	s.unclean, err = hasMarker(s.path)
 	return err
 }
 
-// mark writes the marker before a payload is destroyed. A crash after the commit must not
-// leave remains without a marker.
+// mark writes the marker before a payload is destroyed, so that a crash after the commit
+// leaves no remains without one.
 func (s *scrubber) mark() error {
 	s.rebuilt = false
 	if s.unclean {
@@ -102,8 +98,7 @@ func (s *scrubber) scrub(ctx context.Context) error {
 		}
 		s.rebuilt = true
 	}
-	// The log cannot be emptied while a process reads from it. Waiting for a verification
-	// of several minutes would delay new messages.
+	// Waiting until a verification of several minutes ends would delay new messages.
 	s.conn.SetBusyTimeout(0)
 	busy, err := sqlitetx.Int(s.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.conn.SetBusyTimeout(ledger.BusyTimeout)
@@ -121,8 +116,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// vacuum rewrites the file. The temporary file is in the ledger's folder, because it can
-// be too large for memory and containers may not be able to write to /tmp.
+// vacuum rewrites the file. The temporary file is in the ledger's folder, because it can be
+// too large for memory and containers may not be able to write to /tmp.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

@@ -13,8 +13,7 @@ import (
 // costs the disk four times as much as the batch.
 const maxOpen = 1024
 
-// openLimit returns how many ledgers a Set may open. A ledger has four descriptors, and the
-// ledgers may use a quarter of the process's limit.
+// A ledger has four descriptors, and all ledgers may use a quarter of the process's limit.
 func openLimit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -24,20 +23,20 @@ func openLimit() int {
 }
 
 // Set opens the ledgers of all tenants below one folder for writing. The most recently used
-// ledgers stay open and share one cache. Only one goroutine at a time may use a Set.
+// ledgers stay open and share one cache.
 type Set struct {
 	dir   string
 	opts  Options
 	limit int
 
-	mu     sync.Mutex // guards open, recent, lent and share; no other lock is taken under it
-	open   map[string]*list.Element
-	recent *list.List // of *Ledger, the most recently used first
-	lent   int        // number of ledgers that are outside the Set
-	share  int64      // cache of each ledger
+	mu       sync.Mutex // guards open, recent, acquired and share; no other lock is taken under it
+	open     map[string]*list.Element
+	recent   *list.List // of *Ledger, the most recently used first
+	acquired int        // ledgers that are outside the Set
+	share    int64      // cache of each ledger
 }
 
-// OpenSet returns the Set of the ledgers below dir. It opens none of them yet.
+// OpenSet returns the Set of the ledgers below dir.
 func OpenSet(dir string, opts Options) *Set {
 	if opts.CacheBytes <= 0 {
 		opts.CacheBytes = 64 << 20
@@ -73,8 +72,7 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide shares the cache among n ledgers. Their shares change only when n passes a power of
-// two.
+// divide shares the cache among n ledgers. Shares change only when n passes a power of two.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {
@@ -90,13 +88,12 @@ func (s *Set) divide(n int) error {
 	return errs
 }
 
-func (s *Set) close(e *list.Element) error {
-	l, ok := s.recent.Remove(e).(*Ledger)
-	if !ok {
-		return nil
-	}
+func (s *Set) close(e *list.Element) error { return s.remove(e).Close() }
+
+func (s *Set) remove(e *list.Element) *Ledger {
+	l, _ := s.recent.Remove(e).(*Ledger)
 	delete(s.open, l.tenant)
-	return l.Close()
+	return l
 }
 
 // Close closes all open ledgers.

@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -11,19 +10,19 @@ import (
 // disk most of the time.
 const maxParallel = 16
 
-// Each calls fn for each of tenants with its ledger, or with the error of [Open]. It runs
-// several calls in parallel, so that no tenant waits for all others. tenants must be unique.
-// The ledger belongs to fn until it returns. If fn returns true, the ledger belongs to the
-// caller until [Set.TakeBack]. Each returns when all calls have returned.
-func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (kept bool)) {
+// Each calls fn for each of tenants, which are unique, with its ledger or the error of
+// [Open]. It runs several calls in parallel and returns when all have returned. The ledger
+// belongs to fn until it returns. If fn returns true, the ledger belongs to the caller until
+// [Set.Release].
+func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (retained bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup
 	for range min(maxParallel, len(tenants), s.limit) {
 		wg.Go(func() {
 			for tenant := range next {
-				l, err := s.Lend(ctx, tenant)
-				if kept := fn(tenant, l, err); l != nil && !kept {
-					s.TakeBack(l)
+				l, err := s.Acquire(ctx, tenant)
+				if retained := fn(tenant, l, err); l != nil && !retained {
+					s.Release(l)
 				}
 			}
 		})
@@ -35,8 +34,7 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst sorts the tenants with an open ledger first. Otherwise their ledgers could be
-// closed before their turn.
+// openFirst sorts the tenants with an open ledger first, before other ones close it.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,10 +49,10 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Lend opens the ledger of tenant as [Open] does and takes it out of the Set. The ledger
-// belongs to the caller until [Set.TakeBack] and works in parallel with the Set. Meanwhile
-// no caller may ask the Set for that tenant. Lend may close another ledger.
-func (s *Set) Lend(ctx context.Context, tenant string) (*Ledger, error) {
+// Acquire opens the ledger of tenant as [Open] does and takes it out of the Set. The ledger
+// belongs to the caller until [Set.Release] and works in parallel with the Set. Meanwhile no
+// caller may ask the Set for that tenant. Acquire may close another ledger.
+func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
 		err = errors.Join(err, old.Close())
@@ -65,44 +63,34 @@ func (s *Set) Lend(ctx context.Context, tenant string) (*Ledger, error) {
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.lent--
+		s.acquired--
 		return nil, err
 	}
 	return l, nil
 }
 
-// reserve makes room for a ledger. It returns the ledger if it is open. Otherwise it returns
-// the ledger to close first, and the options to open the new one.
+// reserve returns the ledger if it is open. Otherwise it returns the ledger to close first,
+// and the options to open the new one.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lent++
+	s.acquired++
 	if e, ok := s.open[tenant]; ok {
 		return s.remove(e), nil, opts, nil
 	}
-	if s.lent+s.recent.Len() > s.limit && s.recent.Len() > 0 {
+	if s.acquired+s.recent.Len() > s.limit && s.recent.Len() > 0 {
 		old = s.remove(s.recent.Back())
 	}
-	err = s.divide(s.recent.Len() + s.lent)
+	err = s.divide(s.recent.Len() + s.acquired)
 	opts = s.opts
 	opts.CacheBytes = s.share
 	return nil, old, opts, err
 }
 
-// remove takes an open ledger out of the Set.
-func (s *Set) remove(e *list.Element) *Ledger {
-	l, ok := s.recent.Remove(e).(*Ledger)
-	if !ok {
-		return nil
-	}
-	delete(s.open, l.tenant)
-	return l
-}
-
-// TakeBack returns a ledger from [Set.Lend] to the Set.
-func (s *Set) TakeBack(l *Ledger) {
+// Release returns a ledger from [Set.Acquire] to the Set.
+func (s *Set) Release(l *Ledger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lent--
+	s.acquired--
 	s.open[l.tenant] = s.recent.PushFront(l)
 }

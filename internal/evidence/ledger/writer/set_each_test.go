@@ -48,8 +48,8 @@ func TestSet_Each(t *testing.T) {
 			seen[tenant] = true
 			return false
 		})
-		if recent, open, lent := s.Counts(); len(seen) != len(tenants) || recent > 4 || lent != 0 || open != recent {
-			t.Fatalf("%d called, %d open, %d lent", len(seen), recent, lent)
+		if recent, open, acquired := s.Counts(); len(seen) != len(tenants) || recent > 4 || acquired != 0 || open != recent {
+			t.Fatalf("%d called, %d open, %d acquired", len(seen), recent, acquired)
 		}
 	}
 	if err := s.Close(); err != nil {
@@ -121,9 +121,9 @@ func TestSet_EachWithADamagedLedger(t *testing.T) {
 		failed[tenant] = err
 		return false
 	})
-	_, _, lent := s.Counts()
-	if failed["a"] != nil || !errors.Is(failed["b"], ledger.ErrDamaged) || failed["c"] != nil || lent != 0 {
-		t.Errorf("got %v, %d lent", failed, lent)
+	_, _, acquired := s.Counts()
+	if failed["a"] != nil || !errors.Is(failed["b"], ledger.ErrDamaged) || failed["c"] != nil || acquired != 0 {
+		t.Errorf("got %v, %d acquired", failed, acquired)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

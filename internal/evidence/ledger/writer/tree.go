@@ -8,42 +8,36 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
-	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// merkleTree is the Merkle tree of a ledger while a batch is appended to it. It owns the
-// right edge, the hashes that are not stored yet, and the last row of stored hashes.
+// merkleTree is the tree of a ledger while a batch is appended to it.
 type merkleTree struct {
 	conn    *sqlite.Conn
 	edge    edge
-	stored  int64       // number of hashes in the file
-	tail    []byte      // stored hashes in the last row, if that row is not full
-	pending []tlog.Hash // hashes that are not stored yet
+	stored  int64
+	tail    []byte // stored hashes in the last row, if that row is not full
+	pending []tlog.Hash
 }
 
-// append adds a leaf.
 func (t *merkleTree) append(leaf []byte) error {
 	hashes, err := t.edge.append(leaf)
 	t.pending = append(t.pending, hashes...)
 	return err
 }
 
-// store stores the pending hashes.
 func (t *merkleTree) store() error {
 	row := t.stored / ledger.HashesPerRow
 	buf := bytes.NewBuffer(t.tail)
 	for _, h := range t.pending {
 		buf.Write(h[:])
 	}
-	stmt := t.conn.Prep("INSERT OR REPLACE INTO hashes (chunk, bytes) VALUES (?, ?)")
 	for buf.Len() > 0 {
 		full := buf.Len() >= ledger.HashesPerRow*tlog.HashSize
 		if !full {
 			t.tail = bytes.Clone(buf.Bytes())
 		}
-		stmt.BindInt64(1, row)
-		stmt.BindBytes(2, buf.Next(ledger.HashesPerRow*tlog.HashSize))
-		if err := sqlitetx.Run(stmt); err != nil {
+		err := execute(t.conn, "INSERT OR REPLACE INTO hashes (chunk, bytes) VALUES (?, ?)", row, buf.Next(ledger.HashesPerRow*tlog.HashSize))
+		if err != nil {
 			return fmt.Errorf("store hashes: %w", err)
 		}
 		if full && buf.Len() == 0 {
@@ -55,7 +49,7 @@ func (t *merkleTree) store() error {
 	return nil
 }
 
-// readHashes reads hashes of the tree, including those that are not stored yet.
+// readHashes includes hashes that are not stored yet.
 func (t *merkleTree) readHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
@@ -72,7 +66,6 @@ func (t *merkleTree) readHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// storedHash reads one hash from the file.
 func (t *merkleTree) storedHash(index int64) (tlog.Hash, error) {
 	hashes, err := ledger.StoredTree{Conn: t.conn}.ReadHashes([]int64{index})
 	if err != nil {
@@ -81,7 +74,6 @@ func (t *merkleTree) storedHash(index int64) (tlog.Hash, error) {
 	return hashes[0], nil
 }
 
-// isTreeOf reports whether an order refers to this tree.
 func (t *merkleTree) isTreeOf(o ledger.Order) (bool, error) {
 	if o.Size > t.edge.size {
 		return false, nil
@@ -90,15 +82,15 @@ func (t *merkleTree) isTreeOf(o ledger.Order) (bool, error) {
 	return root == o.Root, err
 }
 
-// edge is the right edge of a Merkle tree. It is sufficient to append leaves and to
-// compute the root.
+// edge is the right edge of a Merkle tree, which is enough to append leaves and compute the
+// root.
 type edge struct {
 	size int64
-	// levels has the last complete hash of each level.
+	// the last complete hash of each level
 	levels [64]tlog.Hash
 }
 
-// append adds a leaf and returns the hashes that it completes, in the order of storage.
+// append returns the hashes that the leaf completes, in the order of storage.
 func (e *edge) append(leaf []byte) ([]tlog.Hash, error) {
 	hashes, err := tlog.StoredHashes(e.size, leaf, tlog.HashReaderFunc(e.read))
 	if err != nil {
@@ -109,7 +101,6 @@ func (e *edge) append(leaf []byte) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// root returns the root of the tree.
 func (e *edge) root() (tlog.Hash, error) {
 	return tlog.TreeHash(e.size, tlog.HashReaderFunc(e.read))
 }
@@ -126,7 +117,7 @@ func (e *edge) read(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// restore sets the edge of a tree of size leaves. stored returns a hash of that tree.
+// stored returns a hash of a tree of size leaves.
 func (e *edge) restore(size int64, stored func(index int64) (tlog.Hash, error)) error {
 	*e = edge{size: size}
 	for level := 0; size>>level > 0; level++ {

@@ -155,7 +155,6 @@ func (w *Witness) add(rw http.ResponseWriter, body []byte) {
 	}
 }
 
-// parseHead parses the size and the proof.
 func parseHead(head string) (old uint64, hashes [][]byte, err error) {
 	lines := strings.Split(head, "\n")
 	old, err = strconv.ParseUint(strings.TrimPrefix(lines[0], "old "), 10, 63)

@@ -12,29 +12,29 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Again is an event that was received again under another number. It has no leaf. The digest
-// of arrivals in the checkpoints commits to it.
-type Again struct {
-	Leaf     int64       // of the first event
-	Run      string      // of the first event
-	Kind     events.Kind // of the first event
-	Producer string      // the sender of the repetition
+// Repetition is an event that was received again under another number. The digest of
+// arrivals commits to it.
+type Repetition struct {
+	Leaf     int64 // Leaf, Run and Kind are of the first event
+	Run      string
+	Kind     events.Kind
+	Producer string // sender of the repetition
 	Sequence uint64
 	Hash     events.Hash // of the repetition
-	Epoch    uint64      // of the stream
-	Stream   uint64      // its sequence in the stream
-	Stored   time.Time   // when the server stored it
+	Epoch    uint64
+	Stream   uint64 // sequence in the stream
+	Stored   time.Time
 }
 
-// Again yields the repetitions of a run, or of all runs if run is empty. They are in the
-// order of arrival, up to checkpoint c.
-func (r *Reader) Again(ctx context.Context, run string, c Checkpoint) iter.Seq2[Again, error] {
-	return func(yield func(Again, error) bool) {
+// Repetitions yields the repetitions of a run, or of all runs if run is empty, up to
+// checkpoint c and in the order of arrival.
+func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
+	return func(yield func(Repetition, error) bool) {
 		after := int64(0)
 		for {
 			page, last, err := r.source.repeats(ctx, run, c.Position, after)
 			if err != nil {
-				yield(Again{}, err)
+				yield(Repetition{}, err)
 				return
 			}
 			for _, a := range page {
@@ -50,7 +50,7 @@ func (r *Reader) Again(ctx context.Context, run string, c Checkpoint) iter.Seq2[
 	}
 }
 
-func (src *source) repeats(ctx context.Context, run string, p Position, after int64) (page []Again, last int64, err error) {
+func (src *source) repeats(ctx context.Context, run string, p Position, after int64) (page []Repetition, last int64, err error) {
 	query := `SELECT s.seen, s.leaf, coalesce(r.name, ''), l.kind, pr.name, s.sequence, s.hash, s.epoch, s.stream, s.stored
 		FROM seen s JOIN leaves l ON l.leaf = s.leaf JOIN producers pr ON pr.producer = s.producer
 		LEFT JOIN runs r ON r.run = l.run
@@ -60,7 +60,7 @@ func (src *source) repeats(ctx context.Context, run string, p Position, after in
 		return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 			Args: []any{after, int64(p.Epoch), int64(p.Sequence), run, entriesPerPage},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				a := Again{
+				a := Repetition{
 					Leaf: stmt.ColumnInt64(1), Run: stmt.ColumnText(2), Kind: events.Kind(stmt.ColumnText(3)),
 					Producer: stmt.ColumnText(4), Sequence: uint64(stmt.ColumnInt64(5)),
 					Epoch: uint64(stmt.ColumnInt64(7)), Stream: uint64(stmt.ColumnInt64(8)),

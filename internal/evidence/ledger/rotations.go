@@ -15,13 +15,13 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// SuccessionFile is the file next to the key that lists the changes of the key, the oldest
+// RotationsFile is the file next to the key that lists the changes of the key, the oldest
 // first. It contains no secret.
-const SuccessionFile = "changes.json"
+const RotationsFile = "changes.json"
 
-// Succession is one change of the key in [SuccessionFile], with one order for each ledger
+// KeyRotation is one change of the key in [RotationsFile], with one order for each ledger
 // that existed.
-type Succession struct {
+type KeyRotation struct {
 	Old    string            `json:"old"` // verifier keys
 	New    string            `json:"new"`
 	By     string            `json:"by"`
@@ -33,18 +33,18 @@ type Succession struct {
 
 // ReadChain reads the chain in dir that ends at a public key, and the changes that led to
 // it, the oldest first. It omits a later change whose key was never installed.
-func ReadChain(dir, public string) (c Chain, changes []Succession, err error) {
-	if changes, err = readSuccession(dir); err != nil {
+func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
+	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
 	}
 	if c, err = chainTo(public, &changes); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, SuccessionFile), err)
+		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, RotationsFile), err)
 	}
 	return c, changes, nil
 }
 
-func readSuccession(dir string) (changes []Succession, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, SuccessionFile))
+func readRotations(dir string) (changes []KeyRotation, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, RotationsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -52,15 +52,15 @@ func readSuccession(dir string) (changes []Succession, err error) {
 		return nil, fmt.Errorf("changes of the key: %w", err)
 	}
 	if err := json.Unmarshal(text, &changes); err != nil {
-		return nil, fmt.Errorf("changes of the key: %s: %w", filepath.Join(dir, SuccessionFile), err)
+		return nil, fmt.Errorf("changes of the key: %s: %w", filepath.Join(dir, RotationsFile), err)
 	}
 	return changes, nil
 }
 
 // chainTo returns the chain that ends at a public key, and removes the later changes.
-func chainTo(public string, changes *[]Succession) (Chain, error) {
+func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
-	end := slices.IndexFunc(all, func(c Succession) bool { return c.New == public }) + 1
+	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1
 	if end == 0 && len(all) > 0 && all[0].Old != public {
 		return nil, errors.New("it does not lead to the key next to it: copy both files from the same folder")
 	}
@@ -80,9 +80,8 @@ func chainTo(public string, changes *[]Succession) (Chain, error) {
 	return append(chain, v), err
 }
 
-// SuccessionOrders returns the signed orders of the changes for the ledger of a tenant, in
-// order.
-func SuccessionOrders(changes []Succession, tenant string) (signed []string) {
+// RotationOrders returns the signed orders of the changes for the ledger of a tenant.
+func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	for _, c := range changes {
 		if o := c.Orders[tenant]; o != "" {
 			signed = append(signed, o)
@@ -92,11 +91,10 @@ func SuccessionOrders(changes []Succession, tenant string) (signed []string) {
 }
 
 // ReadKeyOrders returns the signed orders in dir that change the key of a tenant's ledger,
-// in order. It includes a change whose key is not installed yet. It returns none if there is
-// no folder.
+// in order. It includes a change whose key is not installed yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
-	changes, err := readSuccession(dir)
-	return SuccessionOrders(changes, tenant), err
+	changes, err := readRotations(dir)
+	return RotationOrders(changes, tenant), err
 }
 
 // KeyChanged is a recorded change of the key.
@@ -109,7 +107,7 @@ type KeyChanged struct {
 	Reason  string    `json:"reason"`
 	Ticket  string    `json:"ticket,omitempty"`
 	Time    time.Time `json:"time"`
-	Tenants []string  `json:"tenants"` // tenants with a ledger at that time, sorted
+	Tenants []string  `json:"tenants"` // with a ledger at that time, sorted
 }
 
 // ReadKeyChanges returns the changes that led to the key in dir, the oldest first.
@@ -146,7 +144,7 @@ func ReadVerifier(dir string) (note.Verifier, string, error) {
 // ParseVerifier parses a verifier key as [writer.Key.Public] returns it.
 func ParseVerifier(text string) (note.Verifier, string, error) {
 	text = strings.TrimSpace(text)
-	v, err := note.NewVerifier(text)
+	v, err := ParseKey(text)
 	if err != nil {
 		return nil, "", fmt.Errorf("verifier key: %w", err)
 	}

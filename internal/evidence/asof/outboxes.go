@@ -1,0 +1,152 @@
+package asof
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// outboxes are the outboxes of a data directory with events that waited at one moment.
+type outboxes struct {
+	tenant string
+	list   []outbox
+	err    error
+}
+
+type outbox struct {
+	dir  string
+	last uint64 // the tenant's last number that waited
+	now  verifier.Waiting
+	sent bool // a process forwards the events
+}
+
+func inspect(o Options) outboxes {
+	all := outboxes{tenant: o.Tenant}
+	if o.DataDir == "" {
+		return all
+	}
+	folder := filepath.Join(o.DataDir, "outbox")
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		all.err = err
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		box := outbox{dir: filepath.Join(folder, entry.Name())}
+		if err := box.inspect(o.Tenant); err != nil {
+			all.err = errors.Join(all.err, err)
+		}
+		if box.counts() {
+			all.list = append(all.list, box)
+		}
+	}
+	all.spooled(filepath.Join(o.DataDir, spoolFolder))
+	return all
+}
+
+func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
+
+// inspect reads the present state. The first call sets the last number, and later calls
+// leave out events with higher numbers.
+func (b *outbox) inspect(tenant string) error {
+	name := filepath.Base(b.dir)
+	s, err := publish.Inspect(b.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a process creates it now
+	}
+	if err != nil {
+		return fmt.Errorf("outbox %s: %w", name, err)
+	}
+	waiting, numbers := s.Tenants[tenant], s.Numbers[tenant]
+	switch {
+	case b.last == 0:
+		b.last = numbers.Last
+	case numbers.First > b.last:
+		waiting = 0
+	case numbers.Last > b.last:
+		waiting -= min(waiting, numbers.Last-b.last)
+	}
+	b.now = verifier.Waiting{
+		Outbox: name, Events: waiting, Damaged: s.Damaged, Uses: b.dir == access.Outbox(filepath.Dir(filepath.Dir(b.dir))),
+	}
+	for _, g := range s.Gaps {
+		if g.Tenant == tenant {
+			b.now.Lost += g.Last - g.First + 1
+		}
+	}
+	b.sent = s.Forwarding
+	return nil
+}
+
+// await waits until the events are in the stream. It does not wait for an outbox that no
+// process forwards.
+func (o *outboxes) await(ctx context.Context, deadline time.Time) {
+	for i := range o.list {
+		b := &o.list[i]
+		for b.sent && b.counts() && pause(ctx, deadline) {
+			if err := b.inspect(o.tenant); err != nil {
+				o.err = errors.Join(o.err, err)
+				break
+			}
+		}
+	}
+}
+
+func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
+	list = []verifier.Waiting{}
+	for _, b := range o.list {
+		if b.counts() {
+			list = append(list, b.now)
+		}
+	}
+	if o.err != nil {
+		unread = o.err.Error()
+	}
+	return list, unread
+}
+
+// spoolFolder has the events of hooks that could not reach the shared outbox. Its name is
+// the one of hookclient.SpoolDir.
+const spoolFolder = "hook-spool"
+
+func (o *outboxes) spooled(folder string) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.err = errors.Join(o.err, err)
+	}
+	w := verifier.Waiting{Outbox: spoolFolder}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".jsonl") || !entry.Type().IsRegular() {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			o.err = errors.Join(o.err, err)
+		}
+		for line := range bytes.Lines(text) {
+			e, err := events.Decode(bytes.TrimSpace(line))
+			switch {
+			case err != nil:
+				w.Damaged++
+			case e.Tenant == o.tenant:
+				w.Events++
+			}
+		}
+	}
+	if w.Events+w.Damaged > 0 {
+		o.list = append(o.list, outbox{now: w})
+	}
+}

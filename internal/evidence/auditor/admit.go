@@ -1,0 +1,148 @@
+package auditor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"maps"
+	"os"
+
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+)
+
+const (
+	maxRefusedNames  = 1000    // in the file
+	maxRefusedHashes = 200_000 // in memory, about 8 MB
+	maxRefusedLogs   = 20      // warnings about single tenants
+)
+
+// refusedTenants is the file of tenants without a ledger because Options.Admit refused
+// them. Their messages stay in the stream. When such a tenant is accepted, the next start
+// reads the stream again, and its ledger gets them. New fields may be added.
+type refusedTenants struct {
+	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message
+	More    bool              `json:"more"`    // there are others
+}
+
+// admissions decides which tenants get a ledger. A refused tenant stays refused until the
+// next start, because its ledger would lack messages. ledgers.mu guards it.
+type admissions struct {
+	admit func(tenant string) error // nil accepts every tenant
+	path  string
+	seed  maphash.Seed
+
+	has     map[string]bool // tenants with a ledger
+	refused map[uint64]bool // hashes of tenants
+	file    refusedTenants
+	before  refusedTenants // of an earlier start whose messages are being read again
+	changed bool
+	logged  int
+}
+
+func newAdmissions(o Options) (*admissions, error) {
+	a := &admissions{
+		admit: o.Admit, seed: maphash.MakeSeed(), has: map[string]bool{"": true}, refused: map[uint64]bool{},
+		file: refusedTenants{Tenants: map[string]uint64{}},
+	}
+	if o.Tenant != "" {
+		a.admit = nil
+	}
+	var err error
+	if a.path, err = ownFile(o.DataDir, o.Tenant, ".refused.json"); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(a.path)
+	if err == nil {
+		err = json.Unmarshal(data, &a.file)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("refused tenants: %s: %w", a.path, err)
+	}
+	tenants, _ := o.tenants() // an unreadable folder is logged at the start
+	for _, t := range tenants {
+		a.has[t] = true
+	}
+	return a, nil
+}
+
+// readAgain reports whether the stream has messages of tenants that were refused and are
+// accepted now. It forgets the refused ones then.
+func (a *admissions) readAgain() bool {
+	again := a.file.More
+	for tenant := range a.file.Tenants {
+		if a.admit == nil || a.has[tenant] || a.admit(tenant) == nil {
+			again = true
+		} else {
+			a.refused[maphash.String(a.seed, tenant)] = true
+		}
+	}
+	if !again {
+		return false
+	}
+	clear(a.refused)
+	a.before, a.file, a.changed = a.file, refusedTenants{Tenants: map[string]uint64{}}, true
+	return true
+}
+
+// allows reports whether a tenant has or gets a ledger.
+func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequence uint64) bool {
+	if a.admit == nil || a.has[tenant] {
+		return true
+	}
+	hash := maphash.String(a.seed, tenant)
+	if a.refused[hash] {
+		return false
+	}
+	err := a.admit(tenant)
+	if err == nil {
+		a.has[tenant] = true
+		return true
+	}
+	if len(a.refused) < maxRefusedHashes {
+		a.refused[hash] = true
+	}
+	switch {
+	case len(a.file.Tenants) < maxRefusedNames:
+		a.file.Tenants[tenant], a.changed = sequence, true
+	case !a.file.More:
+		a.file.More, a.changed = true, true
+	}
+	if a.logged++; a.logged <= maxRefusedLogs {
+		l.opts.Logger.WarnContext(ctx, "tenant refused, it has no ledger until the next start", "stream_sequence", sequence, "error", err)
+	}
+	if a.logged == maxRefusedLogs {
+		l.opts.Logger.WarnContext(ctx, "further refused tenants are not logged", "file", a.path)
+	}
+	return false
+}
+
+// save writes the file before the position of the messages is committed.
+func (a *admissions) save() error {
+	if !a.changed {
+		return nil
+	}
+	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More}
+	maps.Copy(all.Tenants, a.before.Tenants)
+	data, err := json.Marshal(all)
+	if err == nil {
+		err = atomicfile.Write(a.path, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("refused tenants: %w", err)
+	}
+	a.changed = false
+	return nil
+}
+
+// committed drops the tenants of an earlier start from the file, because the position now
+// is before their messages.
+func (a *admissions) committed() error {
+	if a.before.Tenants == nil {
+		return nil
+	}
+	a.before, a.changed = refusedTenants{}, true
+	return a.save()
+}

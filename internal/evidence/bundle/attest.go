@@ -1,0 +1,180 @@
+package bundle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ErrOtherKey is wrapped when [Options.Signer] is not the key in charge of the ledger.
+var ErrOtherKey = errors.New("the signing key is not the key that signed the newest checkpoint")
+
+// ErrInvalid is wrapped when the ledger is not as it was signed. A signature would vouch for
+// the changes.
+var ErrInvalid = errors.New("the ledger is INVALID, so its selection cannot be signed: auditor verify shows the problems")
+
+// maxGaps bounds the gaps in bundle.json. One is enough for the verdict.
+const maxGaps = 1000
+
+// Seal is the event that ends the part of a producer in a run.
+type Seal struct {
+	Producer string `json:"producer"`
+	Sequence uint64 `json:"sequence"`
+	Hash     string `json:"sha256"`
+}
+
+// seals keeps for each producer the seal of a run with the highest number.
+type seals map[string]Seal
+
+func (s seals) add(run string, l ledger.Leaf) {
+	if run != "" && l.Run == run && l.Class == ledger.ClassEvent && l.Kind == events.RunSealed && l.Sequence >= s[l.Producer].Sequence {
+		s[l.Producer] = Seal{l.Producer, l.Sequence, l.Hash.String()}
+	}
+}
+
+func (s seals) list() []Seal {
+	return slices.SortedFunc(maps.Values(s), func(a, b Seal) int { return cmp.Compare(a.Producer, b.Producer) })
+}
+
+// verify checks the whole ledger before its key vouches for a selection. It notes the gaps
+// that a bundle of a run cannot show.
+func (b *bundle) verify(ctx context.Context, signed []byte) error {
+	key, _, err := ledger.ParseVerifier(b.opts.Key)
+	if err != nil {
+		return err
+	}
+	if s := b.opts.Signer; s.Name() != key.Name() || s.KeyHash() != key.KeyHash() {
+		return ErrOtherKey
+	}
+	if _, err := ledger.OpenCheckpoint(signed, note.VerifierList(key)); err != nil {
+		return fmt.Errorf("%w: %w", ErrOtherKey, err)
+	}
+	r, err := verifier.Verify(ctx, b.reader.Path(), verifier.Options{
+		Key: key, Tenant: b.newest.Tenant, Trusted: signed, Run: b.selection.Run,
+		Progress: func(done, _ int64) {
+			if b.opts.Progress != nil {
+				b.opts.Progress(min(done, b.newest.Size), passes*b.newest.Size)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if r.Exit == verifier.ExitInvalid || r.Exit == verifier.ExitDiverged {
+		return ErrInvalid
+	}
+	if s := b.selection; s.Run != "" && s.From.IsZero() && s.To.IsZero() {
+		b.about.Gaps = r.Gaps[:min(len(r.Gaps), maxGaps)]
+	}
+	return nil
+}
+
+// statement writes the signed statement, or nothing without a signer.
+func (b *bundle) statement(w io.Writer) error {
+	if b.opts.Signer == nil {
+		return nil
+	}
+	origin, err := ledger.Origin(b.newest.Tenant)
+	if err != nil {
+		return err
+	}
+	s := Statement{
+		Origin: origin, Size: b.newest.Size, Root: b.newest.Root, Run: b.about.Run, From: b.about.From, To: b.about.To,
+		Leaves:     counted{b.about.Leaves, b.digests[leavesFile]},
+		Again:      counted{b.seenAgain, b.digests[againFile]},
+		Checkpoint: b.digests[checkpointFile], Bundle: b.digests[aboutFile], Page: b.digests[pageFile],
+	}
+	signed, err := note.Sign(&note.Note{Text: s.Text()}, b.opts.Signer)
+	if err != nil {
+		return fmt.Errorf("sign selection: %w", err)
+	}
+	key, _, err := ledger.ParseVerifier(b.opts.Key)
+	if err == nil {
+		_, err = openStatement(signed, note.VerifierList(key))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOtherKey, err)
+	}
+	_, err = w.Write(signed)
+	return err
+}
+
+// The reasons why the selection of a bundle is not attested.
+const (
+	unsignedV1 = "bundles of version 1 have no signed selection, so records may have been left out: export it again"
+	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
+)
+
+// attested opens the statement and compares it with the files. The walk compares the rest.
+func (c *checker) attested() {
+	if c.report.Bundle.Format == formatV1 {
+		c.report.NotAttested = unsignedV1
+		return
+	}
+	signed, err := c.small(selectionFile)
+	if err != nil {
+		c.report.AddProblem("%s: %v", selectionFile, err)
+		return
+	}
+	if len(signed) == 0 {
+		c.report.NotAttested = unsigned
+		return
+	}
+	s, err := openStatement(signed, c.keys.At(c.newest.Size))
+	if err != nil {
+		c.report.AddProblem("%s: %v", selectionFile, err)
+		return
+	}
+	c.signed, c.report.Attested = &s, true
+	c.compareStatement(s)
+}
+
+func (c *checker) compareStatement(s Statement) {
+	a := c.report.Bundle
+	if origin, err := ledger.Origin(c.newest.Tenant); err != nil || s.Origin != origin || s.Size != c.newest.Size || s.Root != c.newest.Root {
+		c.report.AddProblem("%s: it is about another checkpoint", selectionFile)
+	}
+	if s.Run != a.Run || !s.From.Equal(a.From) || !s.To.Equal(a.To) || s.Leaves.Lines != a.Leaves {
+		c.report.AddProblem("%s: it is about another selection than %s", selectionFile, aboutFile)
+	}
+	for _, f := range [...]struct {
+		name string
+		want events.Hash
+	}{
+		{leavesFile, s.Leaves.Hash}, {againFile, s.Again.Hash}, {checkpointFile, s.Checkpoint}, {aboutFile, s.Bundle}, {pageFile, s.Page},
+	} {
+		if c.digests[f.name] != f.want {
+			c.report.AddProblem("%s: it is not the one that was signed in %s", f.name, selectionFile)
+		}
+	}
+}
+
+// agrees compares the leaves with the description of the bundle, after the walk.
+func (w *walk) agrees() error {
+	a := w.report.Bundle
+	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {
+		w.report.AddProblem("%s names other seals than %s has", aboutFile, leavesFile)
+	}
+	if s := w.signed; s != nil && s.Again.Lines != w.report.SeenAgain {
+		w.report.AddProblem("%s: it counts other lines of %s", selectionFile, againFile)
+	}
+	page, err := w.page.sum()
+	if err != nil {
+		return fmt.Errorf("%s: %w", pageFile, err)
+	}
+	// The signed statement stands in for a page that another version of Hooktrail wrote.
+	if w.digests[pageFile] != page && w.signed == nil {
+		w.report.AddProblem("%s shows something else than the records", pageFile)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package ledger
+
+import (
+	"context"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Received reports whether the ledger has a message with this producer, number and hash,
+// as a leaf or as a repetition. The number of a manifest is the last one that it lists.
+func (r *Reader) Received(ctx context.Context, producer string, sequence uint64, hash events.Hash) (ok bool, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `WITH sender (number) AS (
+				SELECT producer FROM producers WHERE name = ?1 UNION ALL SELECT 0 WHERE ?1 = ''
+			)
+			SELECT 1 FROM leaves, sender WHERE producer = number AND sequence = ?2 AND hash = ?3
+			UNION ALL
+			SELECT 1 FROM seen, sender WHERE producer = number AND sequence = ?2 AND hash = ?3 LIMIT 1`,
+			&sqlitex.ExecOptions{
+				Args:       []any{producer, int64(sequence), hash[:]},
+				ResultFunc: func(*sqlite.Stmt) error { ok = true; return nil },
+			})
+	})
+	return ok, err
+}

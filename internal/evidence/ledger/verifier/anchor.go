@@ -1,0 +1,178 @@
+package verifier
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+)
+
+// AnchorState says why the key of a ledger is the right one.
+type AnchorState string
+
+// The states of an anchor.
+const (
+	AnchorPinned   AnchorState = "PINNED"   // the user saw the key first, and keeps it outside the data directory
+	AnchorGiven    AnchorState = "GIVEN"    // the user named the key, a checkpoint or witnesses that vouch for it
+	AnchorNone     AnchorState = "NONE"     // only the data directory or the bundle itself names the key
+	AnchorDiverged AnchorState = "DIVERGED" // another key is pinned, and no signed change leads from it to this one
+)
+
+// Anchor is the verdict on the key of a ledger, a bundle or a proof.
+type Anchor struct {
+	State  AnchorState `json:"state"`
+	Key    string      `json:"key,omitempty"`    // id of the pinned key
+	Of     string      `json:"of,omitempty"`     // data directory of the pin, if it is of one
+	Since  time.Time   `json:"since,omitzero"`   // when the user first saw the key
+	By     string      `json:"by,omitempty"`     // what the user gave
+	Reason string      `json:"reason,omitempty"` // of AnchorNone and AnchorDiverged, with the remedy
+}
+
+// Pin is a key that the user saw before.
+type Pin struct {
+	Key    note.Verifier // from [ledger.ParseKey]
+	Origin string        // of the ledgers that it is of; empty means any
+	Of     string        // data directory where it was seen; empty if it is not known
+	Seen   time.Time
+	// Binding reports that the pin is of this very ledger. Another key is a divergence.
+	Binding bool
+}
+
+// Anchoring tells what can vouch for a key. Without it the caller vouches for the key, and
+// a report has no anchor.
+type Anchoring struct {
+	Given string // how the user named the key, such as "--key"; empty if they did not
+	Pins  []Pin
+}
+
+func (p Pin) covers(tenant string) bool {
+	if p.Origin == "" {
+		return true
+	}
+	origin, err := ledger.Origin(tenant)
+	return err == nil && origin == p.Origin
+}
+
+// Vouch follows orders from each pin that covers the tenant, and returns the keys of the
+// first one that leads to the key of the evidence. If a pin is binding, only binding ones
+// count. Otherwise Vouch returns the keys that orders lead to from key, which may be nil.
+// The anchor is nil if a is.
+func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
+	var own ledger.Keys
+	if key != nil {
+		own = ledger.LinkKeys(key, tenant, orders)
+	}
+	if a == nil {
+		return own, nil
+	}
+	pins, binding := a.covering(tenant)
+	for _, p := range pins {
+		keys := ledger.LinkKeys(p.Key, tenant, orders)
+		switch {
+		case !leads(keys):
+		case a.Given != "":
+			return own, &Anchor{State: AnchorGiven, By: a.Given}
+		default:
+			return keys, &Anchor{State: AnchorPinned, Key: ledger.KeyID(p.Key), Of: p.Of, Since: p.Seen}
+		}
+	}
+	switch {
+	case binding:
+		return own, diverged(pins[0], key)
+	case a.Given != "":
+		return own, &Anchor{State: AnchorGiven, By: a.Given}
+	}
+	return own, &Anchor{State: AnchorNone}
+}
+
+func (a *Anchoring) covering(tenant string) (pins []Pin, binding bool) {
+	for _, p := range a.Pins {
+		switch {
+		case !p.covers(tenant) || binding && !p.Binding:
+		case p.Binding && !binding:
+			pins, binding = []Pin{p}, true
+		default:
+			pins = append(pins, p)
+		}
+	}
+	return pins, binding
+}
+
+func diverged(p Pin, key note.Verifier) *Anchor {
+	of, has := "", "no key"
+	if p.Of != "" {
+		of = " for " + p.Of
+	}
+	if key != nil {
+		has = ledger.KeyID(key)
+	}
+	return &Anchor{
+		State: AnchorDiverged, Key: ledger.KeyID(p.Key), Of: p.Of, Since: p.Seen,
+		Reason: fmt.Sprintf("the key is %s, but %s is pinned%s since %s, and no signed change of the key connects them: "+
+			"restore the ledger and its key, or, if the owner confirms the new key, pin it with auditor key pin --key",
+			has, ledger.KeyID(p.Key), of, p.Seen.UTC().Format(time.RFC3339)),
+	}
+}
+
+// anchorKeys sets the keys of the ledger and the anchor. It is called again once the orders
+// are known.
+func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
+	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
+		return k.Chain.Index(v.opts.Key, 0) >= 0
+	})
+}
+
+// concludeAnchor sets the anchor of a report without one to what its comparisons vouch for.
+func (r *Report) concludeAnchor() {
+	if r.Anchor == nil || r.Anchor.State != AnchorNone {
+		return
+	}
+	if r.Trusted != nil && !r.Trusted.Diverged {
+		r.Anchor.give("--trusted")
+		return
+	}
+	for _, k := range r.Anchored {
+		if !k.Unusable && !k.WithLedger && !k.Diverged {
+			r.Anchor.give(k.From)
+			return
+		}
+	}
+	r.Anchor.Witnessed(r.Witnesses)
+	if r.Anchor.State == AnchorNone {
+		key := "its key"
+		if r.Checkpoint != nil {
+			key = r.Checkpoint.Key
+		}
+		r.Anchor.Remedy(key)
+	}
+}
+
+func (a *Anchor) give(by string) { a.State, a.By = AnchorGiven, by }
+
+// Witnessed sets an anchor that is [AnchorNone] to [AnchorGiven] if witnesses met a policy.
+func (a *Anchor) Witnessed(w *Witnesses) {
+	if a.State == AnchorNone && w != nil && w.Met {
+		a.give("--witness-policy")
+	}
+}
+
+// Remedy sets the reason of an anchor that is [AnchorNone].
+func (a *Anchor) Remedy(key string) {
+	a.Reason = fmt.Sprintf("nothing from elsewhere says that %s is the right key: "+
+		"compare it with what the owner of the ledger says, and name it with --key or pin it with auditor key pin", key)
+}
+
+// Exit returns the exit status that the anchor demands.
+func (a *Anchor) Exit() int {
+	switch {
+	case a == nil:
+		return ExitVerified
+	case a.State == AnchorDiverged:
+		return ExitDiverged
+	case a.State == AnchorNone:
+		return ExitUnanchored
+	}
+	return ExitVerified
+}

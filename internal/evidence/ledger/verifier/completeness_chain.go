@@ -1,0 +1,281 @@
+package verifier
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// link is a point of a chain behind which a manifest may follow.
+type link struct {
+	hash string // of the manifest before, or "" at the start
+	last uint64
+}
+
+const (
+	maxLinks  = 4096 // that are remembered for manifests that are sent again
+	maxResent = 1000 // manifests that are checked at the end
+	maxOthers = 1 << 14
+)
+
+// other is content under a number that was used before. Until a manifest lists the
+// number, it can be the producer's own.
+type other struct {
+	hash events.Hash
+	at   ledger.Arrival
+}
+
+// listing is a manifest with the state of its signature.
+type listing struct {
+	events.Manifest
+
+	hash      events.Hash
+	signature signature
+	at        ledger.Arrival
+}
+
+// chain is the state of a producer's manifests.
+type chain struct {
+	key            string // that began to sign, or "" before
+	unsignedLast   uint64 // last number that only unsigned manifests list
+	unsignedBefore time.Time
+	// unsignedMissing is how many of the missing ranges unsigned manifests list.
+	unsignedMissing int
+	tip             link
+	links           []link // recent ones, with the tip
+	resent          []events.Manifest
+	tooMany         bool // manifests were sent again that are not checked
+}
+
+// refusal returns why a manifest is not of the producer that began the chain, or "". The
+// first valid signature decides about the key.
+func (s *sender) refusal(l listing) string {
+	switch {
+	case l.signature == signatureBad:
+		return foreignBad
+	case l.signature == signatureNone && (s.key != "" || s.found.known.began[s.name]):
+		return foreignUnsigned
+	case l.signature == signatureValid && s.key != "" && l.Key != s.key:
+		return foreignKey
+	}
+	return ""
+}
+
+// adopt takes over the key of the first signed manifest.
+func (s *sender) adopt(l listing) {
+	if l.signature != signatureValid || s.key != "" {
+		return
+	}
+	s.key = l.Key
+	switch {
+	case s.manifests == 0:
+	case l.First == 1 && l.Prev == "":
+		s.found.next.addBeginning(s.name) // the unsigned ones before it are foreign
+	default:
+		s.unsignedLast, s.unsignedBefore = s.listed, time.Unix(0, l.at.Stored).UTC()
+	}
+}
+
+// manifest adds a manifest. It must follow the previous one. A producer with a key may
+// also send events again that it has listed, behind any of its manifests, because a
+// foreign manifest can hide that the stream has them. manifest returns why it is foreign,
+// or "".
+func (s *sender) manifest(l listing) string {
+	if reason := s.refusal(l); reason != "" {
+		return reason
+	}
+	s.adopt(l)
+	s.manifests++
+	s.silentSinceBreak = false
+	at, isAgain := link{l.Prev, l.First - 1}, l.First <= s.listed
+	switch {
+	case isAgain && (s.key == "" || !slices.Contains(s.links, at)):
+		// This is a forgery, or two processes used one outbox.
+		s.gaps = append(s.gaps, Gap{Producer: s.name, First: l.First, Last: l.Last, Cause: CauseAltered, Reason: "listed twice"})
+		return ""
+	case !isAgain && at != s.tip:
+		s.lostManifest(s.listed+1, l.First-1)
+		s.remember(at)
+	}
+	s.take(l, isAgain)
+	return ""
+}
+
+func (s *sender) take(l listing, isAgain bool) {
+	s.tip, s.listed = link{l.hash.String(), l.Last}, max(s.listed, l.Last)
+	s.remember(s.tip)
+	s.missing = append(s.missing, l.Missing...)
+	if s.key == "" {
+		s.unsignedMissing = len(s.missing)
+	}
+	switch {
+	case isAgain && len(s.resent) < maxResent:
+		s.resent = append(s.resent, l.Manifest)
+		s.forget(l.Manifest)
+	case isAgain:
+		s.tooMany = true
+	case !s.resolve(l.Manifest):
+		s.partial = append(s.partial, l.Manifest)
+	}
+}
+
+func (s *sender) remember(l link) {
+	if len(s.links) == maxLinks {
+		s.links = slices.Delete(s.links, 0, maxLinks/2)
+	}
+	s.links = append(s.links, l)
+}
+
+// addOther adds content under a number that was used before.
+func (s *sender) addOther(sequence uint64, o other) {
+	switch {
+	case sequence <= s.unsignedLast:
+	case s.key != "" && sequence <= s.listed && !s.isPartial(sequence):
+		s.reuse(sequence, o)
+	case s.otherCount < maxOthers:
+		if s.others == nil {
+			s.others = make(map[uint64][]other)
+		}
+		s.otherCount++
+		s.others[sequence] = append(s.others[sequence], o)
+	}
+}
+
+func (s *sender) isPartial(sequence uint64) bool {
+	i, _ := slices.BinarySearchFunc(s.partial, sequence, func(m events.Manifest, n uint64) int { return cmp.Compare(m.Last, n) })
+	return i < len(s.partial) && s.partial[i].First <= sequence
+}
+
+func (s *sender) reuse(sequence uint64, o other) {
+	s.found.add(Foreign{
+		Leaf: o.at.Leaf, Class: ledger.ClassConflict, Producer: s.name, Sequence: sequence,
+		StreamSequence: uint64(o.at.Stream), Reason: foreignContent,
+	})
+}
+
+// settleOthers decides which content under the numbers of m is the producer's own. The
+// first contents are in hashes. It returns false if m lists none of the contents.
+func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
+	isFirst := events.BatchRoot(hashes).String() == m.Root
+	if !m.IsSigned() || len(s.others) == 0 {
+		return isFirst
+	}
+	choices := make([][]events.Hash, len(numbers))
+	for i, n := range numbers {
+		choices[i] = append(choices[i], hashes[i])
+		for _, o := range s.others[n] {
+			choices[i] = append(choices[i], o.hash)
+		}
+	}
+	picked, ok := s.found.choose(choices, m.Root)
+	if !ok {
+		return false
+	}
+	for i, n := range numbers {
+		for j, hash := range choices[i] {
+			switch {
+			case picked[i] > 0 && j != picked[i]:
+				s.found.next.addContent(numberedContent{s.name, n, hash})
+			case picked[i] == 0 && j > 0:
+				s.reuse(n, s.others[n][j-1])
+			}
+		}
+		s.otherCount -= len(s.others[n])
+		delete(s.others, n)
+	}
+	return true
+}
+
+// maxChoices bounds the hashes of the roots that choose computes for all producers, apart
+// from two roots for each manifest.
+const maxChoices = 1 << 21
+
+// choose picks the contents with a root. It tries the last and the first contents, and
+// then the others.
+func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
+	hashes := make([]events.Hash, len(choices))
+	fits := func(picked []int) bool {
+		for i, p := range picked {
+			hashes[i] = choices[i][p]
+		}
+		return events.BatchRoot(hashes).String() == root
+	}
+	picked = make([]int, len(choices))
+	for i := range picked {
+		picked[i] = len(choices[i]) - 1 // a batch arrives as a whole, so these are the likely ones
+	}
+	if fits(picked) {
+		return picked, true
+	}
+	clear(picked)
+	for {
+		if fits(picked) {
+			return picked, true
+		}
+		if f.tried += len(choices); f.tried > maxChoices {
+			return nil, false
+		}
+		i := 0
+		for ; i < len(picked); i++ {
+			if picked[i]++; picked[i] < len(choices[i]) {
+				break
+			}
+			picked[i] = 0
+		}
+		if i == len(picked) {
+			return nil, false
+		}
+	}
+}
+
+// checkResent compares manifests that list numbers again with the contents under them.
+func (c *completeness) checkResent(s *sender) error {
+	for _, m := range s.resent {
+		if m.Count > maxUnlisted || c.contents == nil {
+			s.tooMany = true
+			continue
+		}
+		contents, err := c.contents(s, m.First, m.Last)
+		if err != nil {
+			return err
+		}
+		choices, numbers, ok := choicesOf(m, contents)
+		if !ok {
+			continue // a missing number is reported as a gap
+		}
+		picked, ok := c.found.choose(choices, m.Root)
+		if !ok {
+			s.gaps = append(s.gaps, Gap{Producer: s.name, First: m.First, Last: m.Last, Cause: CauseAltered, Reason: "listed twice"})
+			continue
+		}
+		for i, p := range picked {
+			for j, hash := range choices[i] {
+				if j != p && numbers[i] > s.unsignedLast {
+					s.found.next.addContent(numberedContent{s.name, numbers[i], hash})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func choicesOf(m events.Manifest, contents map[uint64][]events.Hash) (choices [][]events.Hash, numbers []uint64, ok bool) {
+	missing := m.Missing
+	for n := m.First; n <= m.Last; n++ {
+		for len(missing) > 0 && missing[0].Last < n {
+			missing = missing[1:]
+		}
+		if len(missing) > 0 && missing[0].First <= n {
+			n = missing[0].Last
+			continue
+		}
+		if len(contents[n]) == 0 {
+			return nil, nil, false
+		}
+		choices, numbers = append(choices, contents[n]), append(numbers, n)
+	}
+	return choices, numbers, true
+}

@@ -1,0 +1,140 @@
+package verifier
+
+import (
+	"bytes"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// DeniedResult is a successful result of a tool call that was denied before. Either the
+// denial had no effect or the result is forged.
+type DeniedResult struct {
+	Denied   int64  `json:"denied"` // leaf of the denial
+	Result   int64  `json:"result"` // leaf of the result
+	Run      string `json:"run"`
+	ToolCall string `json:"tool_call"`
+	Producer string `json:"producer"` // of the result
+}
+
+type callKey struct{ run, call string }
+
+// deniedCalls has the leaf of each denial so far. Denials are rare, so it stays small.
+type deniedCalls map[callKey]int64
+
+var denyWord = []byte(string(events.VerdictDeny))
+
+// note notes a denial, or links the result of a denied call to its denial.
+func (d deniedCalls) note(f *fact, e events.Event) {
+	if e.ToolCall == "" {
+		return
+	}
+	key := callKey{e.Run, e.ToolCall}
+	switch f.kind { //nolint:exhaustive // only these kinds concern a call
+	case events.ToolBefore, events.Approval:
+		if !bytes.Contains(e.Data, denyWord) {
+			return
+		}
+		if _, ok := d[key]; ok {
+			return
+		}
+		if o, err := events.Payload[events.Outcome](e); err == nil && o.Verdict == events.VerdictDeny {
+			d[key] = f.leaf
+		}
+	case events.ToolResult:
+		denial, ok := d[key]
+		if !ok {
+			return
+		}
+		if r, err := events.Payload[events.ToolResultData](e); err == nil && r.Status == events.ToolSuccess {
+			f.denied = &DeniedResult{Denied: denial, Result: f.leaf, Run: e.Run, ToolCall: e.ToolCall, Producer: e.Producer}
+		}
+	}
+}
+
+// contradictions collects the records that are set apart, and the results of denied calls.
+type contradictions struct {
+	findings []FindingAt    // the first ones
+	rows     []int64        // their producers' numbers
+	count    int64          // of the records that claim the identity of another one
+	denied   []DeniedResult // the first ones
+
+	deniedCount int64
+}
+
+func (c *contradictions) deniedResult(f fact) {
+	if f.denied == nil {
+		return
+	}
+	c.deniedCount++
+	if len(c.denied) < maxFindings {
+		c.denied = append(c.denied, *f.denied)
+	}
+}
+
+// contradicts reports whether a record claims the identity of another one.
+func contradicts(class ledger.Class, finding ledger.Finding) bool {
+	return class == ledger.ClassConflict || finding == ledger.FindingMisaddressed
+}
+
+func (c *contradictions) finding(r row, class ledger.Class, a ledger.Arrival) {
+	f := FindingAt{
+		Leaf: r.leaf, Class: class, Finding: ledger.Finding(r.fields.Finding), Producer: r.producerName,
+		Sequence: r.fields.Sequence, ID: string(r.fields.ID), StreamSequence: uint64(a.Stream),
+	}
+	if contradicts(class, f.Finding) {
+		c.count++
+	}
+	if len(c.findings) < maxFindings {
+		c.findings = append(c.findings, f)
+		c.rows = append(c.rows, r.producer)
+	}
+}
+
+// fill puts the findings into a report.
+func (c *contradictions) fill(r *Report) {
+	r.Findings, r.Contradictions = c.findings, c.count
+	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
+}
+
+// originals fills in the leaves with the first content. An export has no database, and
+// none of them.
+func (c *contradictions) originals(conn *sqlite.Conn) error {
+	if conn == nil {
+		return nil
+	}
+	for i := range c.findings {
+		f := &c.findings[i]
+		if f.Class != ledger.ClassConflict {
+			continue
+		}
+		stmt := conn.Prep("SELECT leaf FROM leaves WHERE id = ?1 AND class = 'event' AND leaf < ?2")
+		if f.Finding == ledger.FindingSequenceReused {
+			stmt = conn.Prep(`SELECT min(leaf) FROM (SELECT leaf FROM leaves
+				WHERE producer = ?1 AND sequence = ?3 AND class <> 'manifest' AND leaf < ?2
+				UNION ALL SELECT leaf FROM seen WHERE producer = ?1 AND sequence = ?3 AND leaf < ?2)`)
+			stmt.BindInt64(1, c.rows[i])
+			stmt.BindInt64(3, int64(f.Sequence))
+		} else {
+			stmt.BindText(1, f.ID)
+		}
+		stmt.BindInt64(2, f.Leaf)
+		if err := f.readOriginal(stmt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *FindingAt) readOriginal(stmt *sqlite.Stmt) error {
+	row, err := stmt.Step()
+	if err != nil {
+		return err
+	}
+	if row && !stmt.ColumnIsNull(0) {
+		f.First = new(stmt.ColumnInt64(0))
+	}
+	return stmt.Reset()
+}

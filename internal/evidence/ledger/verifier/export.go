@@ -1,0 +1,219 @@
+package verifier
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ExportChecker checks the records of an export and computes the verdict on completeness.
+// The caller checks that their leaves are in a signed tree, and adds them in stream order.
+//
+// For a run alone, gaps in the numbers of a producer mean nothing, because its other events
+// are missing. Only the seals count.
+type ExportChecker struct {
+	facts           *completeness
+	producers, runs map[string]int64
+	arrivals        ledger.Arrivals
+	denied          deniedCalls
+	removed         exportRemovals
+}
+
+// Extent says which records an export has.
+type Extent int
+
+// The extents.
+const (
+	WholeLedger Extent = iota
+	WholeRun           // all records of a run
+	TimeRange          // may split runs, so completeness stays unproven
+)
+
+// NewExportChecker returns a checker without records. The orders that may destroy records are
+// of that tenant and those keys.
+func NewExportChecker(extent Extent, tenant string, keys ledger.Keys) *ExportChecker {
+	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls)}
+	c.removed.orderLog = newOrderLog(keys)
+	c.removed.tenant, c.removed.claims = tenant, make(map[int64]*exportClaim)
+	c.facts.partial = extent != WholeLedger
+	return c
+}
+
+// ExportedRecord is a record and its position.
+type ExportedRecord struct {
+	Index   int64 // of the leaf
+	Leaf    ledger.Leaf
+	Bytes   []byte         // nil if destroyed
+	Removal ledger.Removal // the order that destroyed it
+	Epoch   uint64
+	Stream  uint64
+	Stored  time.Time // zero if unknown
+}
+
+// Add adds a record. It ignores a record that does not match its leaf and returns an error.
+func (c *ExportChecker) Add(k ExportedRecord) error {
+	a := ledger.Arrival{Leaf: k.Index, Epoch: int64(k.Epoch), Stream: int64(k.Stream), Stored: nanoseconds(k.Stored)}
+	c.arrivals.Add(a)
+	f, err := c.fact(k)
+	if err != nil {
+		return err
+	}
+	l := k.Leaf
+	if l.Sequence > math.MaxInt64 {
+		return errors.New("its number is out of range")
+	}
+	r := row{
+		leaf: k.Index, producer: number(c.producers, l.Producer), run: number(c.runs, l.Run), sequence: int64(l.Sequence),
+		producerName: l.Producer, runName: l.Run, hash: l.Hash[:],
+		fields: ledger.LeafFields[[]byte]{
+			Class: []byte(l.Class), ID: []byte(l.ID), Producer: []byte(l.Producer), Sequence: l.Sequence, Run: []byte(l.Run),
+			Kind: []byte(l.Kind), Time: []byte(ledger.FormatTime(l.Time)), Finding: []byte(l.Finding),
+		},
+	}
+	if !k.Removal.Done() && !fits(r, f) {
+		return errors.New("it says something else than its record")
+	}
+	// Orders are added to an export of runs, and are not a part of the runs.
+	if !c.facts.partial || !c.ExpectsOrder(k.Index) {
+		c.facts.leaf(r, f, a)
+	}
+	if l.Class != ledger.ClassEvent || f.order == "" {
+		return nil
+	}
+	return c.removed.order(k.Index, f.order)
+}
+
+func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
+	f := fact{leaf: k.Index, hash: k.Leaf.Hash}
+	switch {
+	case k.Removal.Done():
+		return f, c.removed.add(k)
+	case k.Bytes == nil:
+		return f, errors.New("its record is missing")
+	case events.HashOf(k.Bytes) != k.Leaf.Hash:
+		return f, errors.New("its record was altered")
+	}
+	f.decode(k.Bytes, c.denied)
+	return f, nil
+}
+
+// AddRepetition adds a repetition. It does not check run and kind. The digest of arrivals or
+// a seal covers the rest.
+func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
+	arrived := ledger.Arrival{
+		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,
+		Producer: a.Producer, Sequence: int64(a.Sequence), Hash: a.Hash[:],
+	}
+	c.arrivals.Add(arrived)
+	c.facts.repetition(producerRunKey{number(c.producers, a.Producer), number(c.runs, a.Run)}, a.Run, a.Kind, arrived)
+}
+
+// Arrivals returns the number of records and repetitions and their digest, as checkpoints
+// have them.
+func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
+
+// Conclude fills in the verdict on completeness. newest is the checkpoint of the records. If
+// a seal did not match on arrival, Conclude reads the leaves and repetitions once more.
+func (c *ExportChecker) Conclude(
+	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
+) error {
+	r.Redacted, r.Keys = c.Redacted(), c.removed.changes
+	var counts map[producerRunKey][]numbered
+	c.facts.counter = func(key producerRunKey, last uint64) (tally, error) {
+		if counts == nil {
+			var err error
+			if counts, err = c.recount(leaves, again); err != nil {
+				return tally{}, err
+			}
+		}
+		return tallyOf(counts[key], last), nil
+	}
+	c.facts.contents = c.facts.exportedContents(leaves, again)
+	return c.facts.conclude(r, newest, silence)
+}
+
+// Without leaves out the foreign events of an earlier reading.
+func (c *ExportChecker) Without(f ForeignRecords) {
+	c.facts.found.known = ForeignRecords{}.With(f)
+}
+
+// Foreign returns the foreign events that Conclude found. If there are any, the caller
+// reads the export again without them.
+func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
+
+// Findings fills in the records that contradict others. [ExportChecker.Conclude] does too.
+func (c *ExportChecker) Findings(r *Report) { c.facts.contrary.fill(r) }
+
+// numbered is an event and its number.
+type numbered struct {
+	sequence uint64
+	hash     events.Hash
+}
+
+func (c *ExportChecker) recount(leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error]) (map[producerRunKey][]numbered, error) {
+	counts := make(map[producerRunKey][]numbered)
+	add := func(producer, run string, kind events.Kind, n numbered) {
+		key := producerRunKey{c.producers[producer], c.runs[run]}
+		if run != "" && kind != events.RunSealed && c.isSealChecked(key) && !c.facts.isKnown(key.producer, n.sequence, n.hash) {
+			counts[key] = append(counts[key], n)
+		}
+	}
+	for l, err := range leaves {
+		if err != nil {
+			return nil, err
+		}
+		if l.Class == ledger.ClassEvent || l.Class == ledger.ClassConflict {
+			add(l.Producer, l.Run, l.Kind, numbered{l.Sequence, l.Hash})
+		}
+	}
+	for a, err := range again {
+		if err != nil {
+			return nil, err
+		}
+		add(a.Producer, a.Run, a.Kind, numbered{a.Sequence, a.Hash})
+	}
+	return counts, nil
+}
+
+func (c *ExportChecker) isSealChecked(key producerRunKey) bool {
+	p, ok := c.facts.producerRuns[key]
+	return ok && p.seal != nil && !p.matched
+}
+
+// tallyOf counts the first content under a number, up to a number.
+func tallyOf(list []numbered, last uint64) (t tally) {
+	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.sequence, b.sequence) })
+	for _, n := range list {
+		if n.sequence <= last && (t.count == 0 || n.sequence > t.last) {
+			t.add(n.sequence, n.hash)
+		}
+	}
+	return t
+}
+
+func number(numbers map[string]int64, name string) int64 {
+	if name == "" {
+		return 0
+	}
+	n, ok := numbers[name]
+	if !ok {
+		n = int64(len(numbers) + 1)
+		numbers[name] = n
+	}
+	return n
+}
+
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}

@@ -1,0 +1,115 @@
+package verifier
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// exportRemovals collects the orders, and destroyed records by the leaf of their order.
+type exportRemovals struct {
+	orderLog
+
+	tenant         string
+	claims         map[int64]*exportClaim
+	erased, pruned int64
+}
+
+type exportClaim struct {
+	leaves ledger.LeafRanges
+	word   ledger.Word
+	runs   map[string]bool
+}
+
+// The order of a destroyed record comes later and is checked then.
+func (r *exportRemovals) add(k ExportedRecord) error {
+	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
+		return errors.New("what became of its record makes no sense")
+	}
+	if !(ledger.Target{Class: k.Leaf.Class, Kind: string(k.Leaf.Kind)}).Removable() {
+		return errors.New("its record is missing: no order destroys such a one")
+	}
+	c := r.claims[k.Removal.Order]
+	if c == nil {
+		c = &exportClaim{word: k.Removal.Word, runs: make(map[string]bool)}
+		r.claims[k.Removal.Order] = c
+	}
+	if c.word != k.Removal.Word {
+		return errors.New("one order has destroyed it and others in different words")
+	}
+	c.leaves.Add(k.Index)
+	c.runs[k.Leaf.Run] = true
+	return nil
+}
+
+// order also checks the destroyed records. A claim that names an invalid order stays open.
+func (r *exportRemovals) order(leaf int64, signed string) error {
+	if ledger.IsKeyChange(signed) {
+		r.changeKey(leaf, r.tenant, signed)
+		return nil
+	}
+	o, ok := r.open(leaf, r.tenant, signed)
+	if !ok {
+		return nil
+	}
+	at := inReport(o, leaf, r.hold(o))
+	if c := r.claims[leaf]; c != nil {
+		if !c.isCoveredBy(o, leaf) {
+			return fmt.Errorf("its order does not concern all of the %d records that were destroyed in its name", c.leaves.Count())
+		}
+		at.Effect, at.Records = ledger.EffectDone, c.leaves.Count()
+		delete(r.claims, leaf)
+		if c.word == ledger.Pruned {
+			r.pruned += at.Records
+		} else {
+			r.erased += at.Records
+		}
+	}
+	r.all = append(r.all, at)
+	return nil
+}
+
+// isCoveredBy reports whether an order at a leaf covers all records that name it. An order for
+// a larger tree than the ledger had was given for another ledger of the same stream. There the
+// selection counts.
+func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
+	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
+		return false
+	}
+	if o.Size > leaf {
+		return o.Action == events.AuditErase && (o.Selection.Run == "" || len(c.runs) == 1 && c.runs[o.Selection.Run])
+	}
+	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
+}
+
+// ExpectsOrder reports whether a destroyed record names the order at a leaf, or that order
+// changed the key.
+func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
+	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf)
+}
+
+// Redacted returns the orders and the number of records that they destroyed. It does not
+// check holds. Those in force are known only for a whole ledger, see [Redacted.Part].
+func (c *ExportChecker) Redacted() Redacted {
+	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
+	if r.Part {
+		holds = nil
+	}
+	r.conclude(c.removed.all, holds)
+	return r
+}
+
+// MissingOrders returns an error for each order that destroyed records name and that is
+// missing. Call it after the last record.
+func (c *ExportChecker) MissingOrders() (errs []error) {
+	for order, c := range c.removed.claims {
+		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",
+			c.leaves.Count(), c.leaves[0].First, order))
+	}
+	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errs
+}

@@ -1,0 +1,226 @@
+package verifier
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"math"
+	"slices"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Foreign is a record in the name of a producer whose key does not cover it. It has no
+// effect on the verdict about the producer.
+type Foreign struct {
+	Leaf           int64        `json:"leaf"`
+	Class          ledger.Class `json:"class"`
+	Producer       string       `json:"producer"`
+	Sequence       uint64       `json:"sequence"` // of a manifest the last number that it lists
+	StreamSequence uint64       `json:"stream_sequence"`
+	Reason         string       `json:"reason"`
+}
+
+// The reasons why a record is foreign.
+const (
+	foreignKey      = "another key than that of the producer signed it"
+	foreignUnsigned = "it has no signature, and the producer signs"
+	foreignBad      = "its signature is wrong"
+	foreignContent  = "the producer signed other content under this number"
+	foreignMissing  = "the producer signed that it never sent this number"
+	foreignUnlisted = "no manifest of the producer lists it, and numbers before it are missing"
+)
+
+// signature is the state of a manifest's signature.
+type signature int
+
+const (
+	signatureNone signature = iota
+	signatureValid
+	signatureBad
+)
+
+func signatureOf(m events.Manifest) signature {
+	if !m.IsSigned() {
+		return signatureNone
+	}
+	public, err := nkeys.Decode(nkeys.PrefixByteUser, []byte(m.Key))
+	if err != nil || !ed25519.Verify(public, m.SignedText(), m.Signature()) {
+		return signatureBad
+	}
+	return signatureValid
+}
+
+// ForeignRecords are events that use numbers of other producers. A manifest shows this
+// only after the event, so that the records are read again without them.
+type ForeignRecords struct {
+	contents map[numberedContent]bool
+	ranges   map[string][]events.Range // by producer
+	began    map[string]bool           // producers whose first manifest is signed
+}
+
+type numberedContent struct {
+	producer string
+	sequence uint64
+	hash     events.Hash
+}
+
+// maxForeign bounds the events in memory.
+const maxForeign = 1 << 16
+
+// maxReadings bounds how often records are read to find the foreign ones.
+const maxReadings = 4
+
+// IsEmpty reports whether there are none.
+func (f ForeignRecords) IsEmpty() bool { return len(f.contents)+len(f.ranges)+len(f.began) == 0 }
+
+// With returns the union of f and g. Its ranges ascend and do not overlap.
+func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
+	var u ForeignRecords
+	for _, part := range [...]ForeignRecords{f, g} {
+		for c := range part.contents {
+			u.addContent(c)
+		}
+		for producer, list := range part.ranges {
+			for _, r := range list {
+				u.addRange(producer, r)
+			}
+		}
+		for producer := range part.began {
+			u.addBeginning(producer)
+		}
+	}
+	for producer, list := range u.ranges {
+		u.ranges[producer] = disjoint(list)
+	}
+	return u
+}
+
+// disjoint sorts ranges and cuts off what an earlier one has.
+func disjoint(list []events.Range) (all []events.Range) {
+	slices.SortStableFunc(list, func(a, b events.Range) int { return cmp.Compare(a.First, b.First) })
+	next := uint64(0)
+	for _, r := range list {
+		if r.First = max(r.First, next); r.First <= r.Last {
+			all, next = append(all, r), r.Last+1
+		}
+	}
+	return all
+}
+
+func (f *ForeignRecords) addContent(c numberedContent) {
+	if f.contents == nil {
+		f.contents = make(map[numberedContent]bool)
+	}
+	if len(f.contents) < maxForeign {
+		f.contents[c] = true
+	}
+}
+
+func (f *ForeignRecords) addRange(producer string, r events.Range) {
+	if f.ranges == nil {
+		f.ranges = make(map[string][]events.Range)
+	}
+	if len(f.ranges[producer]) < maxForeign {
+		f.ranges[producer] = append(f.ranges[producer], r)
+	}
+}
+
+func (f *ForeignRecords) addBeginning(producer string) {
+	if f.began == nil {
+		f.began = make(map[string]bool)
+	}
+	f.began[producer] = true
+}
+
+// reason returns why an event is foreign, or "". f is a result of With.
+func (f *ForeignRecords) reason(c numberedContent) string {
+	if f.contents[c] {
+		return foreignContent
+	}
+	list := f.ranges[c.producer]
+	if i := firstEndingAt(list, c.sequence); i < len(list) && list[i].First <= c.sequence {
+		return list[i].Reason
+	}
+	return ""
+}
+
+// firstEndingAt returns the index of the first of ascending ranges that ends at n or after
+// it.
+func firstEndingAt(list []events.Range, n uint64) int {
+	i, _ := slices.BinarySearchFunc(list, n, func(r events.Range, n uint64) int { return cmp.Compare(r.Last, n) })
+	return i
+}
+
+// foreigners collects the foreign records of all producers.
+type foreigners struct {
+	known ForeignRecords // from an earlier reading
+	next  ForeignRecords // found in this one
+	list  []Foreign      // the first ones
+	count int64
+	tried int // hashes that choose has computed
+}
+
+func (f *foreigners) add(r Foreign) {
+	f.count++
+	if len(f.list) < maxFindings {
+		f.list = append(f.list, r)
+	}
+}
+
+// isForeign reports whether an event is foreign, and adds it to the list.
+func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.Arrival) bool {
+	if f.known.IsEmpty() {
+		return false
+	}
+	reason := f.known.reason(c)
+	if reason == "" {
+		return false
+	}
+	f.add(Foreign{
+		Leaf: a.Leaf, Class: class, Producer: c.producer, Sequence: c.sequence, StreamSequence: uint64(a.Stream), Reason: reason,
+	})
+	return true
+}
+
+// unlisted finds the events of a producer with a key that no manifest lists and that do
+// not continue the listed ones, and the events that its manifests list as missing.
+func (s *sender) unlisted(isPartial bool) {
+	for i, r := range s.missing {
+		for _, held := range s.held(r) {
+			if i < s.unsignedMissing {
+				s.gaps = append(s.gaps, Gap{Producer: s.name, First: held.First, Last: held.Last, Cause: CauseAltered, Reason: "listed as missing"})
+				continue
+			}
+			held.Reason = foreignMissing
+			s.found.next.addRange(s.name, held)
+		}
+	}
+	if isPartial || s.key == "" || len(s.received) == 0 {
+		return
+	}
+	end := s.listed
+	for _, r := range s.received {
+		if r.First <= end+1 {
+			end = max(end, r.Last)
+		}
+	}
+	if end < s.highest() {
+		s.found.next.addRange(s.name, events.Range{First: end + 1, Last: math.MaxInt64, Reason: foreignUnlisted})
+	}
+}
+
+// held returns the parts of r that arrived.
+func (s *sender) held(r events.Range) (list []events.Range) {
+	for _, h := range s.received[firstEndingAt(s.received, r.First):] {
+		if h.First > r.Last {
+			break
+		}
+		if first, last := max(r.First, h.First), min(r.Last, h.Last); first <= last {
+			list = append(list, events.Range{First: first, Last: last})
+		}
+	}
+	return list
+}

@@ -1,0 +1,99 @@
+package verifier
+
+import (
+	"slices"
+	"time"
+)
+
+// oneRun is a run and its parts by the names of the producers.
+type oneRun struct {
+	name    string
+	parts   map[string]*producerRun
+	matched map[string]bool // producers whose seal counts exactly their events
+}
+
+// restrict limits the verdict on completeness to one run and its producers.
+func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
+	one := oneRun{name: run, parts: make(map[string]*producerRun), matched: make(map[string]bool)}
+	var parts []*producerRun
+	for key, p := range c.producerRuns {
+		if p.name == run {
+			name := c.producers[key.producer].name
+			one.parts[name] = p
+			parts = append(parts, p)
+			var err error
+			if one.matched[name], err = c.matches(key, p); err != nil {
+				return err
+			}
+		}
+	}
+	r.Run = run
+	r.Producers = slices.DeleteFunc(r.Producers, func(p Producer) bool { return one.parts[p.Name] == nil })
+	r.Gaps = slices.DeleteFunc(r.Gaps, func(g Gap) bool { return !one.mayLack(g) })
+	other := func(name string) bool { return name != run }
+	r.Open, r.Unsealed = slices.DeleteFunc(r.Open, other), slices.DeleteFunc(r.Unsealed, other)
+	r.Runs = RunCounts{Open: len(r.Open), Unsealed: len(r.Unsealed)}
+	if stateOf(parts, silent) == runSealed {
+		r.Runs.Sealed = 1
+	}
+	r.judge(slices.ContainsFunc(r.Producers, Producer.isUnproven))
+	return nil
+}
+
+func (p Producer) isUnproven() bool { return p.unproven(p.Received > 0 && p.Sent > p.Listed) }
+
+// judge sets the verdict on completeness from the restricted lists.
+func (r *Report) judge(unproven bool) {
+	switch {
+	case len(r.Gaps) > 0:
+		r.Completeness = Gaps
+	case len(r.Unsealed) > 0:
+		r.Completeness = Unsealed
+	// Without its end a finished run looks like a running one.
+	case unproven || r.Run != "" && r.Runs.Sealed == 0:
+		r.Completeness = Unproven
+	default:
+		r.Completeness = Complete
+	}
+}
+
+// matches reports whether a producer's seal of a run counts exactly its events.
+func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error) {
+	if p.seal == nil || p.matched {
+		return p.matched, nil
+	}
+	t, err := c.counter(key, p.seal.Last)
+	return err == nil && t.matches(p.seal), err
+}
+
+// mayLack reports whether events of the run may be among the numbers of a gap. A seal counts
+// the events of its producer up to its own number, so the stream can have lost only later
+// ones. It does not count what the producer lost itself.
+func (o oneRun) mayLack(g Gap) bool {
+	if g.Run != "" {
+		return g.Run == o.name
+	}
+	p := o.parts[g.Producer]
+	switch {
+	case p == nil:
+		return false
+	case o.matched[g.Producer] && g.Cause == CauseStream && g.Last < p.sealNo:
+		return false
+	}
+	return g.Last >= p.lowest()
+}
+
+// lowest returns the lowest number that the run may have.
+func (p *producerRun) lowest() uint64 {
+	first := p.first
+	if p.disordered || p.count == 0 {
+		first = 1
+	}
+	if p.seal != nil {
+		first = min(first, p.seal.First)
+	}
+	return first
+}
+
+// IsOfNothing reports whether nothing in the ledger concerns [Options.Run] and the window.
+func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }

@@ -1,0 +1,103 @@
+package verifier_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// without removes the event of a producer's number from the stream.
+func without(f *ledgertest.Feed, producer string, sequence uint64) {
+	f.Messages = slices.DeleteFunc(f.Messages, func(m ledger.Message) bool {
+		e, err := events.Decode(m.Data)
+		return err == nil && e.Producer == producer && e.Sequence == sequence
+	})
+}
+
+// The verdict on a run counts what may be of the run, and nothing else.
+//
+//guarantee:verify-run
+func TestVerify_OneRun(t *testing.T) {
+	// Producer p sends #1 to #5 of run before, #6 to #10 of run r, and #11 to #15 of run after.
+	build := func(f *ledgertest.Feed) {
+		f.Run("p", "before", 1)
+		f.Run("p", "r", 1)
+		f.Run("p", "after", 1)
+		f.Run("q", "other", 1)
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(f *ledgertest.Feed)
+		want   verifier.Completeness
+	}{
+		{"Clean", func(*ledgertest.Feed) {}, verifier.Complete},
+		{"LostBefore", func(f *ledgertest.Feed) { without(f, "p", 3) }, verifier.Complete},
+		{"LostOfAnotherProducer", func(f *ledgertest.Feed) { without(f, "q", 3) }, verifier.Complete},
+		{"LostOfTheRun", func(f *ledgertest.Feed) { without(f, "p", 8) }, verifier.Gaps},
+		{"LostSeal", func(f *ledgertest.Feed) { without(f, "p", 10) }, verifier.Gaps},
+		{"LostLater", func(f *ledgertest.Feed) { without(f, "p", 13) }, verifier.Gaps},
+		{"OtherRunOpen", func(f *ledgertest.Feed) {
+			f.Event("p", "open", events.RunStarted, events.RunStartedData{})
+			f.Manifest("p")
+		}, verifier.Complete},
+		{"OtherProducerUnlisted", func(f *ledgertest.Feed) { f.Event("z", "z", events.Custom, map[string]string{}) }, verifier.Complete},
+		{"Unlisted", func(f *ledgertest.Feed) { f.Event("z", "r", events.Custom, map[string]string{}) }, verifier.Unproven},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f, key := ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
+			build(f)
+			tt.change(f)
+			path := ledgertest.Write(t, t.TempDir(), key, f, 100)
+			r := ledgertest.Verify(t, path, key, verifier.Options{Run: "r"})
+			ledgertest.WantVerdicts(t, r, verifier.Verified, tt.want)
+			if none := ledgertest.Verify(t, path, key, verifier.Options{Run: "none"}); !none.IsOfNothing() || r.IsOfNothing() {
+				t.Errorf("a run that is not there: %+v", none)
+			}
+		})
+	}
+}
+
+// A gap, a run and a producer count in the time in which the server stored them.
+//
+//guarantee:verify-run
+func TestVerify_Window(t *testing.T) {
+	f, key := ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
+	day := func(n int) time.Time { return ledgertest.Began.Add(time.Duration(n) * 24 * time.Hour) }
+	for n, producer := range []string{"p", "p", "q", "p"} {
+		f.Now = day(n)
+		f.Run(producer, "r"+string(rune('0'+n)), 1)
+	}
+	f.Now = day(4)
+	f.Event("z", "r4", events.RunStarted, events.RunStartedData{}) // without a manifest
+	f.Now = day(5)
+	f.Run("p", "r5", 1)
+	without(f, "p", 8) // of r1
+	path := ledgertest.Write(t, t.TempDir(), key, f, 100)
+	for _, tt := range []struct {
+		name     string
+		from, to time.Time
+		want     verifier.Completeness
+		nothing  bool
+	}{
+		{"All", time.Time{}, time.Time{}, verifier.Gaps, false},
+		{"BeforeTheGap", time.Time{}, day(1), verifier.Complete, false},
+		{"Gap", day(1), day(2), verifier.Gaps, false},
+		{"AfterTheGap", day(2), day(4), verifier.Complete, false},
+		{"Unsealed", day(4), day(5), verifier.Unsealed, false},
+		{"Last", day(5), time.Time{}, verifier.Complete, false},
+		{"Nothing", day(7), day(8), verifier.Complete, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ledgertest.Verify(t, path, key, verifier.Options{From: tt.from, To: tt.to})
+			ledgertest.WantVerdicts(t, r, verifier.Verified, tt.want)
+			if r.IsOfNothing() != tt.nothing {
+				t.Errorf("of nothing: %t", r.IsOfNothing())
+			}
+		})
+	}
+}

@@ -1,0 +1,161 @@
+package verifier
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// window restricts the verdict on completeness to a range of the server's time.
+type window struct {
+	facts    *completeness
+	from, to time.Time
+	since    int64 // nanoseconds
+	until    int64 // exclusive
+
+	highest map[string]uint64 // numbers of the producers that have records in it
+	runs    map[string]bool   // that have events in it
+}
+
+func newWindow(c *completeness, from, to time.Time) *window {
+	w := &window{facts: c, from: from, to: to, since: 0, until: math.MaxInt64, highest: make(map[string]uint64), runs: make(map[string]bool)}
+	if from.After(time.Unix(0, 0)) {
+		w.since = from.UnixNano()
+	}
+	if !to.IsZero() {
+		w.until = to.UnixNano()
+	}
+	return w
+}
+
+// restrict limits the report to what the window may lack.
+func (w *window) restrict(r *Report) error {
+	r.From, r.To = w.from, w.to
+	if err := w.read(); err != nil {
+		return err
+	}
+	var gaps []Gap
+	named := make(map[string]bool)
+	for _, g := range r.Gaps {
+		after, until, err := w.timesOf(g)
+		if err != nil {
+			return err
+		}
+		if w.overlaps(after, until) {
+			gaps, named[g.Producer] = append(gaps, g), true
+		}
+	}
+	r.Gaps = gaps
+	unproven := false
+	r.Producers = slices.DeleteFunc(r.Producers, func(p Producer) bool {
+		doubtful := w.isUnproven(p, r.Breaks)
+		unproven = unproven || doubtful
+		_, sent := w.highest[p.Name]
+		return !sent && !named[p.Name] && !doubtful
+	})
+	other := func(run string) bool { return !w.runs[run] }
+	r.Open, r.Unsealed = slices.DeleteFunc(r.Open, other), slices.DeleteFunc(r.Unsealed, other)
+	r.Runs = RunCounts{Open: len(r.Open), Unsealed: len(r.Unsealed), Sealed: w.sealed(r)}
+	r.judge(unproven)
+	return nil
+}
+
+func (w *window) overlaps(after, until int64) bool { return after < w.until && until >= w.since }
+
+// read finds the producers and runs that have records in the window.
+func (w *window) read() error {
+	args := []any{w.since, w.until}
+	for _, query := range [...]string{
+		`SELECT p.name, max(l.sequence) FROM leaves l JOIN producers p ON p.producer = l.producer
+			WHERE l.stored >= ? AND l.stored < ? AND l.class IN ('event', 'conflict') GROUP BY l.producer`,
+		`SELECT p.name, max(s.sequence) FROM seen s JOIN producers p ON p.producer = s.producer
+			WHERE s.stored >= ? AND s.stored < ? GROUP BY s.producer`,
+	} {
+		err := sqlitex.Execute(w.facts.conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
+			name := stmt.ColumnText(0)
+			w.highest[name] = max(w.highest[name], uint64(stmt.ColumnInt64(1)))
+			return nil
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return sqlitex.Execute(w.facts.conn, `SELECT DISTINCT r.name FROM leaves l JOIN runs r ON r.run = l.run
+		WHERE l.stored >= ? AND l.stored < ? AND l.class = 'event'`,
+		&sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error { w.runs[stmt.ColumnText(0)] = true; return nil }})
+}
+
+// timesOf returns the times between which the events of a gap would have been stored: after
+// the number below it, and until the number or the manifest above it.
+func (w *window) timesOf(g Gap) (after, until int64, err error) {
+	producer := w.number(g.Producer)
+	until = math.MaxInt64
+	var below int64
+	lower := func(sequence, stored int64) {
+		if sequence > below {
+			below, after = sequence, stored
+		}
+	}
+	upper := func(_, stored int64) { until = min(until, stored) }
+	for _, q := range [...]struct {
+		rows  string
+		limit uint64
+		take  func(sequence, stored int64)
+	}{
+		{"leaves WHERE class IN ('event', 'conflict') AND producer = ?1 AND sequence < ?2 ORDER BY sequence DESC", g.First, lower},
+		{"seen WHERE producer = ?1 AND sequence < ?2 ORDER BY sequence DESC", g.First, lower},
+		{"leaves WHERE class IN ('event', 'conflict') AND producer = ?1 AND sequence > ?2 ORDER BY sequence", g.Last, upper},
+		{"seen WHERE producer = ?1 AND sequence > ?2 ORDER BY sequence", g.Last, upper},
+		{"leaves WHERE class = 'manifest' AND producer = ?1 AND sequence >= ?2 ORDER BY sequence", g.Last, upper},
+	} {
+		err := sqlitex.Execute(w.facts.conn, "SELECT sequence, stored FROM "+q.rows+" LIMIT 1", &sqlitex.ExecOptions{
+			Args:       []any{producer, int64(q.limit)},
+			ResultFunc: func(stmt *sqlite.Stmt) error { q.take(stmt.ColumnInt64(0), stmt.ColumnInt64(1)); return nil },
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	// A late arrival may be below the gap.
+	return min(after, until), until, nil
+}
+
+func (w *window) number(producer string) int64 {
+	for _, s := range w.facts.producers {
+		if s.name == producer {
+			return s.number
+		}
+	}
+	return 0
+}
+
+// isUnproven reports whether a producer may have sent more events in the window than its
+// manifests list.
+func (w *window) isUnproven(p Producer, breaks []Break) bool {
+	if p.SilentSinceBreak && len(breaks) > 0 {
+		last := int64(0)
+		for _, s := range w.facts.producers {
+			if s.name == p.Name && !s.lastStored.IsZero() {
+				last = s.lastStored.UnixNano()
+			}
+		}
+		if w.overlaps(last, breaks[len(breaks)-1].Noticed.UnixNano()) {
+			return true
+		}
+	}
+	highest, sent := w.highest[p.Name]
+	return sent && (p.Unchecked || highest > p.Listed && !p.InFlight)
+}
+
+func (w *window) sealed(r *Report) (n int) {
+	done := make(map[string]bool)
+	for _, p := range w.facts.producerRuns {
+		if w.runs[p.name] && (r.Run == "" || r.Run == p.name) && !slices.Contains(r.Open, p.name) && !slices.Contains(r.Unsealed, p.name) && p.seal != nil {
+			done[p.name] = true
+		}
+	}
+	return len(done)
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// activityKind is the kind of an activity. The values are stored.
+// activityKind is stored as a number, so its values must not change.
 type activityKind int
 
 const (
@@ -30,28 +30,53 @@ const (
 	completed = "completed"
 	failed    = "failed"
 	denied    = "denied"
+
+	// A denied call stays one after its result. Their labels are error and denied.
+	deniedError   = "denied, error"
+	deniedSuccess = "denied, success"
 )
 
-// activityKey identifies an activity.
+// withResult returns the status of a denied call after a result. A success is never
+// forgotten.
+func withResult(status string, result events.ToolStatus) string {
+	if status == deniedSuccess || result == events.ToolSuccess {
+		return deniedSuccess
+	}
+	return deniedError
+}
+
+func isDenied(status string) bool {
+	return status == denied || status == deniedError || status == deniedSuccess
+}
+
+func statusLabel(status string) string {
+	switch status {
+	case deniedError:
+		return string(events.ToolError)
+	case deniedSuccess:
+		return denied
+	}
+	return status
+}
+
 type activityKey struct {
 	kind            activityKind
 	tenant, run, id string
 }
 
-// activity is a counted run, step, tool call, model response or hook dispatch. Times and
-// durations are whole microseconds, as in the database. Therefore a subtraction removes
-// exactly the value that was added.
+// activity is a counted run, step, tool call, model response or hook dispatch. Times
+// and durations are whole microseconds, as in the database, so a subtraction removes
+// exactly the added value.
 type activity struct {
 	label    string
-	status   string // empty until an event sets it
+	status   string
 	started  time.Time
 	ended    time.Time
-	measured time.Duration // as reported; 0 if unknown
+	measured time.Duration // as reported
 	seen     []byte        // a short hash of each applied event id
 }
 
-// duration returns the duration of an ended activity: the reported one, or else the
-// difference of its times.
+// duration returns the duration of an ended activity, as reported or from its times.
 func (a activity) duration() (time.Duration, bool) {
 	if a.measured > 0 {
 		return a.measured, true
@@ -64,7 +89,7 @@ func (a activity) duration() (time.Duration, bool) {
 
 const seenBytes = 8
 
-// addEvent records an applied event. It returns false if the event was applied before.
+// addEvent records an applied event. It returns false for a repeat.
 func (a *activity) addEvent(id string) bool {
 	sum := sha256.Sum256([]byte(id))
 	for have := range slices.Chunk(a.seen, seenBytes) {
@@ -76,7 +101,7 @@ func (a *activity) addEvent(id string) bool {
 	return true
 }
 
-// count adds the activity to the series. With times -1 it subtracts the activity.
+// count adds the activity to the series, or subtracts it with times -1.
 func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	var total, open, took *family
 	switch k.kind {
@@ -94,15 +119,18 @@ func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	case active:
 		n.add(open, times, k.tenant, a.label)
 	default:
-		n.add(total, times, k.tenant, a.label, a.status)
-		if d, ok := a.duration(); ok && a.status != denied {
+		n.add(total, times, k.tenant, a.label, statusLabel(a.status))
+		if a.status == deniedSuccess {
+			n.add(deniedResults, times, k.tenant, a.label)
+		}
+		if d, ok := a.duration(); ok && statusLabel(a.status) != denied {
 			n.observe(took, times, d, k.tenant, a.label)
 		}
 	}
 }
 
-// change applies an event to an activity and updates the series. It returns false, and
-// changes nothing, if the event was applied before.
+// change applies an event to an activity and updates the series. It returns false for a
+// repeat.
 func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (bool, error) {
 	before, err := f.load(k)
 	if err != nil {

@@ -6,17 +6,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// family is a metric. Its series differ in their label values.
 type family struct {
 	name    string
 	help    string
 	labels  []string
 	gauge   bool
-	buckets []time.Duration // only for histograms
+	buckets []time.Duration
 }
 
 // The series of a family are stored under its name, so the meaning of a name never
-// changes.
+// changes. Other metrics are in collector.go and in app/health.go.
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},
@@ -46,6 +45,10 @@ var (
 		name: "hooktrail_tool_calls_total", labels: []string{"tenant", "tool", "status"},
 		help: "Ended tool calls by status (success, error, denied).",
 	}
+	deniedResults = &family{
+		name: "hooktrail_tool_results_after_denial_total", labels: []string{"tenant", "tool"},
+		help: "Denied tool calls with a successful result. The denial had no effect, or the result is forged.",
+	}
 	callsActive = &family{
 		name: "hooktrail_tool_calls_active", labels: []string{"tenant", "tool"}, gauge: true,
 		help: "Tool calls without a result.",
@@ -66,11 +69,10 @@ var (
 
 var families = []*family{
 	runsTotal, runsActive, runDuration, stepsTotal, stepsActive, stepDuration,
-	callsTotal, callsActive, callDuration, tokensTotal, hookFailures,
+	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, hookFailures,
 }
 
-// The upper bounds of the buckets. They are part of the stored state. A change requires
-// a new schema version.
+// The upper bounds of the buckets. A change requires a new schema version.
 var (
 	shortBuckets = []time.Duration{
 		5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
@@ -84,8 +86,8 @@ var (
 	}
 )
 
-// schema is the schema of the state. Every change of the tables, of the counting, of
-// labelLimit or of the buckets requires a new version.
+// schema needs a new version after every change of the tables, the counting, labelLimit
+// or the buckets.
 var schema = projection.Schema{Name: "metrics", Version: 1, Tables: tables}
 
 // The tables of the state:

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// collector reports the committed series and the state of the consumer to Prometheus. It
-// creates constant metrics for each request and keeps no counts.
+// collector reports the committed series and the state of the consumer to Prometheus.
+// It creates constant metrics for each request and keeps no counts.
 type collector struct {
 	state    *state
 	descs    map[*family]*prometheus.Desc
@@ -84,7 +84,7 @@ func (c *collector) metric(s *series) prometheus.Metric {
 	if s.family.gauge {
 		kind = prometheus.GaugeValue
 	}
-	m, err := prometheus.NewConstMetric(desc, kind, float64(s.value), s.labels...)
+	m, err := prometheus.NewConstMetric(desc, kind, float64(s.value), exposedAll(s.labels)...)
 	if err != nil {
 		return prometheus.NewInvalidMetric(desc, err)
 	}
@@ -100,7 +100,7 @@ func histogram(desc *prometheus.Desc, s *series) prometheus.Metric {
 			buckets[s.family.buckets[i].Seconds()] = count
 		}
 	}
-	m, err := prometheus.NewConstHistogram(desc, count, (time.Duration(s.value) * time.Microsecond).Seconds(), buckets, s.labels...)
+	m, err := prometheus.NewConstHistogram(desc, count, (time.Duration(s.value) * time.Microsecond).Seconds(), buckets, exposedAll(s.labels)...)
 	if err != nil {
 		return prometheus.NewInvalidMetric(desc, err)
 	}
@@ -115,15 +115,13 @@ func gauge(desc *prometheus.Desc, value float64) prometheus.Metric {
 	return m
 }
 
-// note stores the progress of the consumer.
 func (c *collector) note(p consume.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress = &p
 }
 
-// ready returns nil while the stream is being read, and otherwise the reason why it is
-// not.
+// ready returns the reason why the stream is not being read, or nil.
 func (c *collector) ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

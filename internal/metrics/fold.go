@@ -17,7 +17,6 @@ const (
 	maxDuration = 10 * 366 * 24 * time.Hour
 )
 
-// fold applies events to the state, within a transaction.
 type fold struct {
 	conn   *sqlite.Conn
 	series *seriesSet
@@ -29,7 +28,6 @@ type payloadError struct{ err error }
 func (e *payloadError) Error() string { return e.err.Error() }
 func (e *payloadError) Unwrap() error { return e.err }
 
-// projections contains the counted kinds and their functions.
 var projections = []struct {
 	kind  events.Kind
 	apply func(*fold, events.Event) error
@@ -43,7 +41,6 @@ var projections = []struct {
 	{events.HookExecuted, decoded((*fold).hookExecuted)},
 }
 
-// decoded returns a function that decodes the payload of an event and calls apply.
 func decoded[T any](apply func(*fold, events.Event, T) error) func(*fold, events.Event) error {
 	return func(f *fold, e events.Event) error {
 		payload, err := events.Payload[T](e)
@@ -54,7 +51,6 @@ func decoded[T any](apply func(*fold, events.Event, T) error) func(*fold, events
 	}
 }
 
-// apply counts e.
 func (f *fold) apply(e events.Event) error {
 	for _, p := range projections {
 		if p.kind == e.Kind() {
@@ -113,7 +109,9 @@ func (f *fold) toolBefore(e events.Event, p events.ToolBeforeData) error {
 	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
 		a.label, a.started = firstOf(p.Tool, a.label), e.Time
 		switch {
-		case a.status != "" && a.status != active: // its result came first
+		case p.Verdict == events.VerdictDeny && !isDenied(a.status) && a.status != "" && a.status != active:
+			a.status = withResult(denied, events.ToolStatus(a.status)) // its result came first
+		case a.status != "" && a.status != active:
 		case p.Verdict == events.VerdictDeny:
 			a.status = denied
 		default:
@@ -126,8 +124,13 @@ func (f *fold) toolBefore(e events.Event, p events.ToolBeforeData) error {
 func (f *fold) toolResult(e events.Event, p events.ToolResultData) error {
 	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
 		a.label = firstOf(p.Tool, a.label)
-		a.status, a.ended, a.measured = string(events.ToolSuccess), e.Time, milliseconds(p.DurationMS)
-		if p.Status != events.ToolSuccess {
+		a.ended, a.measured = e.Time, milliseconds(p.DurationMS)
+		switch {
+		case isDenied(a.status):
+			a.status = withResult(a.status, p.Status)
+		case p.Status == events.ToolSuccess:
+			a.status = string(events.ToolSuccess)
+		default:
 			a.status = string(events.ToolError)
 		}
 	})
@@ -147,7 +150,6 @@ func (f *fold) hookExecuted(e events.Event, p events.HookExecutedData) error {
 	return f.failures(e, []events.Execution{p.Execution})
 }
 
-// executions counts the failed hooks of the dispatch that e records.
 func (f *fold) executions(e events.Event) error {
 	if !bytes.Contains(e.Data, []byte(`"executions"`)) || e.Kind() == events.Custom {
 		return nil
@@ -159,7 +161,7 @@ func (f *fold) executions(e events.Event) error {
 	return f.failures(e, outcome.Executions)
 }
 
-// failures counts the failed executions, once for each event.
+// failures counts the failed hook executions of e, once for each event id.
 func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	count := 0
 	for _, x := range executions {
@@ -187,10 +189,8 @@ func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), maxDuration.Milliseconds())) * time.Millisecond
 }
 
-// upper returns the first value that is not empty, in upper case.
 func upper(values ...string) string { return strings.ToUpper(firstOf(values...)) }
 
-// firstOf returns the first value that is not empty.
 func firstOf(values ...string) string {
 	for _, v := range values {
 		if v != "" {

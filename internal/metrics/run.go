@@ -12,13 +12,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Consumer is the name of the durable consumer.
+// Consumer names the durable consumer.
 const Consumer = "metrics"
 
 // DefaultListen is the default address of the HTTP server.
@@ -35,14 +34,15 @@ var errStarting = errors.New("the stream is not being read yet")
 // Options configures the service. Broker and DataDir are required.
 type Options struct {
 	Broker  *broker.Broker
-	DataDir string // the state is in DataDir/metrics
-	Tenant  string // count only this tenant, or all tenants if empty
+	DataDir string
+	Tenant  string // count only this tenant, or all if empty
 	Drain   bool   // return after the message that was last in the stream at the start
 
-	Listen    string                 // address of /metrics, /livez and /readyz; no server if empty
-	Registry  *prometheus.Registry   // contains the collectors while Run runs, or nil for a private registry
-	Progress  func(consume.Progress) // receives the progress of the consumer
-	Listening func(address net.Addr) // receives the address of the server
+	Listen    string               // address of /metrics, /livez and /readyz; no server if empty
+	Access    Access               // to /metrics
+	Registry  *prometheus.Registry // contains the collectors while Run runs; nil means a private registry
+	Progress  func(consume.Progress)
+	Listening func(address net.Addr)
 	Logger    *slog.Logger
 
 	batch int // for tests: largest number of messages in one transaction
@@ -64,8 +64,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run counts events and serves metrics until ctx ends. If another process uses the state
-// of the data directory, Run waits for it.
+// Run counts events and, if Listen is set, serves metrics. It returns when ctx ends or a drain
+// is complete. It waits while another process uses the state.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	if opts.Broker == nil || opts.DataDir == "" {
@@ -73,7 +73,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}
 	s, err := openState(ctx, opts.DataDir, opts.Tenant, labelLimit, opts.Logger)
 	if errors.Is(err, context.Canceled) && !opts.Drain {
-		return nil // stopped while it waited for another process
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
@@ -90,7 +90,6 @@ func Run(ctx context.Context, opts Options) (err error) {
 	return serve(ctx, opts, s, c)
 }
 
-// read applies the stream to s.
 func read(ctx context.Context, opts Options, s *state, c *collector) error {
 	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
 		Durable: Consumer, Space: opts.Broker.Space(), Tenant: opts.Tenant, Batch: opts.batch, Drain: opts.Drain, Logger: opts.Logger,
@@ -98,7 +97,7 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 			c.note(p)
 			opts.Progress(p)
 		},
-		// Events of the old stream stay counted. The marks filter repeated events.
+		// Events of the old stream stay counted.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "counting continued in another stream", "reason", reason)
 			return nil
@@ -106,7 +105,8 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 	}, s)
 }
 
-// serve calls read and runs an HTTP server in parallel. When one ends, the other ends too.
+// serve calls read and runs an HTTP server in parallel. When one ends, the other ends
+// too.
 func serve(ctx context.Context, opts Options, s *state, c *collector) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.Listen)
 	if err != nil {
@@ -118,7 +118,7 @@ func serve(ctx context.Context, opts Options, s *state, c *collector) error {
 			defer opts.Registry.Unregister(one)
 		}
 	}
-	server := &http.Server{Handler: routes(opts.Registry, c.ready), ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{Handler: routes(opts, c.ready), ReadHeaderTimeout: headerTimeout}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -141,15 +141,9 @@ func serve(ctx context.Context, opts Options, s *state, c *collector) error {
 	return errors.Join(err, served)
 }
 
-// Handler serves the metrics of registry in the formats of Prometheus.
-func Handler(registry prometheus.Gatherer) http.Handler {
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError})
-}
-
-// routes returns the handler of the HTTP server.
-func routes(registry prometheus.Gatherer, ready func() error) http.Handler {
+func routes(opts Options, ready func() error) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", Handler(registry))
+	mux.Handle("GET /metrics", opts.Access.Handler(opts.Registry))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := ready(); err != nil {

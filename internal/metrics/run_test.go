@@ -29,6 +29,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/testkit/metricsdoc"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -125,7 +126,7 @@ func TestRun_Serves(t *testing.T) {
 		t.Fatalf("/metrics: %v", err)
 	}
 	for _, f := range families {
-		if got := found[f.name]; got == nil && f != runsActive && f != stepsActive {
+		if got := found[f.name]; got == nil && f != runsActive && f != stepsActive && f != deniedResults {
 			t.Errorf("/metrics has no %s", f.name)
 		}
 	}
@@ -150,10 +151,13 @@ func TestRun_Serves(t *testing.T) {
 	}
 }
 
-func TestCollector_Lint(t *testing.T) {
+// allMetrics returns a registry with a series of each metric.
+func allMetrics(t *testing.T) *prometheus.Registry {
+	t.Helper()
 	dir := t.TempDir()
 	all := append(recorded(t), event(t, 20, events.RunStarted, events.RunStartedData{}, run("open")),
-		event(t, 21, events.StepFinished, events.StepFinishedData{StepStatus: events.StepRunning}, step("open")))
+		event(t, 21, events.StepFinished, events.StepFinishedData{StepStatus: events.StepRunning}, step("open")),
+		event(t, 22, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess}, call("c4")))
 	if err := apply(t, dir, 100, messages(1, all...)...); err != nil {
 		t.Fatal(err)
 	}
@@ -161,18 +165,27 @@ func TestCollector_Lint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := s.close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-	}()
+	})
 	c := newCollector(s, Consumer)
 	c.note(consume.Progress{Position: projection.Position{Sequence: 7}, Err: errStarting})
 	registry := prometheus.NewPedanticRegistry()
 	if err := registry.Register(c); err != nil {
 		t.Fatal(err)
 	}
-	found, err := registry.Gather()
+	return registry
+}
+
+func TestDocs_Metrics(t *testing.T) {
+	ofApp := "hooktrail_part_" // of package app
+	metricsdoc.Check(t, "../../docs/operations.md", allMetrics(t), func(name string) bool { return !strings.HasPrefix(name, ofApp) })
+}
+
+func TestCollector_Lint(t *testing.T) {
+	found, err := allMetrics(t).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

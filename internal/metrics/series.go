@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	otherValue   = "other"   // label value for all values beyond the limit
+	otherValue   = "other"   // label value beyond the limit
 	unknownValue = "unknown" // label value for a missing value
-	maxValue     = 128       // largest length of a label value in bytes
+	maxValue     = 128       // bytes of a label value
 )
 
-// series is one time series: a family and the values of its labels.
 type series struct {
 	family *family
 	labels []string
@@ -28,13 +27,13 @@ type series struct {
 }
 
 // seriesSet contains all series and the accepted values of their labels. Changes are
-// provisional until commit. A seriesSet belongs to one goroutine.
+// provisional until commit. Only one goroutine may use it.
 type seriesSet struct {
 	limit     int // values of a label in one metric
 	committed map[string]*series
 	changed   map[string]*series
 	accepted  map[label]map[string]bool
-	added     []addedValue // accepted since the last commit
+	added     []addedValue // since the last commit
 }
 
 type label struct {
@@ -51,14 +50,13 @@ func newSeriesSet(limit int) *seriesSet {
 	return &seriesSet{limit: limit, committed: map[string]*series{}, changed: map[string]*series{}, accepted: map[label]map[string]bool{}}
 }
 
-// add adds delta to the series of f with these labels.
 func (n *seriesSet) add(f *family, delta int64, labels ...string) {
 	if delta != 0 {
 		n.at(f, labels).value += delta
 	}
 }
 
-// observe counts a duration in the histogram f. With times -1 it subtracts the duration.
+// observe counts a duration in the histogram f, or subtracts it with times -1.
 func (n *seriesSet) observe(f *family, times int64, d time.Duration, labels ...string) {
 	s := n.at(f, labels)
 	bucket, _ := slices.BinarySearch(f.buckets, d)
@@ -66,7 +64,6 @@ func (n *seriesSet) observe(f *family, times int64, d time.Duration, labels ...s
 	s.value += times * d.Microseconds()
 }
 
-// at returns the series for a change.
 func (n *seriesSet) at(f *family, labels []string) *series {
 	bounded := make([]string, len(labels))
 	for i, value := range labels {
@@ -88,8 +85,8 @@ func (n *seriesSet) at(f *family, labels []string) *series {
 	return s
 }
 
-// bound returns the value if its label has room for it, and otherwise otherValue. The
-// result for a value never changes, because accepted values stay.
+// bound returns the value if its label has room for it, and otherwise otherValue.
+// Accepted values stay, so the result never changes.
 func (n *seriesSet) bound(l label, value string) string {
 	value = tidy(value)
 	known := n.accepted[l]
@@ -107,7 +104,7 @@ func (n *seriesSet) bound(l label, value string) string {
 	return value
 }
 
-// tidy makes a value valid as a label value.
+// tidy returns value as valid UTF-8 of at most maxValue bytes, or unknownValue if it is empty.
 func tidy(value string) string {
 	value = strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", "\uFFFD"), "\uFFFD")
 	if value == "" {
@@ -123,8 +120,8 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit accepts the changes after they are on disk. It returns the changed series, which
-// are immutable from now on.
+// commit accepts the changes after they are on disk. It returns the changed series,
+// which are immutable from now on.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
 	maps.Copy(n.committed, changed)
@@ -133,7 +130,6 @@ func (n *seriesSet) commit() map[string]*series {
 	return changed
 }
 
-// rollback discards the changes.
 func (n *seriesSet) rollback() {
 	clear(n.changed)
 	for _, a := range n.added {
@@ -142,7 +138,6 @@ func (n *seriesSet) rollback() {
 	n.added = n.added[:0]
 }
 
-// save stores the changes in a transaction.
 func (n *seriesSet) save(conn *sqlite.Conn) error {
 	for _, s := range n.changed {
 		labels, counts, err := s.encode()
@@ -180,7 +175,6 @@ func (s *series) encode() (labels, counts string, err error) {
 	return labels, string(data), nil
 }
 
-// load reads the stored series and label values.
 func (n *seriesSet) load(conn *sqlite.Conn) error {
 	err := sqlitex.Execute(conn, `SELECT metric, labels, value, counts FROM series`, &sqlitex.ExecOptions{
 		ResultFunc: func(stmt *sqlite.Stmt) error { return n.loadSeries(stmt) },

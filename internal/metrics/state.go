@@ -20,8 +20,8 @@ import (
 // ErrTenant is wrapped if the state counts other tenants than the requested ones.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state is the projection of the stream. It keeps activities and series on disk, and the
-// series in memory for the collector.
+// state is the projection of the stream. It keeps activities on disk, and the series
+// also in memory for the collector.
 type state struct {
 	db    *projection.DB
 	marks *projection.Marks
@@ -30,13 +30,12 @@ type state struct {
 
 	mu     sync.RWMutex // guards series and last; no other lock is taken while it is locked
 	series map[string]*series
-	last   time.Time // when the stream stored the last applied message
+	last   time.Time
 }
 
-// statePath returns the path of the state in a data directory.
 func statePath(dataDir string) string { return filepath.Join(dataDir, "metrics", "metrics.db") }
 
-// openState opens the state. It waits for another process that uses it.
+// openState opens the state. It waits while another process uses the state.
 func openState(ctx context.Context, dataDir, tenant string, limit int, logger *slog.Logger) (_ *state, err error) {
 	db, err := projection.Open(ctx, statePath(dataDir), schema, logger)
 	if err != nil {
@@ -67,8 +66,8 @@ func openState(ctx context.Context, dataDir, tenant string, limit int, logger *s
 	return s, nil
 }
 
-// bindTenant stores the counted tenant in a new state. It fails if the state counts
-// another tenant, because its position has skipped events.
+// bindTenant stores the counted tenant in a new state. The state of another tenant is
+// an error, because its position has skipped events.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, "tenant", tenant); err != nil {
 		return err

@@ -37,8 +37,8 @@ type ToolSummary struct {
 	Waiting int64  `json:"waiting,omitempty"`
 }
 
-// Snapshot returns the counts in a data directory. It works while another process is
-// counting. It wraps [fs.ErrNotExist] if there is no state.
+// Snapshot returns the counts in a data directory, also while a process counts. The error wraps
+// [fs.ErrNotExist] if there is no state.
 func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
 	n := newSeriesSet(labelLimit)
 	var position projection.Position

@@ -9,7 +9,5 @@
 //	beads     copies issues to a Beads workspace, as files or through its command
 //	replay    folds a history under other rules and compares the results
 //
-// The rules are pure: the same events under the same configuration give the same
-// issues. The tracker publishes each decision as an event, so the wing evidence
-// records it. The package metrics counts the same stream.
+// The tracker publishes each decision as an event, so the evidence wing records it.
 package tracking

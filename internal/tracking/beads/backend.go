@@ -21,8 +21,8 @@ var (
 	ErrNotFound = errors.New("no such issue")
 )
 
-// Backend is the workspace of one tenant. Its methods may be called concurrently, but
-// the changes of one issue must be in order.
+// Backend is the workspace of one tenant. Its methods may be called concurrently, but the
+// changes of one issue must be in order.
 type Backend interface {
 	Writer
 	Annotator
@@ -36,17 +36,17 @@ type Annotator interface {
 	Label(ctx context.Context, issue, label string, at time.Time) error
 	// Describe sets the description of an issue, unless a person has changed it.
 	Describe(ctx context.Context, issue, text string, at time.Time) error
-	// Erase replaces the title, the description, the close reason and the comments of an
-	// issue with text. After the next export, no file of the workspace contains the old
-	// texts. Erase ignores an unknown issue.
+	// Erase replaces the title, the description, the close reason and the comments of an issue
+	// with text. After the next export, no file of the workspace contains the old texts. Erase
+	// ignores an unknown issue.
 	Erase(ctx context.Context, issue, text string) error
 }
 
 // EditSource returns the edits of people.
 type EditSource interface {
-	// Edits returns the edits that are not acknowledged, in the order in which they were
-	// found. They survive restarts. Edits can return both edits and an error. A
-	// [*FileError] gives the position of an unreadable line.
+	// Edits returns the edits that are not acknowledged, in the order in which they were found.
+	// They survive restarts. Edits can return both edits and an error. A [*FileError] gives the
+	// position of an unreadable line.
 	Edits(ctx context.Context) ([]Edit, error)
 	// Acknowledge removes edits that the caller has stored.
 	Acknowledge(ctx context.Context, edits []Edit) error
@@ -69,20 +69,20 @@ type Edit struct {
 	ID     string    `json:"id"` // the same each time the edit is found
 	Issue  string    `json:"issue"`
 	Action Action    `json:"action"`
-	By     string    `json:"by,omitempty"` // empty if the workspace does not say
+	By     string    `json:"by,omitempty"` // empty if unknown
 	At     time.Time `json:"at"`           // from the workspace, or the time of the file
 	Value  string    `json:"value,omitempty"`
 }
 
-// FileError is the position of an unreadable line in an issues file. It wraps ErrInvalid.
-// Its text does not quote the file.
+// FileError is the position of an unreadable line in an issues file. It wraps ErrInvalid and
+// does not quote the file.
 type FileError struct {
 	Path         string
-	Line, Column int    // from 1; the column counts bytes
-	Problem      string // description of the error
+	Line, Column int // from 1; the column counts bytes
+	Problem      string
 }
 
-// Error implements error: path:line:column: problem.
+// Error returns path:line:column: problem.
 func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
 }
@@ -99,7 +99,7 @@ type Writer interface {
 	Transition(ctx context.Context, t Transition) error
 	// Link adds a dependency to the issue d.Issue.
 	Link(ctx context.Context, d Dependency) error
-	// Note adds a comment to the issue c.Issue. The workspace assigns its ID.
+	// Note adds a comment to the issue c.Issue. The workspace assigns the id of the comment.
 	Note(ctx context.Context, c Comment) error
 }
 

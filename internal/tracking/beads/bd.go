@@ -1,6 +1,7 @@
 package beads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,21 +19,19 @@ const (
 	initDeadline = 60 * time.Second
 	killGrace    = 2 * time.Second
 	syncPace     = 2 * time.Second
-	// syncSize is the number of issues in one round of calls. bd takes half a second for
-	// each on a busy machine, so showing a hundred would exceed callDeadline.
+	// syncSize is the number of issues in one round of calls. bd takes half a second for each
+	// on a busy machine, so showing a hundred would exceed callDeadline.
 	syncSize      = 10
 	maxTries      = 3 // refusals of an issue before BD skips it
-	maxConcurrent = 4 // workspaces that are exported concurrently
+	maxConcurrent = 4 // workspaces
 )
 
 // BDOptions configures a [BD].
 type BDOptions struct {
-	// Path is the Beads CLI, as a path or as a name that is looked up in PATH. Empty
-	// means bd.
+	// Path is the Beads CLI, as a path or as a name in PATH. Empty means bd.
 	Path string
-	// Dir contains a folder with a workspace for each tenant. BD creates missing
-	// workspaces. Dir must differ from the folder of a [Store], because bd imports an
-	// existing issues.jsonl.
+	// Dir has a folder with a workspace for each tenant. It must differ from the folder of a
+	// [Store], because bd imports an existing issues.jsonl.
 	Dir string
 	// DB has the tables of Schema.
 	DB *projection.DB
@@ -47,28 +46,18 @@ type BDOptions struct {
 }
 
 func (o BDOptions) withDefaults() BDOptions {
-	if o.Path == "" {
-		o.Path = "bd"
-	}
-	if o.Deadline == 0 {
-		o.Deadline = callDeadline
-	}
-	if o.Pace == 0 {
-		o.Pace = syncPace
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Path = cmp.Or(o.Path, "bd")
+	o.Deadline = cmp.Or(o.Deadline, callDeadline)
+	o.Pace = cmp.Or(o.Pace, syncPace)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 
 // BD is the backend that keeps issues in real Beads workspaces and calls the Beads CLI.
 //
-// The database has the wanted state of the issues, which [BD.Flush] makes durable.
-// [BD.Export] updates the workspaces, with few calls for all changes since the last
-// export. Nothing is lost while bd is missing, hangs or is killed, because the next
-// Export starts from the state that show reports. The methods may be called
-// concurrently.
+// [BD.Flush] makes the wanted state of the issues durable in the database, and [BD.Export]
+// updates the workspaces. Nothing is lost while bd is missing, hangs or is killed, because the
+// next Export starts from the state that show reports. The methods may be called concurrently.
 type BD struct {
 	opts    BDOptions
 	table   *table
@@ -79,18 +68,16 @@ type BD struct {
 	spaces map[string]*bdWorkspace
 }
 
-// bdWorkspace is the workspace of one tenant.
 type bdWorkspace struct {
 	space bdSpace
 	sync  *syncer // used only in space.exclusive
 	down  bool    // the last export could not reach the workspace; guarded by BD.mu
 }
 
-// errWorkspace is wrapped if a workspace, and not bd, is the cause of a failure.
+// errWorkspace means that a workspace, and not bd, is the cause of a failure.
 var errWorkspace = errors.New("workspace cannot be used")
 
-// NewBD returns the backend that calls bd. Close opts.DB after the last use of the
-// backend.
+// NewBD returns the backend that calls bd. Close opts.DB after its last use.
 func NewBD(opts BDOptions) (*BD, error) {
 	switch {
 	case opts.Dir == "":
@@ -119,16 +106,16 @@ func (b *BD) Workspace(tenant string) Backend {
 // Flush writes the changes since the last Flush to disk, in one transaction.
 func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces. The last process may have ended
-// between Flush and Export.
+// Recover makes the next Export check all workspaces, because the last process may have ended
+// before its export.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
 // Backlog returns the number of flushed issues that are not complete in the workspaces.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
-// Export updates all workspaces to the flushed state. A failure of one workspace does
-// not affect the others. The error wraps ErrUnavailable if bd is missing or if BD could
-// not reach any workspace.
+// Export updates all workspaces to the flushed state. A failure of one workspace does not
+// affect the others. The error wraps ErrUnavailable if bd is missing or no workspace could be
+// reached.
 func (b *BD) Export(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil {
 		return err
@@ -157,8 +144,7 @@ func (b *BD) Export(ctx context.Context) error {
 	return nil
 }
 
-// allDown records the results of an export, and reports whether all workspaces are
-// unreachable.
+// allDown records the results of an export, and reports whether all workspaces are unreachable.
 func (b *BD) allDown(tenants []string, errs []error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -175,7 +161,6 @@ func (b *BD) allDown(tenants []string, errs []error) bool {
 	return len(tenants) > 0
 }
 
-// export updates the workspace of tenant.
 func (b *BD) export(ctx context.Context, tenant string) error {
 	w, err := b.space(tenant)
 	if err != nil {
@@ -199,7 +184,6 @@ func (b *BD) export(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// inSpace calls do with exclusive access to the workspace of tenant.
 func (b *BD) inSpace(ctx context.Context, tenant string, do func(*bdWorkspace) error) error {
 	w, err := b.space(tenant)
 	if err != nil {
@@ -210,7 +194,6 @@ func (b *BD) inSpace(ctx context.Context, tenant string, do func(*bdWorkspace) e
 	})
 }
 
-// space returns the workspace of tenant. It does not create its folder.
 func (b *BD) space(tenant string) (*bdWorkspace, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {
@@ -234,12 +217,10 @@ func (b *BD) space(tenant string) (*bdWorkspace, error) {
 	return w, nil
 }
 
-// look implements place.
 func (b *BD) look(ctx context.Context, tenant string) error {
 	return b.inSpace(ctx, tenant, func(w *bdWorkspace) error { return w.sync.findEdits(ctx) })
 }
 
-// probe implements place.
 func (b *BD) probe(ctx context.Context, tenant string) error {
 	err := b.inSpace(ctx, tenant, func(w *bdWorkspace) error { return b.version.check(ctx, w.space.dir) })
 	if errors.Is(err, errWorkspace) {

@@ -32,26 +32,24 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says reports whether the output contains one of the texts. It ignores the usage text
-// after an error, because that mentions locks.
+// says reports whether the output contains one of the texts. It ignores the usage text after an
+// error, because that mentions locks.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
 	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
-// ok reports whether bd succeeded. If there was nothing to do, bd ends with 1, and that
-// is a success too.
+// ok reports whether bd succeeded. If there is nothing to do, bd ends with 1.
 func (a answer) ok() bool { return a.code == 0 || a.says("nothing to commit") }
 
-// isBusy reports whether another process has locked the database.
 func (a answer) isBusy() bool {
 	return a.says("failed to open database", "connection refused", "database is locked", "database is read only",
 		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
 }
 
-// without removes the commands that bd repeats in an answer. They contain texts of
-// agents, which must not be mistaken for messages of bd.
+// without removes the commands that bd repeats in an answer, because texts of agents are not
+// messages of bd.
 func (a answer) without(commands []command) answer {
 	for _, c := range commands {
 		if text, err := json.Marshal(c.text); err == nil {

@@ -13,7 +13,7 @@ import (
 func TestBD_CommentsAreWrittenOnce(t *testing.T) {
 	for name, order := range map[string]string{"Asked": "", "Unasked": orderFirst} {
 		t.Run(name, func(t *testing.T) {
-			d := openDesk(t)
+			d := openBDFixture(t)
 			d.order(t, order)
 			w := d.ensure(t, "ht-1")
 			d.write(t)
@@ -33,7 +33,7 @@ func TestBD_CommentsAreWrittenOnce(t *testing.T) {
 // TestBD_AnotherVersionMeanwhile tests that comments are written once if bd is
 // replaced by a version that needs a flag to show them.
 func TestBD_AnotherVersionMeanwhile(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	d.order(t, orderFirst)
 	w := d.ensure(t, "ht-1")
 	note := func(text string) {
@@ -60,7 +60,7 @@ func TestBD_AnotherVersionMeanwhile(t *testing.T) {
 // TestBD_RefusedForAWhile tests that an export counts as one try, because the cause of
 // a refusal may pass.
 func TestBD_RefusedForAWhile(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	d.ensure(t, "ht-1")
 	d.write(t)
 	d.order(t, orderFail)

@@ -16,14 +16,13 @@ type bdReader struct {
 	version *versionCheck
 }
 
-// shown is an issue in the workspace.
 type shown struct {
 	issue Issue
-	line  []byte // its encoding, without the line feed
+	line  []byte // encoding
 }
 
-// show returns the given issues by id. It fails unless the answer contains each issue or
-// says that it is missing.
+// show returns those of the given issues that exist, by id. It fails unless the answer says that
+// all others are missing.
 func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, error) {
 	if err := r.version.check(ctx, r.dir); err != nil {
 		return nil, err
@@ -58,7 +57,6 @@ func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, er
 	return found, nil
 }
 
-// parse returns the given issues of an answer, and the ids of other issues in it.
 func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others []string, err error) {
 	var list []json.RawMessage
 	if err := a.data(&list); err != nil {
@@ -83,8 +81,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether an answer counts comments but does not contain them. BD
-// would write these comments again.
+// onlyCounts reports whether an answer counts comments that it does not contain. BD would write
+// these again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -92,15 +90,15 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether an answer without an issue says that it is missing: in words,
-// or with another issue whose id contains the digits of the requested one.
+// mentions reports whether an answer says that an issue is missing: in words, or with another
+// issue whose id contains the digits.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd said that the issue does not exist. An ambiguous id does not
-// exist either, because bd searches by substring only if there is no exact match.
+// denies reports whether bd said that the issue does not exist. An ambiguous id does not exist
+// either, because bd searches by substring only without an exact match.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -114,8 +112,8 @@ func (a answer) denies(id string) bool {
 	return false
 }
 
-// parseShown decodes an issue of an answer. It removes computed fields, and converts the
-// issues that it depends on to dependencies.
+// parseShown decodes an issue, removes computed fields, and converts the issues that it depends
+// on to dependencies.
 func parseShown(raw []byte) (shown, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -139,7 +137,6 @@ func parseShown(raw []byte) (shown, error) {
 				"issue_id": fields["id"], "depends_on_id": d["id"], "type": d["dependency_type"], "created_at": d["created_at"],
 			}
 		}
-		// These fields are not part of a dependency.
 		delete(dependencies[n], "metadata")
 		delete(dependencies[n], "thread_id")
 	}
@@ -158,11 +155,10 @@ func parseShown(raw []byte) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	line, err := issue.AppendLine(nil)
-	return shown{issue, bytes.TrimSuffix(line, []byte{'\n'})}, err
+	line, err := json.Marshal(issue)
+	return shown{issue, line}, err
 }
 
-// export returns all issues of the workspace by id.
 func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 	a, err := r.runner.call(ctx, r.dir, "export")
 	if err != nil {
@@ -189,8 +185,7 @@ func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 	return all, nil
 }
 
-// observe updates the row with the issue in the workspace, and returns the edits by
-// people.
+// observe updates the row with the issue in the workspace, and returns the edits by people.
 func (r *row) observe(theirs Issue) (edits []Edit) {
 	r.marks &^= markGone
 	erased := r.marks&markErased != 0
@@ -207,14 +202,14 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	} else {
 		r.marks |= markDirty
 	}
-	if line, err := theirs.AppendLine(nil); err == nil && (complete || !erased) {
-		r.written = string(bytes.TrimSuffix(line, []byte{'\n'}))
+	if line, err := json.Marshal(theirs); err == nil && (complete || !erased) {
+		r.written = string(line)
 	}
 	return edits
 }
 
-// inherit adopts the texts of an issue that was in the workspace before this database,
-// for example after a rebuild. It adopts the status if that is newer.
+// inherit adopts the texts of an issue that was in the workspace before this database, for
+// example after a rebuild, and its status if that is newer.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

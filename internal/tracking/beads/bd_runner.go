@@ -25,22 +25,21 @@ var (
 	errTooLong = errors.New("answer is too long")
 )
 
-// runner runs bd processes. Its fields never change, and its methods may be called
-// concurrently.
+// runner runs bd processes. Its methods may be called concurrently.
 type runner struct {
 	path     string
 	deadline time.Duration
 	env      []string // added to the environment of bd
 }
 
-// call runs bd in a workspace. No shell is involved. Arguments with text from outside
-// have the form --flag=value, so that bd cannot take them for flags.
+// call runs bd in a workspace without a shell, and returns its output with any exit status.
+// Arguments with text from outside have the form --flag=value, so that bd cannot take them for
+// flags.
 func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, error) {
 	return r.callFor(ctx, r.deadline, dir, args...)
 }
 
-// callFor is call with another deadline. It kills the process group of bd at the
-// deadline.
+// callFor is call with another deadline. At the deadline it kills the process group of bd.
 func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, args ...string) (answer, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errHung)
 	defer cancel()
@@ -54,7 +53,7 @@ func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, a
 	cmd.WaitDelay = killGrace
 	err := runOnOneThread(cmd)
 	if timed.Err() != nil && cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the rest of the process group
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
 	command := args[0]
 	var exit *exec.ExitError
@@ -75,8 +74,8 @@ func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, a
 	return answer{command, stdout.Bytes(), stderr.Bytes(), 0}, nil
 }
 
-// callWithFile writes content to a private temporary file in dir, runs bd with the
-// arguments that args returns for its path, and removes the file.
+// callWithFile runs bd with the arguments that args returns for the path of a private temporary
+// file with content.
 func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, args func(path string) []string) (a answer, err error) {
 	f, err := os.CreateTemp(dir, tempPattern)
 	if err != nil {
@@ -92,8 +91,8 @@ func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, a
 
 const tempPattern = ".hooktrail-*.jsonl"
 
-// runOnOneThread runs cmd on a locked thread. Linux kills a child with Pdeathsig when
-// the thread that started it ends.
+// runOnOneThread runs cmd on a locked thread. Linux kills a child with Pdeathsig when the
+// thread that started it ends.
 func runOnOneThread(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	go func() {
@@ -104,8 +103,8 @@ func runOnOneThread(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// environment returns the environment of bd. It has the necessary variables of this
-// process, and none that would select another workspace or make bd ask a person.
+// environment returns the variables for bd in dir. It keeps the necessary ones of this process,
+// and none that would select another workspace or make bd ask a person.
 func (r *runner) environment(dir string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -122,18 +121,16 @@ func (r *runner) environment(dir string) []string {
 	return append(env, r.env...)
 }
 
-// actor is the author of changes in the history of Beads.
 const actor = "hooktrail"
 
-// bounded is a buffer that discards all bytes after the first limit bytes.
 type bounded struct {
 	bytes.Buffer
 	limit  int
 	full   bool   // bytes were discarded
-	cancel func() // called when bytes are discarded; may be nil
+	cancel func() // called then; may be nil
 }
 
-// Write implements io.Writer. It never fails, because an error would stop the program.
+// Write never fails, because an error would stop the program.
 func (w *bounded) Write(p []byte) (int, error) {
 	n := len(p)
 	if room := w.limit - w.Len(); n > room {

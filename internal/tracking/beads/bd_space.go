@@ -29,7 +29,6 @@ func newBDSpace(dir string, r *runner, v *versionCheck) bdSpace {
 	return s
 }
 
-// exclusive calls do while no other goroutine uses the workspace.
 func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
 	select {
 	case <-s.turn:
@@ -40,8 +39,8 @@ func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// locked calls do while no other process uses the workspace through this package. It
-// creates the workspace if it is missing. The caller has exclusive access.
+// locked calls do while no other process uses the workspace through this package. The caller
+// has exclusive access.
 func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	if err := makeFolder(s.dir); err != nil {
 		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
@@ -59,8 +58,8 @@ func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	return do()
 }
 
-// prepare checks the version of bd, creates the workspace if it is missing, and removes
-// temporary files of a killed process.
+// prepare checks the version of bd, creates a missing workspace, and removes temporary files of
+// a killed process.
 func (s *bdSpace) prepare(ctx context.Context) error {
 	if s.ready {
 		return nil
@@ -82,9 +81,9 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 	return nil
 }
 
-// create runs bd init unless the workspace exists. A killed bd init leaves a folder that
-// bd cannot use. Therefore a marker file exists during bd init, and a later call that
-// finds the marker removes the folder and starts again.
+// create runs bd init unless the workspace exists. A killed bd init leaves a folder that bd
+// cannot use. A marker file exists during bd init, so that a later call can remove the folder
+// and start again.
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
 	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil {
@@ -103,7 +102,6 @@ func (s *bdSpace) create(ctx context.Context) error {
 	return removeMarker(marker)
 }
 
-// removeMarker removes the marker file once the workspace is complete.
 func removeMarker(marker string) error {
 	if err := os.Remove(marker); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("make workspace: %w: %w: %w", errWorkspace, ErrTransient, err)
@@ -111,9 +109,8 @@ func removeMarker(marker string) error {
 	return nil
 }
 
-// clearUnfinished removes the folder of an unfinished bd init, if the marker shows that
-// this package started it. If there is no folder, it writes the marker. A folder that a
-// person started stays.
+// clearUnfinished removes the folder of an unfinished bd init that left the marker. If there is
+// no folder, it writes the marker. A folder of a person stays.
 func clearUnfinished(folder, marker string) error {
 	if _, err := os.Stat(marker); err == nil {
 		return os.RemoveAll(folder)

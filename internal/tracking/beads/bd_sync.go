@@ -2,6 +2,7 @@ package beads
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,11 +12,11 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// errIncomplete reports a round after which the workspace still lacks something.
+// errIncomplete means that the workspace still lacks something after a round.
 var errIncomplete = errors.New("bd did not store all changes")
 
-// syncer updates one workspace to the wanted state. It owns the history of refusals. Its
-// methods need exclusive access to the workspace.
+// syncer updates one workspace to the wanted state. Its methods need exclusive access to the
+// workspace.
 type syncer struct {
 	tenant string
 	table  *table
@@ -23,18 +24,16 @@ type syncer struct {
 	writer bdWriter
 	logger *slog.Logger
 
-	last   time.Time          // end of the latest run, or of the attempt to lock the workspace
-	failed map[string]refusal // by issue
-	tried  map[string]bool    // issues whose refusal was counted in this run
+	last   time.Time // end of the latest run, or of the attempt to lock the workspace
+	failed map[string]refusal
+	tried  map[string]bool // issues whose refusal was counted in this run
 }
 
-// refusal counts how often bd has refused the same record of an issue.
 type refusal struct {
 	record string
 	times  int
 }
 
-// awaitPace waits until the pause after the latest run is over.
 func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	select {
 	case <-time.After(time.Until(s.last.Add(pace))):
@@ -44,8 +43,8 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run updates the workspace. It can be interrupted at any point, because each run starts
-// by reading the workspace.
+// run updates the workspace. It can be interrupted at any point, because each run starts by
+// reading the workspace.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
@@ -76,8 +75,7 @@ func (s *syncer) run(ctx context.Context) error {
 	return partly
 }
 
-// dirty returns the ids of the incomplete issues, except those that bd has refused
-// maxTries times.
+// dirty returns the ids of the incomplete issues, except those that bd has refused too often.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -97,17 +95,16 @@ func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	return ids, nil
 }
 
-// record returns the encoding of the issue without the line feed.
 func (r row) record() string {
-	line, err := r.issue.AppendLine(nil)
+	record, err := json.Marshal(r.issue)
 	if err != nil {
 		return ""
 	}
-	return string(line[:len(line)-1])
+	return string(record)
 }
 
-// round reads issues, writes what is missing, and reads them again. Only the last read
-// counts as stored. The result of a write does not.
+// round reads issues, writes what is missing, and reads them again. Only changes that the last
+// read returns count as stored.
 func (s *syncer) round(ctx context.Context, ids []string) error {
 	known, err := s.reader.show(ctx, ids)
 	if err != nil {
@@ -137,8 +134,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing reads issues again that were in the workspace before and are missing
-// now. It fails if the two answers differ.
+// confirmMissing reads issues again that are not in known but were in the workspace before. It
+// fails if the second answer contains one of them.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))
@@ -165,9 +162,9 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe stores the state of issues in the workspace, and returns the incomplete
-// issues. With write, it also stores the records that will be written. After a crash,
-// they are then not mistaken for edits by people.
+// observe stores in the table which state the workspace has, and returns the incomplete issues.
+// With write, it also stores the records that will be written, so that a crash does not turn
+// them into edits by people.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -182,6 +179,14 @@ func (s *syncer) observe(ctx context.Context, ids []string, known map[string]sho
 		}
 		rows = append(rows, r)
 	}
+	if todo, err = s.observeRows(ctx, rows, known, write); err != nil {
+		return nil, fmt.Errorf("store issues: %w: %w", ErrTransient, err)
+	}
+	return todo, nil
+}
+
+// observeRows is observe for loaded rows. The caller holds table.mu.
+func (s *syncer) observeRows(ctx context.Context, rows []row, known map[string]shown, write bool) (todo []row, err error) {
 	err = s.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, r := range rows {
 			next, err := s.observeOne(ctx, conn, r, known, write)
@@ -194,13 +199,9 @@ func (s *syncer) observe(ctx context.Context, ids []string, known map[string]sho
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("store issues: %w: %w", ErrTransient, err)
-	}
-	return todo, nil
+	return todo, err
 }
 
-// observeOne is observe for one issue, in a transaction.
 func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known map[string]shown, write bool) (row, error) {
 	id := r.issue.ID
 	var edits []Edit
@@ -218,8 +219,8 @@ func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known
 	return r, errors.Join(saveRow(conn, beadKey{s.tenant, id}, r), saveEdits(conn, s.tenant, edits))
 }
 
-// countRefusals counts the refusals of issues that were written and are still incomplete.
-// It returns an error that wraps errIncomplete if a retry can help.
+// countRefusals counts the refusals of issues that are still incomplete. It returns an error
+// that wraps errIncomplete if a retry can help.
 func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	left := make(map[string]row, len(rest))
 	for _, r := range rest {
@@ -251,7 +252,6 @@ func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	return err
 }
 
-// findEdits stores the edits by people in the workspace.
 func (s *syncer) findEdits(ctx context.Context) error {
 	all, err := s.reader.export(ctx)
 	if err != nil {
@@ -263,7 +263,6 @@ func (s *syncer) findEdits(ctx context.Context) error {
 	return nil
 }
 
-// observeChanged observes the issues that differ from their last written state.
 func (s *syncer) observeChanged(ctx context.Context, all map[string]shown) error {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -278,16 +277,9 @@ func (s *syncer) observeChanged(ctx context.Context, all map[string]shown) error
 		theirs, ok := all[r.issue.ID]
 		return !ok || string(theirs.line) == r.written
 	})
-	return s.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		for _, r := range rows {
-			next, err := s.observeOne(ctx, conn, r, all, false)
-			if err != nil {
-				return err
-			}
-			if next.marks&markDirty != 0 {
-				s.table.stale[s.tenant] = true
-			}
-		}
-		return nil
-	})
+	todo, err := s.observeRows(ctx, rows, all, false)
+	if len(todo) > 0 {
+		s.table.stale[s.tenant] = true
+	}
+	return err
 }

@@ -18,17 +18,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// desk is a bd backend with a stand-in for bd that can misbehave.
-type desk struct {
-	life
+// bdFixture is a bd backend with a stand-in for bd that can misbehave.
+type bdFixture struct {
+	instance
 	log *bytes.Buffer
 }
 
-func openDesk(t *testing.T, options ...func(*beads.BDOptions)) desk {
+func openBDFixture(t *testing.T, options ...func(*beads.BDOptions)) bdFixture {
 	t.Helper()
 	dir := t.TempDir()
 	r := open(t, dir)
-	d := desk{log: new(bytes.Buffer)}
+	d := bdFixture{log: new(bytes.Buffer)}
 	opts := beads.BDOptions{
 		Path: os.Args[0], Dir: filepath.Join(dir, "workspaces"), DB: r.db, Pace: time.Millisecond,
 		Env: standInEnv(dir), Logger: slog.New(slog.NewTextHandler(d.log, nil)),
@@ -40,13 +40,13 @@ func openDesk(t *testing.T, options ...func(*beads.BDOptions)) desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.life = lifeOf(b, dir, os.Args[0], opts.Env...)
+	d.instance = newInstance(b, dir, os.Args[0], opts.Env...)
 	return d
 }
 
-func hurried(o *beads.BDOptions) { o.Deadline = 3 * time.Second }
+func shortDeadline(o *beads.BDOptions) { o.Deadline = 3 * time.Second }
 
-func (d desk) order(t *testing.T, order string) {
+func (d bdFixture) order(t *testing.T, order string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(d.dir, "orders"), []byte(order), 0o600); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func (d desk) order(t *testing.T, order string) {
 }
 
 // calls returns the bd commands since the last call of calls.
-func (d desk) calls(t *testing.T) []string {
+func (d bdFixture) calls(t *testing.T) []string {
 	t.Helper()
 	path := filepath.Join(d.dir, "orders.calls")
 	data, err := os.ReadFile(path)
@@ -64,7 +64,7 @@ func (d desk) calls(t *testing.T) []string {
 	return strings.Fields(string(data))
 }
 
-func (d desk) ensure(t *testing.T, ids ...string) beads.Backend {
+func (d bdFixture) ensure(t *testing.T, ids ...string) beads.Backend {
 	t.Helper()
 	w := d.backend.Workspace("acme")
 	for _, id := range ids {
@@ -100,7 +100,7 @@ func TestBD_Faults(t *testing.T) {
 	} {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
-			d := openDesk(t, hurried)
+			d := openBDFixture(t, shortDeadline)
 			if order != orderOther && order != orderOld { // these are found out first
 				d.ensure(t, "ht-1")
 				d.write(t)
@@ -163,7 +163,7 @@ func checkNoChild(t *testing.T, path string) {
 
 func TestBD_MissingProgramIsToldAndTheBacklogDrains(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bd")
-	d := openDesk(t, func(o *beads.BDOptions) { o.Path = path })
+	d := openBDFixture(t, func(o *beads.BDOptions) { o.Path = path })
 	w := d.ensure(t, "ht-1", "ht-2")
 	for name, err := range map[string]error{"export": d.backend.Export(t.Context()), "probe": w.Probe(t.Context())} {
 		if !errors.Is(err, beads.ErrUnavailable) || !strings.Contains(err.Error(), "--bd") {
@@ -183,7 +183,7 @@ func TestBD_MissingProgramIsToldAndTheBacklogDrains(t *testing.T) {
 }
 
 func TestBD_AnotherProgramIsNamed(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	d.order(t, orderOther)
 	err := d.ensure(t, "ht-1").Probe(t.Context())
 	if !errors.Is(err, beads.ErrUnavailable) || !strings.Contains(err.Error(), "another program") || !strings.Contains(err.Error(), "--bd") {
@@ -194,7 +194,7 @@ func TestBD_AnotherProgramIsNamed(t *testing.T) {
 // TestBD_FewCalls tests that BD collects changes, runs one process for ten issues, and
 // gives no process more work than its deadline allows.
 func TestBD_FewCalls(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	var ids []string
 	for n := range 50 {
 		ids = append(ids, fmt.Sprintf("ht-%02d", n))
@@ -224,7 +224,7 @@ func TestBD_FewCalls(t *testing.T) {
 
 // TestBD_LinksToIssuesOfALaterRound tests that these links are added later.
 func TestBD_LinksToIssuesOfALaterRound(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	w := d.ensure(t, "ht-last")
 	for n := range 25 {
 		id := fmt.Sprintf("ht-%02d", n)
@@ -242,7 +242,7 @@ func TestBD_LinksToIssuesOfALaterRound(t *testing.T) {
 }
 
 func TestBD_PaceIsKept(t *testing.T) {
-	d := openDesk(t, func(o *beads.BDOptions) { o.Pace = 300 * time.Millisecond })
+	d := openBDFixture(t, func(o *beads.BDOptions) { o.Pace = 300 * time.Millisecond })
 	w := d.ensure(t, "ht-1")
 	d.write(t)
 	began := time.Now()
@@ -260,7 +260,7 @@ func TestBD_PaceIsKept(t *testing.T) {
 // TestBD_IDsThatMatchByAPartAreNotTaken tests that an issue is created although bd
 // answers with other issues whose ids contain its digits.
 func TestBD_IDsThatMatchByAPartAreNotTaken(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	d.ensure(t, "ht-1")
 	d.write(t)
 	others := []string{"zz-951", "zz-837", "zz-873"}
@@ -282,7 +282,7 @@ func TestBD_IDsThatMatchByAPartAreNotTaken(t *testing.T) {
 }
 
 func TestBD_RefusedIssuesDoNotKeepOthersOut(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	d.order(t, orderReject)
 	w := d.ensure(t, "ht-1", "ht-3")
 	bad := task("ht-2")
@@ -305,7 +305,7 @@ func TestBD_RefusedIssuesDoNotKeepOthersOut(t *testing.T) {
 }
 
 func TestBD_DeletedIssuesStayDeleted(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	w := d.ensure(t, "ht-1", "ht-2")
 	d.write(t)
 	d.run(t, "acme", "delete", "--force", "ht-1")
@@ -319,7 +319,7 @@ func TestBD_DeletedIssuesStayDeleted(t *testing.T) {
 }
 
 func TestBD_OneHungWorkspaceKeepsNoOtherBack(t *testing.T) {
-	d := openDesk(t, hurried)
+	d := openBDFixture(t, shortDeadline)
 	for _, tenant := range []string{"acme", "beta"} {
 		if err := d.backend.Workspace(tenant).Ensure(t.Context(), task("ht-1")); err != nil {
 			t.Fatal(err)
@@ -346,7 +346,7 @@ func TestBD_OneHungWorkspaceKeepsNoOtherBack(t *testing.T) {
 
 // A workspace that cannot be created does not affect other tenants.
 func TestBD_OneWorkspaceThatCannotBeKeepsNoOtherBack(t *testing.T) {
-	d := openDesk(t, hurried)
+	d := openBDFixture(t, shortDeadline)
 	for _, tenant := range []string{"acme", "beta"} {
 		if err := d.backend.Workspace(tenant).Ensure(t.Context(), task("ht-1")); err != nil {
 			t.Fatal(err)
@@ -367,7 +367,7 @@ func TestBD_OneWorkspaceThatCannotBeKeepsNoOtherBack(t *testing.T) {
 }
 
 func TestBD_StopsWhenToldTo(t *testing.T) {
-	d := openDesk(t)
+	d := openBDFixture(t)
 	d.ensure(t, "ht-1")
 	d.order(t, orderHang)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

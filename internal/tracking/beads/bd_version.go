@@ -10,11 +10,10 @@ import (
 )
 
 var (
-	oldest  = release{1, 0, 3} // the first version that answers in an envelope
-	counted = release{1, 0, 5} // the first version whose show needs --include-comments
+	oldest  = release{1, 0, 3} // first version that answers in an envelope
+	counted = release{1, 0, 5} // first version whose show needs --include-comments
 )
 
-// release is a version without a suffix.
 type release [3]int
 
 // isAfter reports whether version is older than r.
@@ -33,8 +32,8 @@ func (r release) isAfter(version string) bool {
 	return false
 }
 
-// versionCheck checks that the program is Beads, in a supported version. It remembers
-// the version until forget. Its methods may be called concurrently.
+// versionCheck checks that the program is a supported version of Beads, and remembers that. Its
+// methods may be called concurrently.
 type versionCheck struct {
 	runner *runner
 
@@ -42,8 +41,7 @@ type versionCheck struct {
 	version string     // empty until checked
 }
 
-// check returns an error that wraps ErrUnavailable if the program is not Beads or is too
-// old. It runs bd unless the version is known.
+// check returns an error that wraps ErrUnavailable if the program is not Beads or is too old.
 func (c *versionCheck) check(ctx context.Context, dir string) error {
 	if c.known() != "" {
 		return nil
@@ -70,10 +68,9 @@ func (c *versionCheck) check(ctx context.Context, dir string) error {
 	return nil
 }
 
-// forget makes the next check ask bd again. A user can replace bd at any time.
+// forget makes the next check ask bd again, because a user can replace bd at any time.
 func (c *versionCheck) forget() { c.set("") }
 
-// needsCommentFlag reports whether show includes comments only with --include-comments.
 func (c *versionCheck) needsCommentFlag() bool { return !counted.isAfter(c.known()) }
 
 func (c *versionCheck) known() string {

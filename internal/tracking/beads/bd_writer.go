@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// lacks is the difference between an issue in the workspace and its wanted state.
 type lacks struct {
 	status, title, description bool
 	labels                     []string
@@ -21,7 +20,6 @@ func (l lacks) any() bool {
 	return l.status || l.title || l.description || l.recreate || len(l.labels)+len(l.dependencies)+len(l.comments) > 0
 }
 
-// lacks compares the wanted state with theirs.
 func (r row) lacks(theirs Issue) (l lacks) {
 	ours := r.issue
 	l.status = ours.Status != theirs.Status
@@ -37,8 +35,8 @@ func (r row) lacks(theirs Issue) (l lacks) {
 	return l
 }
 
-// without returns the elements of list that are not in others. Equal elements are
-// counted.
+// without returns the elements of list that are not in others. Each element of others removes
+// only one equal element.
 func without[T any](list, others []T, key func(T) string) (rest []T) {
 	has := count(others, key)
 	for _, v := range list {
@@ -49,11 +47,11 @@ func without[T any](list, others []T, key func(T) string) (rest []T) {
 	return rest
 }
 
-// plan contains the changes of a round, in the order in which they are made.
+// plan contains the changes of a round in their order.
 type plan struct {
-	remove       []string // ids of issues that are deleted and created again
+	remove       []string // deleted and created again
 	create       []Issue
-	moves, links []command // changes of status, and new links
+	moves, links []command
 	amend        []amendment
 }
 
@@ -62,7 +60,6 @@ type amendment struct {
 	lacks lacks
 }
 
-// add plans the changes for r.
 func (p *plan) add(r row, known map[string]shown) {
 	theirs, ok := known[r.issue.ID]
 	l := r.lacks(theirs.issue)
@@ -84,20 +81,19 @@ func (p *plan) add(r row, known map[string]shown) {
 	p.amend = append(p.amend, amendment{r.issue, l})
 }
 
-// bdWriter writes issues to one workspace. It owns the refusals of a round. The caller
-// has exclusive access to the workspace.
+// bdWriter writes issues to one workspace. The caller has exclusive access to it.
 type bdWriter struct {
 	dir, tenant string
 	runner      *runner
 	table       *table
 	logger      *slog.Logger
 
-	refused map[string]bool // issues that bd refused to change in this round
+	refused map[string]bool // issues
 }
 
-// write creates missing issues and completes the others. It returns an error for a
-// failure that a retry may not meet. It records refusals, and the caller finds missing
-// changes by reading the workspace.
+// write creates missing issues and completes the others. It records refusals by bd, and returns
+// only errors after which a retry can succeed. The caller finds missing changes by reading the
+// workspace.
 func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
 	w.refused = make(map[string]bool)
 	var p plan
@@ -115,8 +111,8 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	if err := w.batch(ctx, p.moves); err != nil {
 		return err
 	}
-	// Links have their own batch. bd refuses a link to a deleted issue, and then it
-	// undoes the whole batch.
+	// Links have a separate batch. bd refuses a link to a deleted issue, and then it undoes the
+	// whole batch.
 	if err := w.batch(ctx, p.links); err != nil {
 		return err
 	}
@@ -131,7 +127,6 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 // command is a line of bd batch for an issue.
 type command struct{ issue, text string }
 
-// move returns the command of bd batch that sets the status of i.
 func move(i Issue) string {
 	if i.Status != Closed {
 		return fmt.Sprintf("update %s status=%s", i.ID, i.Status)
@@ -143,14 +138,12 @@ func move(i Issue) string {
 	return fmt.Sprintf(`close %s "%s"`, i.ID, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text))
 }
 
-// isWord reports whether bd batch reads s as one word.
 func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f })
 }
 
-// create creates complete issues with one call. It uses bd import, because bd create
-// lacks flags for many fields and creates one issue for each call. Both would overwrite
-// an existing issue.
+// create creates complete issues with one bd import, because bd create lacks flags for many
+// fields and creates one issue for each call. Both commands would overwrite an existing issue.
 func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 0 {
 		return nil
@@ -181,8 +174,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	return nil
 }
 
-// batch runs commands in one transaction. If bd refuses one of them, batch runs each
-// command in its own transaction.
+// batch runs commands in one transaction. If bd refuses one of them, batch runs each alone.
 func (w *bdWriter) batch(ctx context.Context, commands []command) error {
 	if len(commands) == 0 {
 		return nil
@@ -206,7 +198,6 @@ func (w *bdWriter) batch(ctx context.Context, commands []command) error {
 	return nil
 }
 
-// amend writes missing texts, labels and comments of an issue.
 func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	args := []string{"update", "--json"}
 	if l.title {
@@ -239,9 +230,9 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	return nil
 }
 
-// remove deletes an issue that will be created again. bd also deletes the links of other
-// issues to it. The table records these links as missing, so that they do not look like
-// removals by a person.
+// remove deletes an issue that will be created again. bd also deletes the links of other issues
+// to it. The table records these as missing, so that they do not look like removals by a
+// person.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)
@@ -250,8 +241,8 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check returns the error of a call, or an error if the database is busy. It records a
-// refusal and returns nil for it.
+// check returns the error of a call, or an error if the database is busy. For a refusal, it
+// returns nil and records the issue in refused.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

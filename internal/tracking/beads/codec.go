@@ -18,8 +18,8 @@ func (i Issue) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, data...), '\n'), nil
 }
 
-// ParseLine decodes a line of issues.jsonl. The result can be invalid for
-// [Issue.Validate], because Beads has more statuses and types than the tracker uses.
+// ParseLine decodes a line of issues.jsonl. The result can be invalid for [Issue.Validate],
+// because Beads has more statuses and types than the tracker uses.
 func ParseLine(line []byte) (Issue, error) {
 	var i Issue
 	if err := json.Unmarshal(line, &i); err != nil {
@@ -38,8 +38,6 @@ type (
 	plainComment    Comment
 )
 
-// The field names of the types. A required field that is missing in the input does not
-// round-trip, but Beads always writes these.
 var (
 	issueFields      = fieldNames(reflect.TypeFor[Issue]())
 	dependencyFields = fieldNames(reflect.TypeFor[Dependency]())
@@ -88,7 +86,6 @@ func (c *Comment) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// encode returns v as a JSON object, followed by the fields of extra.
 func encode(v any, extra Extra) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil || len(extra) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// life is a backend between two starts.
-type life struct {
+// instance is a backend between two starts.
+type instance struct {
 	dir     string
 	backend interface {
 		Workspace(tenant string) beads.Backend
@@ -30,7 +30,7 @@ type life struct {
 }
 
 // write flushes and exports.
-func (l life) write(t *testing.T) {
+func (l instance) write(t *testing.T) {
 	t.Helper()
 	if err := errors.Join(l.backend.Flush(t.Context()), l.backend.Export(t.Context())); err != nil {
 		t.Fatal(err)
@@ -38,10 +38,10 @@ func (l life) write(t *testing.T) {
 }
 
 // opener opens the backend in a folder.
-type opener func(t *testing.T, dir string) life
+type opener func(t *testing.T, dir string) instance
 
 // begin opens a backend in a new folder and returns the workspace acme.
-func begin(t *testing.T, open opener) (life, beads.Backend) {
+func begin(t *testing.T, open opener) (instance, beads.Backend) {
 	t.Helper()
 	l := open(t, t.TempDir())
 	return l, l.backend.Workspace("acme")
@@ -49,7 +49,7 @@ func begin(t *testing.T, open opener) (life, beads.Backend) {
 
 // TestBackends runs the contract tests with every backend.
 func TestBackends(t *testing.T) {
-	openReal := func(t *testing.T, dir string) life {
+	openReal := func(t *testing.T, dir string) instance {
 		t.Helper()
 		return openBD(t, dir, os.Getenv("HOOKTRAIL_TEST_BD"))
 	}
@@ -79,7 +79,7 @@ func TestBackends(t *testing.T) {
 	}
 }
 
-func openEmbedded(t *testing.T, dir string) life {
+func openEmbedded(t *testing.T, dir string) instance {
 	t.Helper()
 	r := open(t, dir)
 	path := func(t *testing.T, tenant string) string {
@@ -90,7 +90,7 @@ func openEmbedded(t *testing.T, dir string) life {
 		}
 		return path
 	}
-	return life{
+	return instance{
 		dir:     dir,
 		backend: r.Store,
 		close: func(t *testing.T) {
@@ -188,7 +188,7 @@ func closingReason(e beads.Edit) string {
 	return "fixed by hand"
 }
 
-func openStandIn(t *testing.T, dir string) life {
+func openStandIn(t *testing.T, dir string) instance {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func standInEnv(dir string) []string {
 	return []string{ordersVariable + "=" + filepath.Join(dir, "orders"), "GORACE=atexit_sleep_ms=0"}
 }
 
-func openBD(t *testing.T, dir, path string, env ...string) life {
+func openBD(t *testing.T, dir, path string, env ...string) instance {
 	t.Helper()
 	r := open(t, dir)
 	b, err := beads.NewBD(beads.BDOptions{Path: path, Dir: filepath.Join(dir, "workspaces"), DB: r.db, Pace: time.Millisecond, Env: env})
@@ -212,7 +212,7 @@ func openBD(t *testing.T, dir, path string, env ...string) life {
 	if err := b.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l := lifeOf(b, dir, path, env...)
+	l := newInstance(b, dir, path, env...)
 	l.close = func(t *testing.T) {
 		t.Helper()
 		if err := r.db.Close(); err != nil {
@@ -222,9 +222,9 @@ func openBD(t *testing.T, dir, path string, env ...string) life {
 	return l
 }
 
-// lifeOf lets people use the workspaces of b with bd.
-func lifeOf(b *beads.BD, dir, path string, env ...string) life {
-	l := life{dir: dir, backend: b}
+// newInstance lets people use the workspaces of b with bd.
+func newInstance(b *beads.BD, dir, path string, env ...string) instance {
+	l := instance{dir: dir, backend: b}
 	l.run = func(t *testing.T, tenant string, args ...string) []byte {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), path, args...)

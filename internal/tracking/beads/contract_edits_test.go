@@ -64,7 +64,7 @@ func checkEdits(t *testing.T, open opener) {
 	l = open(t, l.dir)
 	w = l.backend.Workspace("acme")
 	if diff := cmp.Diff(first, mustEdits(t, w)); diff != "" {
-		t.Errorf("in the next life (-first +now):\n%s", diff)
+		t.Errorf("after reopening (-first +now):\n%s", diff)
 	}
 	if err := w.Acknowledge(t.Context(), first); err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func checkRepeats(t *testing.T, open opener) {
 			want = got
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("life %d (-first +now):\n%s", n, diff)
+			t.Errorf("start %d (-first +now):\n%s", n, diff)
 		}
 		l.close(t)
 	}

@@ -1,78 +1,72 @@
-// Package beads keeps issues in the format of Beads, where people and agents work on
-// them. All backends implement the same contract, [Backend].
+// Package beads keeps issues in the format of Beads, where people and agents work on them. All
+// backends implement the same contract, [Backend].
 //
-// A Backend is the workspace of one tenant. Callers may repeat any change, for example
-// after a crash. A repeated change has no effect. Callers send the changes of an issue
-// in the order of their times, and a change that is older than the latest change of the
-// issue has no effect.
+// A Backend is the workspace of one tenant. Callers send the changes of an issue in the order of
+// their times, and may repeat any change, for example after a crash. Changes repeated in order
+// do not alter the result. A transition older than the latest one has no effect.
 //
-// For all backends, a table in the tracker's database contains the wanted state of each
-// issue, the state that was last written to the workspace, and the state that is being
-// written. If the workspace contains anything else, a person wrote it. Such edits stay
-// in the workspace, and Edits returns them until the caller acknowledges them. People
-// win over the tracker in titles, assignees, descriptions, notes, priorities and status.
-// Elements that people add to a list stay, and elements that they remove stay removed.
+// A table in the tracker's database contains the wanted state of each issue, the state that was
+// last written to the workspace, and the state that is being written. If the workspace contains
+// anything else, a person wrote it. Such edits stay in the workspace, and Edits returns them
+// until the caller acknowledges them. People win over the tracker in titles, assignees,
+// descriptions, notes, priorities and status. Elements that people add to a list stay, and
+// elements that they remove stay removed.
 //
-// Every error of a Backend wraps [ErrTransient] or one of its siblings, which say
-// whether a retry can succeed.
+// Every error of a Backend wraps [ErrTransient] or one of its siblings, which say whether a
+// retry can succeed.
 //
 // # The embedded backend
 //
-// [Store] writes .beads/issues.jsonl for each workspace, in the export format of Beads
-// and sorted by id. It replaces the whole file atomically. `bd import` reads the file.
-// People and programs may edit it. Lines of other issues stay unchanged to the byte, and
-// unknown fields stay with their issues. The log names an unreadable line as
-// path:line:column, and the next export first copies the file to issues.jsonl.rejected-…
-// in the same folder.
+// [Store] writes .beads/issues.jsonl for each workspace, in the export format of Beads and
+// sorted by id. It replaces the whole file atomically. `bd import` reads the file. People and
+// programs may edit it. Lines of other issues stay unchanged to the byte, and unknown fields
+// stay with their issues. The log names an unreadable line as path:line:column, and the next
+// export first copies the file to issues.jsonl.rejected-… in the same folder.
 //
 // # The bd backend
 //
-// [BD] keeps issues in real Beads workspaces, which bd init creates in one folder for
-// each tenant. Each workspace runs one bd process at a time. A round of calls consists
-// of show, one import for all new issues, one batch for all status changes, one batch
-// for links, an update for texts and labels, and show again. Only the last show counts
-// as stored. BD waits two seconds between the rounds of a workspace, to collect changes.
-// A round contains at most ten issues, because bd takes half a second for each on a busy
-// machine. bd runs without a shell and without input. BD kills its process group after
-// 15 s. On Linux, bd also dies when this process dies.
+// [BD] keeps issues in real Beads workspaces, which bd init creates in one folder for each
+// tenant. Each workspace runs one bd process at a time. A round of calls consists of show, one
+// import for all new issues, one batch for all status changes, one batch for links, an update
+// for texts and labels, and show again. Only changes that the last show returns count as stored.
+// BD waits two seconds between the rounds of a workspace, to collect changes. A round contains
+// at most ten issues. bd runs without a shell and without input. BD kills the process group of
+// bd after 15 s, or 60 s for bd init. On Linux, bd also dies when this process dies.
 //
 // BD relies on these facts about bd. They come from its source (1.0.3 to 1.0.5) and from
 // running 1.0.5, which passes TestBackends if HOOKTRAIL_TEST_BD names it:
 //
-//   - bd matches ids by substring, except in batch. BD therefore compares the returned
-//     id, and all ids have the same length. If an id does not exist but is part of
-//     several ids, bd calls it ambiguous.
-//   - create --id and import overwrite and reopen an existing issue. BD uses import, and
-//     only for issues that show reports as missing, because one import creates any number
-//     of complete issues. If an import fails, BD imports each issue alone. import skips
-//     links to missing issues. Comment ids are unique in a workspace, and bd assigns an
-//     id to a comment without one.
-//   - Since 1.0.5, show --json includes comments only with --include-comments. Earlier
-//     versions always include them.
-//   - BD ignores a truncated answer, and an answer that does not mention a requested
-//     issue. An issue is missing only if bd says so in words.
-//   - Since 1.0.3, BD_JSON_ENVELOPE=1 wraps answers as {"schema_version":1,"data":…}.
-//     batch exists since 1.0.1. The exit status of all errors is 1, also for "nothing to
-//     commit", which is no failure. Errors go to stdout or stderr. Some contain the usage
-//     text, which mentions locks. batch repeats the commands that it refuses.
-//   - Titles have at most 500 bytes, although bd says characters, and descriptions have
-//     at most 65,535. bd reads the description "-" from its input, splits labels at
-//     commas and trims titles. BD passes comments in a file.
-//   - bd waits without limit for the lock of its database. A killed bd may have stored
-//     its change or not. A killed bd init leaves a folder that bd cannot use.
-//   - bd imports an existing .beads/issues.jsonl into an empty database, and may write
-//     that file. A workspace therefore belongs to one backend.
-//   - The database Dolt reports its use to its maker once a day, unless
-//     DOLT_METRICS_DISABLED is set. It checks no other variable.
-//   - BEADS_DIR names the workspace. Without it, bd searches the parent folders. bd init
-//     commits to a Git repository around the workspace, so BD hides such repositories.
+//   - bd matches ids by substring, except in batch. BD therefore compares the returned id, and
+//     all ids have the same length. If an id does not exist but is part of several ids, bd
+//     calls it ambiguous.
+//   - create --id and import overwrite and reopen an existing issue. BD uses import, and only
+//     for issues that show reports as missing. If an import fails, BD imports each issue alone.
+//     import skips links to missing issues. Comment ids are unique in a workspace, and bd
+//     assigns an id to a comment without one.
+//   - Since 1.0.5, show --json includes comments only with --include-comments.
+//   - BD ignores a truncated answer, and an answer that does not mention a requested issue. An
+//     issue is missing only if bd says so in words.
+//   - Since 1.0.3, BD_JSON_ENVELOPE=1 wraps answers as {"schema_version":1,"data":…}. batch
+//     exists since 1.0.1. The exit status of all errors is 1, also for "nothing to commit",
+//     which is not a failure. Errors go to stdout or stderr. Some contain the usage text, which
+//     mentions locks. batch repeats the commands that it refuses.
+//   - Titles have at most 500 bytes, although bd says characters, and descriptions have at most
+//     65,535. bd reads the description "-" from its input, splits labels at commas and trims
+//     titles. BD passes comments in a file.
+//   - bd waits without limit for the lock of its database. A killed bd may have stored its
+//     change or not. A killed bd init leaves a folder that bd cannot use.
+//   - bd imports an existing .beads/issues.jsonl into an empty database, and may write that
+//     file. A workspace therefore belongs to one backend.
+//   - The database Dolt reports its use to its maker once a day, unless DOLT_METRICS_DISABLED is
+//     set. It checks no other variable.
+//   - BEADS_DIR names the workspace. Without it, bd searches the parent folders. bd init commits
+//     to a Git repository around the workspace, so BD hides such repositories.
 //   - bd stamps changes with the current time and not with the time of the event.
-//   - bd cannot change comments. To erase one, BD deletes and recreates the issue. The
-//     history of the database keeps the old text until `bd flatten` and a garbage
-//     collection, which only a person may start.
-//   - Debian has another program with the name bd. `bd version --json` shows the
-//     difference.
+//   - bd cannot change comments. To erase one, BD deletes and recreates the issue. The history
+//     of the database keeps the old text until `bd flatten` and a garbage collection, which only
+//     a person may start.
+//   - Debian has another program with the name bd. `bd version --json` shows the difference.
 //
-// An issue that a person deletes with bd stays deleted. If bd refuses an issue three
-// times, BD logs that and skips the issue until it changes or the tracker restarts.
+// An issue that a person deletes with bd stays deleted. If bd refuses an issue three times, BD
+// logs that and skips the issue until it changes or the tracker restarts.
 package beads

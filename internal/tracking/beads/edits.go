@@ -54,7 +54,6 @@ func (w *workspace) Acknowledge(ctx context.Context, edits []Edit) error {
 	return nil
 }
 
-// saveEdits stores edits until they are acknowledged.
 func saveEdits(conn *sqlite.Conn, tenant string, edits []Edit) error {
 	for _, e := range edits {
 		data, err := json.Marshal(e)
@@ -70,8 +69,7 @@ func saveEdits(conn *sqlite.Conn, tenant string, edits []Edit) error {
 	return nil
 }
 
-// eraseEdits replaces the titles that people gave an issue with text. The caller holds
-// mu.
+// eraseEdits replaces the titles in the stored edits of an issue with text. The caller holds mu.
 func (t *table) eraseEdits(ctx context.Context, tenant, issue, text string) error {
 	err := t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `UPDATE bead_edit SET record = json_set(record, '$.value', ?3)

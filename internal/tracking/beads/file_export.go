@@ -19,11 +19,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// quietTime is how long an unreadable file must stay unchanged before an export replaces
-// it. Another program may still be writing the file.
+// quietTime is how long an unreadable file must stay unchanged before an export replaces it,
+// because another program may still be writing it.
 const quietTime = 2 * time.Second
 
-// export updates the file to the flushed state. It returns false if that must wait.
+// export updates the file to the flushed state, and returns false if that must wait.
 func (f *file) export(ctx context.Context) (done bool, err error) {
 	if err := makeFolder(filepath.Dir(f.path)); err != nil {
 		return false, err
@@ -47,7 +47,6 @@ func (f *file) export(ctx context.Context) (done bool, err error) {
 	return false, nil // another program keeps writing the file
 }
 
-// replace replaces the file, unless the file has changed since the last scan.
 func (f *file) replace(ctx context.Context) (done bool, err error) {
 	content, erased, err := f.compose(ctx)
 	if err != nil {
@@ -69,7 +68,7 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		}
 		return false, os.Remove(next) // last, because its existence means that it did not replace the file
 	}
-	// The stamp is taken before the rename. Changes after the rename are edits.
+	// The stamp is taken before the rename, so that later changes count as edits.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -85,8 +84,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes the new file under the name next, and stores its records in the column
-// writing. As long as next exists, it has not replaced the file.
+// prepare writes the new file as next, and its records in the column writing. As long as next
+// exists, it has not replaced the file.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))
@@ -97,8 +96,6 @@ func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	return f.table.exec(ctx, "UPDATE bead SET writing = record WHERE tenant = ? AND written <> record", f.tenant)
 }
 
-// compose returns the new content of the file, and the issues that were erased since the
-// last export.
 func (f *file) compose(ctx context.Context) (content []byte, erased []string, err error) {
 	lines := slices.Clone(f.foreign)
 	err = f.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
@@ -114,12 +111,10 @@ func (f *file) compose(ctx context.Context) (content []byte, erased []string, er
 		})
 	})
 	slices.SortStableFunc(lines, func(a, b foreign) int {
-		switch {
-		case a.id == "" || b.id == "": // other lines come last
+		if a.id == "" || b.id == "" { // other lines come last
 			return strings.Compare(b.id, a.id)
-		default:
-			return strings.Compare(a.id, b.id)
 		}
+		return strings.Compare(a.id, b.id)
 	})
 	for _, l := range lines {
 		content = append(append(content, l.line...), '\n')
@@ -127,13 +122,12 @@ func (f *file) compose(ctx context.Context) (content []byte, erased []string, er
 	return content, erased, err
 }
 
-// markWritten records that the file contains all issues in their wanted state.
 func (f *file) markWritten(ctx context.Context) error {
 	return f.table.exec(ctx, "UPDATE bead SET written = record, writing = '', marks = marks & ~? WHERE tenant = ? AND (written <> record OR writing <> '' OR marks & ?)",
 		int64(markErased|markDirty), f.tenant, int64(markErased|markDirty))
 }
 
-// resolve finds the result of an interrupted export.
+// resolve records in the table whether an interrupted export replaced the file.
 func (f *file) resolve(ctx context.Context) error {
 	if f.resolved {
 		return nil
@@ -149,7 +143,6 @@ func (f *file) resolve(ctx context.Context) error {
 	return err
 }
 
-// quarantine copies an unreadable file.
 func (f *file) quarantine(ctx context.Context) error {
 	content, err := os.ReadFile(f.path)
 	if err != nil {
@@ -164,8 +157,8 @@ func (f *file) quarantine(ctx context.Context) error {
 	return nil
 }
 
-// scrubQuarantine removes lines from the quarantined files that may belong to erased
-// issues: lines that name them, and unreadable lines.
+// scrubQuarantine removes lines from the quarantined files that name erased issues or are
+// unreadable.
 func scrubQuarantine(path string, erased []string) error {
 	if len(erased) == 0 {
 		return nil
@@ -194,12 +187,11 @@ func scrubQuarantine(path string, erased []string) error {
 	return nil
 }
 
-// globEscape escapes path for filepath.Glob.
 func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// makeFolder creates dir and its parents, and makes their entries durable.
+// makeFolder creates dir and its parents durably.
 func makeFolder(dir string) error {
 	var made []string
 	for d := dir; ; d = filepath.Dir(d) {
@@ -221,7 +213,6 @@ func makeFolder(dir string) error {
 	return nil
 }
 
-// writeFile writes a file and syncs it.
 func writeFile(path string, content []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// file is the issues file of one workspace, as it was last read or written. Its methods
-// need table.mu.
+// file is the issues file of one workspace, as it was last read or written. Its methods need
+// table.mu.
 type file struct {
 	table  *table
 	tenant string
@@ -28,19 +28,17 @@ type file struct {
 	logger *slog.Logger
 
 	stamp    stamp
-	sum      [sha256.Size]byte // of the content
-	foreign  []foreign         // lines of other issues, unchanged
-	problem  *FileError        // the first unreadable line
-	resolved bool              // the result of an interrupted export is known
+	sum      [sha256.Size]byte
+	foreign  []foreign  // lines of other issues
+	problem  *FileError // first unreadable line
+	resolved bool       // of an interrupted export
 }
 
-// foreign is a line that does not belong to the tracker.
 type foreign struct {
 	id   string // empty if the line is not an issue
 	line []byte
 }
 
-// stamp identifies a version of a file.
 type stamp struct {
 	size    int64
 	changed int64 // Unix time in nanoseconds
@@ -70,7 +68,6 @@ func File(dir, tenant string) (string, error) {
 	return filepath.Join(dir, name, ".beads", "issues.jsonl"), nil
 }
 
-// scan reads the file if it has changed, and stores the edits in it.
 func (f *file) scan(ctx context.Context) error {
 	if err := f.table.flush(ctx); err != nil {
 		return err
@@ -93,7 +90,6 @@ func (f *file) scan(ctx context.Context) error {
 	return nil
 }
 
-// storeEdits merges the changed lines into the table.
 func (f *file) storeEdits(ctx context.Context, content []byte, at time.Time) error {
 	rows, err := f.table.rows(ctx, f.tenant, "")
 	if err != nil {
@@ -118,15 +114,14 @@ func (f *file) storeEdits(ctx context.Context, content []byte, at time.Time) err
 	})
 }
 
-// change is a line that differs from its last written state.
 type change struct {
 	row    *row
 	theirs Issue
 	line   []byte
 }
 
-// classify sets foreign and problem from the lines of the file. It returns the changed
-// lines by issue id.
+// classify sets foreign and problem from the lines of the file, and returns the changed lines
+// by issue id.
 func (f *file) classify(content []byte, rows []row) map[string]change {
 	written := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))
@@ -170,14 +165,11 @@ func lineID(text []byte) (string, error) {
 	return id, nil
 }
 
-// column returns the column of a decoding error.
 func column(err error) int {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return int(max(syntax.Offset, 1))
-	case errors.As(err, &kind):
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return int(max(kind.Offset, 1))
 	}
 	return 1

@@ -15,7 +15,7 @@ import (
 )
 
 // spoil replaces the content of the file of acme and sets an old time.
-func spoil(t *testing.T, r rig, content []byte) string {
+func spoil(t *testing.T, r testStore, content []byte) string {
 	t.Helper()
 	path, err := beads.File(r.dir, "acme")
 	if err != nil {

@@ -21,8 +21,7 @@ const (
 // TypeTask is the type of the tracker's issues.
 const TypeTask = "task"
 
-// MaxTitle is the largest length of a title in bytes. The messages of Beads say
-// characters.
+// MaxTitle is the largest length of a title in bytes. The messages of Beads say characters.
 const MaxTitle = 500
 
 // Issue is a line of issues.jsonl. Its fields have the order of Beads:
@@ -69,12 +68,11 @@ type Comment struct {
 	Extra     Extra           `json:"-"`
 }
 
-// Extra contains the unknown fields of a record by name. They are written as they were
-// read.
+// Extra contains the unknown fields of a record by name. They are written as they were read.
 type Extra map[string]json.RawMessage
 
-// Validate returns an error that wraps ErrInvalid and names the field, if Beads would
-// refuse the issue.
+// Validate returns an error that wraps ErrInvalid and names the field, if Beads would refuse
+// the issue.
 func (i Issue) Validate() error {
 	switch {
 	case i.ID == "":

@@ -74,7 +74,7 @@ func (m model) step(t *testing.T, w beads.Backend, n int) {
 }
 
 // check compares the workspace with the model.
-func (m model) check(t *testing.T, l life) {
+func (m model) check(t *testing.T, l instance) {
 	t.Helper()
 	got := make(model)
 	for id, i := range l.seen(t, "acme") {
@@ -102,7 +102,7 @@ func (m model) check(t *testing.T, l life) {
 //guarantee:tracker-killed
 func TestBD_KilledAtRandomPoints(t *testing.T) {
 	const kills = 80
-	d := openDesk(t)
+	d := openBDFixture(t)
 	w := d.backend.Workspace("acme")
 	m := make(model)
 	began := time.Now()
@@ -129,7 +129,7 @@ func TestBD_KilledAtRandomPoints(t *testing.T) {
 	}
 	d.order(t, "")
 	d.write(t)
-	m.check(t, d.life)
+	m.check(t, d.instance)
 	t.Logf("%d kills in %v", killed, time.Since(began).Round(time.Millisecond))
 }
 
@@ -167,7 +167,7 @@ func TestBD_StoppedAtRandomPoints(t *testing.T) {
 func TestBD_KilledWhileAWorkspaceIsMade(t *testing.T) {
 	for name, own := range map[string]bool{"Ours": false, "APersons": true} {
 		t.Run(name, func(t *testing.T) {
-			d := openDesk(t)
+			d := openBDFixture(t)
 			half := filepath.Join(d.dir, "workspaces", "acme", ".beads", "half")
 			if own {
 				if err := errors.Join(os.MkdirAll(filepath.Dir(half), 0o700), os.WriteFile(half, nil, 0o600)); err != nil {
@@ -275,7 +275,7 @@ func workUntilKilled(t *testing.T, order string) {
 
 const (
 	lives     = 40
-	stepsLife = 10  // what a life is further than the one before
+	stepsLife = 10  // steps between the starts of two processes
 	stepsMore = 300 // what it gets through if it is left alone
 )
 

@@ -2,6 +2,7 @@ package beads
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,10 +18,9 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge adds the changes by people to the row. theirs is the issue in the workspace, and
-// at is its time if it has none. A person made every difference between theirs and the
-// written or writing state. Such a difference replaces the wanted value. merge returns
-// the edits.
+// merge adds the changes by people in theirs to the row, and returns the edits. Every difference
+// from the written and writing state comes from a person, and replaces the wanted value. at is
+// the time of the edits if theirs has no new time.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -46,7 +46,6 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	return edits
 }
 
-// bases returns the written and the writing state of the issue.
 func (r *row) bases() (list []Issue) {
 	for _, line := range []string{r.written, r.writing} {
 		if i, err := ParseLine([]byte(line)); err == nil {
@@ -56,7 +55,6 @@ func (r *row) bases() (list []Issue) {
 	return list
 }
 
-// mergeTexts merges the title, the assignee and the description.
 func (r *row) mergeTexts(theirs Issue, changed func(func(Issue) string) bool) (edits []Edit) {
 	ours := &r.issue
 	if changed(func(i Issue) string { return i.Title }) && theirs.Title != "" && theirs.Title != ours.Title {
@@ -74,7 +72,6 @@ func (r *row) mergeTexts(theirs Issue, changed func(func(Issue) string) bool) (e
 	return edits
 }
 
-// mergeStatus merges the status.
 func (r *row) mergeStatus(base, theirs Issue, at time.Time, changed func(func(Issue) string) bool) []Edit {
 	ours := r.issue
 	moved := changed(func(i Issue) string { return string(i.Status) })
@@ -94,7 +91,6 @@ func (r *row) mergeStatus(base, theirs Issue, at time.Time, changed func(func(Is
 	return []Edit{{Action: ActionReopened}}
 }
 
-// copyStatus copies the status of theirs, which changed at the given time.
 func (i *Issue) copyStatus(theirs Issue, at time.Time) {
 	i.Status = theirs.Status
 	if at.After(i.UpdatedAt) {
@@ -110,7 +106,6 @@ func (i *Issue) copyStatus(theirs Issue, at time.Time) {
 	}
 }
 
-// notPlanned reports whether the issue was closed as not planned.
 func (i Issue) notPlanned() bool {
 	if i.Status == tombstone {
 		return true
@@ -140,7 +135,10 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 	if changed(func(i Issue) string { return strconv.Itoa(i.Priority) }) {
 		ours.Priority = theirs.Priority
 	}
-	for name := range union(theirs.Extra, bases[0].Extra) {
+	names := make(Extra)
+	maps.Copy(names, theirs.Extra)
+	maps.Copy(names, bases[0].Extra)
+	for name := range names {
 		if changed(func(i Issue) string { return string(i.Extra[name]) }) {
 			ours.setExtra(name, theirs.Extra[name])
 		}
@@ -148,19 +146,16 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 	if r.written == "" { // bd may have skipped some links of the writing state
 		bases = append([]Issue{{}}, bases...)
 	}
-	key := func(s string) string { return s }
-	ours.Labels = slices.Sorted(slices.Values(mergeList(lists(bases, func(i Issue) []string { return i.Labels }), theirs.Labels, ours.Labels, key)))
-	ours.Dependencies = mergeList(lists(bases, func(i Issue) []Dependency { return i.Dependencies }),
-		theirs.Dependencies, ours.Dependencies, Dependency.key)
+	labels := mergeList(bases, theirs, *ours, func(i Issue) []string { return i.Labels }, func(s string) string { return s })
+	ours.Labels = slices.Sorted(slices.Values(labels))
+	ours.Dependencies = mergeList(bases, theirs, *ours, func(i Issue) []Dependency { return i.Dependencies }, Dependency.key)
 	sortDependencies(ours.Dependencies)
-	ours.Comments = mergeList(lists(bases, func(i Issue) []Comment { return i.Comments }),
-		theirs.Comments, ours.Comments, Comment.key)
+	ours.Comments = mergeList(bases, theirs, *ours, func(i Issue) []Comment { return i.Comments }, Comment.key)
 }
 
-// key identifies a link.
 func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
 
-// key identifies a comment. bd assigns other ids and times.
+// key identifies a comment. It ignores ids and times, because bd assigns other ones.
 func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {
@@ -175,37 +170,20 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-func union(a, b Extra) map[string]bool {
-	names := make(map[string]bool, len(a)+len(b))
-	for name := range a {
-		names[name] = true
-	}
-	for name := range b {
-		names[name] = true
-	}
-	return names
-}
-
-func lists[T any](bases []Issue, of func(Issue) []T) (all [][]T) {
-	for _, b := range bases {
-		all = append(all, of(b))
-	}
-	return all
-}
-
-// mergeList returns ours with the elements that they added, and without those that they
-// removed. Equal elements are counted.
-func mergeList[T any](bases [][]T, theirs, ours []T, key func(T) string) []T {
-	was, all, has, want := make(map[string]int), make(map[string]int), count(theirs, key), count(ours, key)
+// mergeList returns the list of ours with the elements that people added in theirs, and without
+// those that they removed. Equal elements are counted.
+func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
+	was, all := make(map[string]int), make(map[string]int)
+	has, want := count(list(theirs), key), count(list(ours), key)
 	for n, b := range bases {
-		for k, v := range count(b, key) {
+		for k, v := range count(list(b), key) {
 			all[k] = max(all[k], v)
 			if n == 0 {
 				was[k] = v
 			}
 		}
 	}
-	out := slices.DeleteFunc(slices.Clone(ours), func(v T) bool {
+	out := slices.DeleteFunc(slices.Clone(list(ours)), func(v T) bool {
 		k := key(v)
 		if removed := was[k] - has[k]; removed > 0 && want[k] > has[k] {
 			want[k]--
@@ -214,7 +192,7 @@ func mergeList[T any](bases [][]T, theirs, ours []T, key func(T) string) []T {
 		}
 		return false
 	})
-	for _, v := range theirs {
+	for _, v := range list(theirs) {
 		if k := key(v); has[k] > all[k] && has[k] > want[k] {
 			want[k]++
 			out = append(out, v)
@@ -231,19 +209,15 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies fields that the tracker does not set, from an issue whose written state is
-// unknown. It copies no texts, because they may belong to an erased run.
+// adopt copies fields that the tracker does not set, if the written state is unknown. It copies
+// no texts, because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return
 	}
 	ours := &r.issue
-	if ours.Assignee == "" {
-		ours.Assignee = theirs.Assignee
-	}
-	if ours.Owner == "" {
-		ours.Owner = theirs.Owner
-	}
+	ours.Assignee = cmp.Or(ours.Assignee, theirs.Assignee)
+	ours.Owner = cmp.Or(ours.Owner, theirs.Owner)
 	for name, value := range theirs.Extra {
 		if _, ok := ours.Extra[name]; !ok {
 			ours.setExtra(name, value)
@@ -251,7 +225,6 @@ func (r *row) adopt(theirs Issue) {
 	}
 }
 
-// identity returns the id of an edit, from its issue, action, time and value.
 func (e Edit) identity() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		e.Issue, string(e.Action), e.At.UTC().Format(time.RFC3339Nano), strconv.Itoa(len(e.Value)), e.Value,

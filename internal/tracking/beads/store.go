@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// Store is the embedded backend. It keeps the issues of each tenant in a file. Changes
-// stay in memory until [Store.Flush] writes them to the database together, and
-// [Store.Export] writes them to the files. The methods may be called concurrently.
+// Store is the embedded backend. Changes stay in memory until [Store.Flush] writes them to the
+// database, and [Store.Export] writes them to a file for each tenant. The methods may be called
+// concurrently.
 type Store struct {
 	table  *table
 	dir    string
@@ -21,22 +21,20 @@ type Store struct {
 	files  map[string]*file // by tenant; guarded by table.mu
 }
 
-// place is the place where people see and edit a workspace.
+// place is where people see and edit a workspace.
 type place interface {
 	// look stores the edits that people made there.
 	look(ctx context.Context, tenant string) error
-	// probe returns nil if the place accepts changes.
 	probe(ctx context.Context, tenant string) error
 }
 
-// NewStore returns the store with its tables in db and its workspaces in dir. Close db
-// after the last use of the store.
+// NewStore returns the store with its tables in db and its workspaces in dir. Close db after
+// its last use.
 func NewStore(db *projection.DB, dir string) *Store {
 	return &Store{table: newTable(db), dir: dir, logger: slog.New(slog.DiscardHandler), files: make(map[string]*file)}
 }
 
-// LogTo sets the logger for warnings about unreadable files. Call it before the first
-// use.
+// LogTo sets the logger for warnings about unreadable files. Call it before the first use.
 func (s *Store) LogTo(logger *slog.Logger) { s.logger = logger }
 
 // Workspace returns the workspace of tenant.
@@ -47,19 +45,16 @@ func (s *Store) Workspace(tenant string) Backend {
 // Flush writes the changes since the last Flush to disk, in one transaction.
 func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces. The last process may have ended
-// between Flush and Export.
+// Recover makes the next Export check all workspaces, because the last process may have ended
+// before its export.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
 // Backlog returns the number of flushed issues that are not complete in the files.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
-// Export updates the files of all workspaces to the flushed state. A crash leaves each
-// file either old or new. A failure of one file does not affect the others.
-//
-// Export first stores the edits that people made in a file, and keeps them in the new
-// file. Lines of other issues stay as they are. If a line is unreadable, Export first
-// copies the file to issues.jsonl.rejected-… in the same folder and logs the position.
+// Export updates the files of all workspaces to the flushed state, with the edits of people in
+// them. A crash leaves each file either old or new. A failure of one file does not affect the
+// others.
 func (s *Store) Export(ctx context.Context) error {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -82,8 +77,8 @@ func (s *Store) Export(ctx context.Context) error {
 	return nil
 }
 
-// export updates the file of tenant. It returns false if that must wait. The caller
-// holds table.mu.
+// export updates the file of tenant, and returns false if the update must wait. The caller holds
+// table.mu.
 func (s *Store) export(ctx context.Context, tenant string) (done bool, err error) {
 	f, err := s.file(tenant)
 	if err != nil {
@@ -92,7 +87,6 @@ func (s *Store) export(ctx context.Context, tenant string) (done bool, err error
 	return f.export(ctx)
 }
 
-// file returns the file of tenant. The caller holds table.mu.
 func (s *Store) file(tenant string) (*file, error) {
 	path, err := File(s.dir, tenant)
 	if err != nil {
@@ -106,7 +100,6 @@ func (s *Store) file(tenant string) (*file, error) {
 	return f, nil
 }
 
-// look implements place.
 func (s *Store) look(ctx context.Context, tenant string) error {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -124,5 +117,5 @@ func (s *Store) look(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// probe implements place. Failures to write a file do not make the backend unavailable.
+// probe returns nil, because failures to write a file do not make the backend unavailable.
 func (s *Store) probe(context.Context, string) error { return nil }

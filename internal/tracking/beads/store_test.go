@@ -26,14 +26,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// rig is a store that a test can open again.
-type rig struct {
+// testStore is a store that a test can open again.
+type testStore struct {
 	*beads.Store
 	db  *projection.DB
 	dir string
 }
 
-func open(t *testing.T, dir string) rig {
+func open(t *testing.T, dir string) testStore {
 	t.Helper()
 	db, err := projection.Open(t.Context(), filepath.Join(dir, "tracker.db"),
 		projection.Schema{Name: "beads", Version: 1, Tables: beads.Schema}, slog.New(slog.DiscardHandler))
@@ -45,17 +45,17 @@ func open(t *testing.T, dir string) rig {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return rig{beads.NewStore(db, filepath.Join(dir, "beads")), db, filepath.Join(dir, "beads")}
+	return testStore{beads.NewStore(db, filepath.Join(dir, "beads")), db, filepath.Join(dir, "beads")}
 }
 
-func (r rig) write(t *testing.T) {
+func (r testStore) write(t *testing.T) {
 	t.Helper()
 	if err := errors.Join(r.Flush(t.Context()), r.Export(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (r rig) file(t *testing.T, tenant string) []byte {
+func (r testStore) file(t *testing.T, tenant string) []byte {
 	t.Helper()
 	path, err := beads.File(r.dir, tenant)
 	if err != nil {

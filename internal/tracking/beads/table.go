@@ -2,6 +2,7 @@ package beads
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,12 +12,13 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// Schema creates the tables of the backends. It is part of the schema of their database.
-// A record is a line of issues.jsonl. A rebuild copies tables only if their text is the
-// same, comments included.
+// Schema creates the tables of the backends. It is part of the schema of their database. A
+// record is a line of issues.jsonl. A rebuild copies tables only if their text is the same,
+// comments included.
 const Schema = `
 CREATE TABLE bead (
 	tenant  TEXT NOT NULL,
@@ -37,7 +39,6 @@ CREATE TABLE bead_edit (
 ) STRICT;
 `
 
-// marks are flags of an issue.
 type marks int64
 
 const (
@@ -47,14 +48,13 @@ const (
 	markDirty                       // the workspace lacks changes of the issue
 )
 
-// table contains the wanted state of all issues. Changes stay in memory until flush
-// writes them to the database together.
+// table contains the wanted state of all issues. Changes stay in memory until flush.
 type table struct {
 	db *projection.DB
 
-	// mu guards pending and stale, and all access to the tables of Schema. The embedded
-	// backend also guards its files with it. It is locked during writes of the database
-	// and of files. It is taken after bdSpace.turn and the file lock of a workspace.
+	// mu guards pending and stale, all access to the tables of Schema, and the files of the
+	// embedded backend. It is locked during writes of the database and of files. It is taken
+	// after bdSpace.turn and the file lock.
 	mu      sync.Mutex
 	pending map[beadKey]row
 	stale   map[string]bool // tenants whose workspace lacks changes
@@ -62,7 +62,6 @@ type table struct {
 
 type beadKey struct{ tenant, id string }
 
-// row is a row of the table bead.
 type row struct {
 	issue            Issue
 	written, writing string
@@ -73,7 +72,6 @@ func newTable(db *projection.DB) *table {
 	return &table{db: db, pending: make(map[beadKey]row), stale: make(map[string]bool)}
 }
 
-// lockedFlush locks mu and flushes.
 func (t *table) lockedFlush(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,14 +101,13 @@ func (t *table) flush(ctx context.Context) error {
 	return nil
 }
 
-// saveRow stores r.
 func saveRow(conn *sqlite.Conn, key beadKey, r row) error {
-	line, err := r.issue.AppendLine(nil)
+	record, err := json.Marshal(r.issue)
 	if err != nil {
 		return err
 	}
 	err = sqlitex.Execute(conn, "INSERT OR REPLACE INTO bead (tenant, id, record, written, writing, marks) VALUES (?, ?, ?, ?, ?, ?)",
-		&sqlitex.ExecOptions{Args: []any{key.tenant, key.id, string(line[:len(line)-1]), r.written, r.writing, int64(r.marks)}})
+		&sqlitex.ExecOptions{Args: []any{key.tenant, key.id, string(record), r.written, r.writing, int64(r.marks)}})
 	if err != nil {
 		return fmt.Errorf("store issue %s: %w", key.id, err)
 	}
@@ -119,7 +116,6 @@ func saveRow(conn *sqlite.Conn, key beadKey, r row) error {
 
 const rowColumns = "id, record, written, writing, marks"
 
-// readRow decodes the current row of a query for rowColumns.
 func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	r = row{written: stmt.ColumnText(2), writing: stmt.ColumnText(3), marks: marks(stmt.ColumnInt64(4))}
 	r.issue, err = ParseLine([]byte(stmt.ColumnText(1)))
@@ -154,8 +150,7 @@ func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	return r, nil
 }
 
-// rows returns the rows of tenant that match the condition where, by id. The caller holds
-// mu.
+// rows returns the rows of tenant that match the condition where, by id. The caller holds mu.
 func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (list []row, err error) {
 	query := "SELECT " + rowColumns + " FROM bead WHERE tenant = ?"
 	if where != "" {
@@ -174,8 +169,8 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes the links to an issue from the written state of the other issues, and
-// marks these as dirty.
+// unlink removes the links to an issue from the written state of other issues, and marks these
+// as dirty.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -203,7 +198,6 @@ func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	})
 }
 
-// recover marks all workspaces as stale.
 func (t *table) recover(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -221,35 +215,30 @@ func (t *table) recover(ctx context.Context) error {
 	return nil
 }
 
-// backlog returns the number of dirty issues in the database.
-func (t *table) backlog(ctx context.Context) (n int, err error) {
-	err = t.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, "SELECT count(*) FROM bead WHERE marks & ?", &sqlitex.ExecOptions{
-			Args:       []any{int64(markDirty)},
-			ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt(0); return nil },
-		})
+func (t *table) backlog(ctx context.Context) (int, error) {
+	var n int64
+	err := t.db.Tx(ctx, func(conn *sqlite.Conn) (err error) {
+		n, err = sqlitetx.Int(conn, "SELECT count(*) FROM bead WHERE marks & ?", int64(markDirty))
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count issues: %w: %w", ErrTransient, err)
 	}
-	return n, nil
+	return int(n), nil
 }
 
-// exec executes a statement in its own transaction.
 func (t *table) exec(ctx context.Context, query string, args ...any) error {
 	return t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 	})
 }
 
-// staleTenants returns the tenants whose workspace lacks changes, sorted.
 func (t *table) staleTenants() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Sorted(maps.Keys(t.stale))
 }
 
-// setStale sets or clears the stale flag of a tenant.
 func (t *table) setStale(tenant string, stale bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,8 +13,8 @@ const (
 	maxDescription = 60_000
 )
 
-// fit returns i in a form that every backend accepts. It puts the title on one line and
-// moves the excess of a long title to the start of the description.
+// fit returns i in a form that every backend accepts. The excess of a long title goes to the
+// description.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)
 	i.Title = title
@@ -26,7 +26,6 @@ func (i Issue) fit() Issue {
 	return i
 }
 
-// line replaces control characters and line separators with blanks.
 func line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -37,13 +36,11 @@ func line(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// reason normalises a close reason to words with single blanks.
 func reason(s string) string {
 	s, _ = cut(strings.Join(strings.Fields(line(s)), " "), maxReason)
 	return s
 }
 
-// passage normalises a text of several lines.
 func passage(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	if short, rest := cut(s, maxDescription); rest != "" {
@@ -52,7 +49,6 @@ func passage(s string) string {
 	return s
 }
 
-// cut splits s at a character boundary, so that the first part has at most n bytes.
 func cut(s string, n int) (first, rest string) {
 	if len(s) <= n {
 		return s, ""
@@ -63,8 +59,6 @@ func cut(s string, n int) (first, rest string) {
 	return s[:n], s[n:]
 }
 
-// checkLabel returns an error that wraps ErrInvalid unless every backend accepts the
-// label as one word.
 func checkLabel(label string) error {
 	bad := strings.ContainsFunc(label, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || r == ',' || r == '"' || r == utf8.RuneError

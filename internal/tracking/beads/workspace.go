@@ -15,13 +15,11 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// workspace implements Backend for one tenant.
 type workspace struct {
 	table  *table
 	place  place
 	tenant string
-	// lookBeforeErase makes Erase store the edits in the place first, because the next
-	// export would overwrite them.
+	// The next export would overwrite edits, so Erase stores them first.
 	lookBeforeErase bool
 }
 
@@ -129,16 +127,16 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// number returns an id for the comment that follows the given number of others. The id
-// is unique in a workspace, because bd refuses a repeated id. It is a number, because
-// all versions of Beads can read one. It does not depend on the text.
+// number returns an id for a comment after the given number of others. It is unique in a
+// workspace, because bd refuses a repeated id, and a number, because all versions of Beads can
+// read one. It does not depend on the text.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which every JSON reader keeps exact
 }
 
-// Label implements [Annotator]. It does not change the time of the issue, because an
-// older change of status may follow.
+// Label implements [Annotator]. It does not change the time of the issue, because an older
+// change of status may follow.
 func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)

@@ -2,13 +2,13 @@ package deferred
 
 import "strings"
 
-// clause is words[from:to] of a sentence.
 type clause struct {
 	from, to int
 	hard     bool // a semicolon or "but" before it separates it from the previous clause
 }
 
-// starters begin a clause after a comma. All other words continue a list.
+// starters begin a clause after a comma. So do coupled words and words that end with "ed". All
+// others continue a list.
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)
@@ -20,7 +20,6 @@ var (
 	pronouns      = set("it this that these those they which who what everything")
 )
 
-// clauses splits the words of s.
 func clauses(s fragment, words []word) []clause {
 	var out []clause
 	cur := clause{}
@@ -41,7 +40,7 @@ func dashed(s string) bool {
 	return strings.Contains(s, " — ") || strings.Contains(s, " – ") || strings.Contains(s, " - ")
 }
 
-// starts reports whether words begin a clause. The flag comma is set after a comma.
+// starts reports whether words begin a clause.
 func starts(words []word, comma bool) bool {
 	w := words[0].text
 	if w == "and" && len(words) > 1 && coupled[words[1].text] {
@@ -50,7 +49,6 @@ func starts(words []word, comma bool) bool {
 	return comma && (starters[w] || coupled[w] || strings.HasSuffix(w, "ed"))
 }
 
-// clausesOf appends the items in the clauses of s.
 func (r *reader) clausesOf(s fragment, items []string) []string {
 	words := wordsOf(s.mask)
 	all := clauses(s, words)
@@ -92,8 +90,8 @@ func (c cue) in(words []word) (span, bool) {
 	return span{}, false
 }
 
-// speaker returns the positions where a predicate of the speaker may begin: the start of
-// the clause, and behind "I" or "we".
+// speaker returns the positions where a predicate of the speaker may begin: the start of the
+// clause, and behind "I" or "we".
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -113,7 +111,6 @@ func speaker(words []word) (lead map[int]bool) {
 	return lead
 }
 
-// item returns the item of the cue at s in clause i of all.
 func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok bool) {
 	end := i + 1
 	for end < len(all) && !all[end].hard {
@@ -155,8 +152,8 @@ func meant(words []word, all []clause, i, to int) int {
 	return from
 }
 
-// past returns the position of the first word in words[from:to] that is not a conjunction
-// or introduction.
+// past returns the position of the first word in words[from:to] that is not a conjunction or
+// introduction.
 func past(words []word, from, to int) int {
 	for from < to {
 		if w := words[from].text; !conjunctions[w] && !introductions[w] {

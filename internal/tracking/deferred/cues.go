@@ -10,22 +10,19 @@ const (
 	gap                 // the text in the "…" of the cue
 )
 
-// cue is a set of phrases in a clause that mention work.
 type cue struct {
 	take take
-	// first requires that only the speaker ("I", "we") comes before the cue.
+	// Only the speaker ("I", "we") may come before the cue.
 	first bool
-	// plain requires an object behind the cue. The cue must not be an adjective.
+	// The cue is not an adjective, and an object follows it.
 	plain bool
-	// counted means that a number before the cue makes it a test result.
+	// A number before the cue makes it a test result.
 	counted bool
-	// predicate requires that the cue is a statement, and not the name of a thing that
-	// the sentence describes.
+	// The cue is a statement, and not the name of a thing that the sentence describes.
 	predicate bool
 	say       []phrase
 }
 
-// deferredCues find deferred work.
 var deferredCues = []cue{
 	{take: object, first: true, predicate: true, say: phrases(`
 		^ follow up with|on|about|regarding <any>
@@ -159,7 +156,6 @@ var deferredCues = []cue{
 		will|would still? need a|an|the|another|its|more|some|further|additional`)},
 }
 
-// doneCues find finished work.
 var doneCues = []cue{
 	{take: gap, say: phrases(`
 		deferred|postponed|skipped|pending|remaining … is|are|was|were|has|have been? now? <gone>
@@ -172,8 +168,7 @@ var doneCues = []cue{
 }
 
 var (
-	// denials retract a cue that comes after them: denials, conditions, explanations, and
-	// other people's work.
+	// denials retract a cue that comes after them.
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
 	// finished retracts a cue that comes before it, because the work is done.
@@ -181,7 +176,6 @@ var (
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
-	// until ends the search for finished.
 	until = set("until because as since once if when after before unless for so")
 	// adjective distinguishes "deferred tax assets are computed" from "deferred it".
 	adjective = set("now supports support works work run runs is are was were has have get gets can will")

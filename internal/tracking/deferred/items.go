@@ -9,29 +9,28 @@ import (
 )
 
 const (
-	maxText  = 16 << 10 // bytes that are read from the end of a text
-	maxItems = 50       // items per text
-	maxItem  = 300      // runes per item
+	maxText  = 16 << 10 // bytes at the end of a text
+	maxItems = 50       // per text
+	maxItem  = 300      // runes
 )
 
-// Items returns the deferred work in summary in its order. Each item reads like a title:
-// one line without the cue and without a full stop. Items have different [Key]s. There
-// are at most 50 items of at most 300 runes.
+// Items returns the deferred work in summary in its order. Each item reads like a title: one
+// line without the cue and without a full stop. Items have different [Key]s. There are at most
+// 50 items of at most 300 runes.
 func Items(summary string) []string {
 	r := reader{labels: deferredLabels, clauses: deferredCues}
 	return r.read(summary)
 }
 
-// Done returns the items that summary reports as done: "Done: add docs", "Completed
-// follow-up: add docs", ticked boxes, and lists under such a label. It settles an earlier
-// result of [Items] with the same [Key]. It has the limits of Items.
+// Done returns the items that summary reports as done: "Done: add docs", "Completed follow-up:
+// add docs", ticked boxes, and lists under such a label. An item settles an earlier result of
+// [Items] with the same [Key]. Done has the limits of Items.
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)
 }
 
-// Nothing reports whether item means that there is no work: "none", "N/A", "nothing
-// left", "no further work".
+// Nothing reports whether item means that there is no work, like "none" or "nothing left".
 func Nothing(item string) bool {
 	if !strings.ContainsFunc(item, unicode.IsLetter) {
 		return true
@@ -40,9 +39,9 @@ func Nothing(item string) bool {
 	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
 }
 
-// Key returns the common form of different wordings of an item, such as "Added the docs."
-// and "add docs". It has lower-case words with single spaces, no articles and no
-// punctuation. The first word has no ending. Key(Key(item)) equals Key(item).
+// Key returns the common form of different wordings of an item, such as "Added the docs." and
+// "add docs". It has lower-case words with single spaces, no articles and no punctuation. The
+// first word has no ending. Key(Key(item)) equals Key(item).
 func Key(item string) string {
 	for range 100 {
 		key := keyOnce(item)
@@ -72,7 +71,6 @@ func keyOnce(item string) string {
 	return strings.Join(words, " ")
 }
 
-// stem returns a verb without its ending.
 func stem(w string) string {
 	for _, ending := range []string{"ing", "ed", "es", "e", "s"} {
 		if s, ok := strings.CutSuffix(w, ending); ok && len(s) >= 3 {
@@ -86,7 +84,7 @@ func stem(w string) string {
 	return w
 }
 
-// appendItem appends the cleaned item, unless it is empty, means that there is no work, or
+// appendItem appends the cleaned item, unless it is too short, means that there is no work, or
 // has the key of an earlier item.
 func appendItem(items []string, item string) []string {
 	item = trimItem(Clean(item, maxItem))
@@ -100,13 +98,12 @@ func appendItem(items []string, item string) []string {
 	return append(items, item)
 }
 
-// isTally reports whether item is a list of counts like "Skipped: 0, flaky: 2". A single
-// one may be work, like "Issue: 42".
+// isTally reports whether item is a list of counts like "Skipped: 0, flaky: 2". A single one
+// may be work, like "Issue: 42".
 func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
 
 var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)
 
-// trimItem removes surrounding signs and brackets from an item.
 func trimItem(item string) string {
 	item = strings.TrimFunc(item, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,:;!–—-*_", r) })
 	if strings.HasPrefix(item, "(") && strings.HasSuffix(item, ")") && strings.Count(item, "(") == 1 {
@@ -115,9 +112,9 @@ func trimItem(item string) string {
 	return strings.TrimSpace(item)
 }
 
-// Clean returns s on one line with single spaces, without control characters and invalid
-// UTF-8. It cuts a longer text to limit runes, the last of which is an ellipsis. With a
-// limit below 1 it returns "".
+// Clean returns s on one line with single spaces, without control characters and invalid UTF-8.
+// It cuts a longer text to limit runes, the last of which is an ellipsis. With a limit below 1
+// it returns "".
 func Clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {

@@ -2,21 +2,19 @@ package deferred
 
 // label is a phrase before a colon or above a list.
 type label struct {
-	// counted means that a number behind the label is a count, not an item.
+	// A number behind the label is a count, not an item.
 	counted bool
-	// short means that a comma-separated list of names behind the label has several items.
+	// A comma-separated list of names behind the label has several items.
 	short bool
 	say   []phrase
 }
 
-// remaining are labels for remaining work.
 var remaining = phrases(`
 	remaining work|items|tasks|steps|todos|issues|pieces|gaps …
 	remaining <any>? <any>? <any>?
 	still remaining
 	what|work remains|remaining`)
 
-// deferredLabels introduce deferred work.
 var deferredLabels = []label{
 	{short: true, say: remaining},
 	{say: phrases(`
@@ -64,13 +62,11 @@ var deferredLabels = []label{
 		next`)},
 }
 
-// doneLabels introduce finished work.
 var doneLabels = []label{{say: phrases(`
 	done|completed|complete|finished|resolved|closed|implemented|fixed|addressed …
 	what|that was|is|i|we done|did|completed|finished|fixed|changed|implemented
 	changes made?`)}}
 
-// modifiers may come before a label.
 var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
 	sensible known explicit main only other these are here and also work items two three`)
 

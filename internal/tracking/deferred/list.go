@@ -7,8 +7,7 @@ import (
 	"unicode"
 )
 
-// listed splits the text behind a label at the numbers of "1) … 2) …", or else at
-// semicolons.
+// listed splits the text behind a label at the numbers of "1) … 2) …", or else at semicolons.
 func listed(p fragment) []fragment {
 	if items := numbered(p); items != nil {
 		return items
@@ -24,8 +23,8 @@ func listed(p fragment) []fragment {
 	}
 }
 
-// numbered returns the texts behind the numbers of "(1) … (2) …", or nil if p is not such
-// a list.
+// numbered returns the texts behind the numbers of "(1) … (2) …", or nil if p is not such a
+// list.
 func numbered(p fragment) []fragment {
 	marks := numbers(p.mask)
 	if len(marks) == 0 || len(marks) == 1 && strings.TrimSpace(p.mask[:marks[0].start]) != "" {
@@ -46,11 +45,10 @@ func numbered(p fragment) []fragment {
 	return items
 }
 
-// numberMark is the position of an inline number with its bracket or stop.
 type numberMark struct{ start, end int }
 
-// numbers returns the positions of "1)", "(2)" or "3." in mask, as long as they count up
-// from one.
+// numbers returns the positions of "1)", "(2)" or "3." in mask, as long as they count up from
+// one.
 func numbers(mask string) []numberMark {
 	var marks []numberMark
 	next := "1"
@@ -66,7 +64,6 @@ func numbers(mask string) []numberMark {
 	return marks
 }
 
-// numberAt returns the length of the mark of number n at the beginning of s, or 0.
 func numberAt(s, n string) int {
 	rest, open := strings.CutPrefix(s, "(")
 	rest, ok := strings.CutPrefix(rest, n)
@@ -76,8 +73,8 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined changes the numbers behind a colon to "1)" and removes the stops before them, so
-// that no sentence ends within the list.
+// joined returns mask with the numbers behind a colon as "1)" and semicolons for the stops
+// before them, so that no sentence ends within the list.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -93,8 +90,8 @@ func joined(mask string) string {
 	return string(out)
 }
 
-// short splits a list like "a.go, b.go and c.go", if all elements are short like names and
-// none is a sentence. Otherwise it returns p.
+// short splits a list like "a.go, b.go and c.go", if all elements are short like names and none
+// is a sentence. Otherwise it returns p.
 func short(p fragment) []fragment {
 	fragments := enumerated(p)
 	verbs := make([]bool, len(fragments))
@@ -125,8 +122,7 @@ var (
 		not no now seems looks`)
 )
 
-// enumerated splits p at commas and "and" outside of brackets and numbers, and drops
-// "etc.".
+// enumerated splits p at commas and "and" outside of brackets and numbers, and drops "etc.".
 func enumerated(p fragment) []fragment {
 	var fragments []fragment
 	start, depth := 0, 0
@@ -154,23 +150,20 @@ func enumerated(p fragment) []fragment {
 	return fragments
 }
 
-// shares reports whether before and after share a noun, like "unit" and "integration
-// tests".
+// shares reports whether before and after share a noun, like "unit" and "integration tests".
 func shares(before, after string) bool {
 	after, _, _ = strings.Cut(after[:min(len(after), maxInner)], ",")
 	return len(strings.Fields(before)) == 1 && len(strings.Fields(after)) > 1 && !strings.ContainsAny(before, "./")
 }
 
-// withinNumber reports whether digits surround s[i].
 func withinNumber(s string, i int) bool {
 	return i > 0 && i+1 < len(s) && unicode.IsDigit(rune(s[i-1])) && unicode.IsDigit(rune(s[i+1]))
 }
 
-// maxInner bounds the bytes of a label within a sentence.
 const maxInner = 60
 
-// splitLabel splits s before a label for remaining work within it: "Resolved 3 of 5;
-// remaining: a.go", "3 of 5 are resolved (remaining: a.go)".
+// splitLabel splits s before a label for remaining work within it: "Resolved 3 of 5; remaining:
+// a.go", "3 of 5 are resolved (remaining: a.go)".
 func splitLabel(s fragment) []fragment {
 	for i := range len(s.mask) {
 		n := opener(s.mask[i:])
@@ -196,8 +189,8 @@ func splitLabel(s fragment) []fragment {
 	return []fragment{s}
 }
 
-// opener returns the length of the sign at the beginning of s that may precede a label
-// within a sentence, or 0.
+// opener returns the length of the sign at the beginning of s that may precede a label within a
+// sentence, or 0.
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {
 		if strings.HasPrefix(s, sign) {

@@ -35,14 +35,12 @@ const (
 	end
 )
 
-// maxGap bounds the words of "…".
 const maxGap = 8
 
 // span is a match: the phrase is words[start:end], and the item words[from:to]. Without an
 // item, from is -1.
 type span struct{ start, end, from, to int }
 
-// phrases parses patterns, one per line.
 func phrases(lines string) []phrase {
 	var out []phrase
 	for line := range strings.Lines(lines) {
@@ -79,7 +77,6 @@ func parseElement(field string) element {
 	return e
 }
 
-// set returns the words of a list.
 func set(list string) map[string]bool {
 	words := make(map[string]bool)
 	for w := range strings.FieldsSeq(list) {
@@ -88,12 +85,10 @@ func set(list string) map[string]bool {
 	return words
 }
 
-// is reports whether w matches e.
 func (e element) is(w word) bool {
 	return e.kind == anyWord || e.kind == number && isNumber(w) || e.kind == oneOf && e.words[w.text]
 }
 
-// isNumber reports whether w is a number, in digits or as a word.
 func isNumber(w word) bool {
 	return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
 }
@@ -125,7 +120,6 @@ func (p phrase) match(words []word, at int) (s span, ok bool) {
 	return span{}, false
 }
 
-// matchLater matches p at words[at] or up to maxGap words later.
 func (p phrase) matchLater(words []word, at int) (s span, ok bool) {
 	for n := 0; n <= maxGap && at+n <= len(words); n++ {
 		if s, ok = p.match(words, at+n); ok {
@@ -135,7 +129,6 @@ func (p phrase) matchLater(words []word, at int) (s span, ok bool) {
 	return span{}, false
 }
 
-// found reports whether words contain one of ps.
 func found(ps []phrase, words []word) bool {
 	for i := range words {
 		if begins(ps, words[i:]) {
@@ -145,7 +138,6 @@ func found(ps []phrase, words []word) bool {
 	return false
 }
 
-// begins reports whether words begin with one of ps.
 func begins(ps []phrase, words []word) bool {
 	return slices.ContainsFunc(ps, func(p phrase) bool {
 		_, ok := p.match(words, 0)

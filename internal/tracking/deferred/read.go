@@ -6,21 +6,19 @@ import (
 	"unicode"
 )
 
-// reader finds the items of a text with its labels and cues.
 type reader struct {
 	labels  []label
 	clauses []cue
-	done    bool // only ticked items count
+	done    bool // ticked items count
 
 	items  []string
-	open   *label // a list for this label may follow; nil if none
+	open   *label // a list for this label may follow
 	listed bool   // the list has begun
-	indent int    // of its bullets
+	indent int    // of the bullets
 	number bool   // the label has a number or address, so only a list may follow
 	asked  bool   // a question was asked, so the next list has options
 }
 
-// read returns the items of text.
 func (r *reader) read(text string) []string {
 	for _, l := range linesOf(text) {
 		switch question := isQuestion(fragment{l.text, l.mask}); {
@@ -38,7 +36,6 @@ func (r *reader) read(text string) []string {
 	return r.items
 }
 
-// tick handles a line with a ticked box.
 func (r *reader) tick(l line) {
 	if r.done {
 		r.items = appendItem(r.items, firstOf(fragment{l.text, l.mask}))
@@ -66,14 +63,15 @@ func (r *reader) below(l line) bool {
 	return true
 }
 
-// relabels reports whether l begins a new label. A bullet with text behind its label is an
-// item of the open label.
+// relabels reports whether l begins a new label. A bullet with text behind its label is an item
+// of the open label.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph handles prose below an open label. Its first sentence is the item.
+// paragraph handles prose below an open label. Its first sentence is the item, unless the prose
+// has a label or the sentence has a cue or is an offer.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)
@@ -82,7 +80,6 @@ func (r *reader) paragraph(l line, p fragment) {
 	}
 }
 
-// sentences handles the sentences of a line.
 func (r *reader) sentences(l line) {
 	r.open = nil
 	for _, whole := range sentences(fragment{l.text, l.mask}) {
@@ -97,8 +94,8 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled handles the text behind a label. A list may follow if that is empty, a number
-// or an address.
+// labelled handles the text behind a label. A list may follow if that is empty, a number or an
+// address.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
@@ -117,8 +114,8 @@ func (r *reader) labelled(l *label, rest fragment) {
 	}
 }
 
-// sentence handles a sentence. A colon at its end introduces a list: "I did not get to
-// these:".
+// sentence adds the items of a sentence. If it ends with a colon, the list below has the
+// items instead.
 func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
@@ -137,7 +134,6 @@ func (r *reader) sentence(s fragment) {
 	}
 }
 
-// add appends an item of a label, unless it is a count.
 func (r *reader) add(l *label, item fragment) {
 	if words := wordsOf(item.text); l.counted && len(words) > 0 && isNumber(words[0]) {
 		return
@@ -148,12 +144,10 @@ func (r *reader) add(l *label, item fragment) {
 	r.items = appendItem(r.items, item.text)
 }
 
-// offers reports whether s is a question, an offer or advice.
 func offers(s fragment) bool { return isQuestion(s) || begins(offered, wordsOf(s.mask)) }
 
 func isQuestion(s fragment) bool { return strings.HasSuffix(strings.TrimRight(s.mask, ` )"'*`), "?") }
 
-// firstOf returns the first sentence of p.
 func firstOf(p fragment) string {
 	for _, s := range sentences(p) {
 		return s.text
@@ -161,8 +155,8 @@ func firstOf(p fragment) string {
 	return p.text
 }
 
-// label returns the label at the beginning of s, and the text behind it. A label without
-// a colon must be a heading or alone on its line.
+// label returns the label at the beginning of s, and the text behind it. A label without a
+// colon must be a heading or alone on its line.
 func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {
@@ -179,7 +173,6 @@ func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool
 	return &r.labels[i], rest, true
 }
 
-// labelWords returns the words of a label's name without its modifiers.
 func labelWords(name string) []word {
 	words := wordsOf(name)
 	for len(words) > 0 && modifiers[words[0].text] {
@@ -188,7 +181,6 @@ func labelWords(name string) []word {
 	return words
 }
 
-// isName reports whether words may be the label before sep.
 func isName(words []word, sep string) bool {
 	longest := 4
 	if sep == ":" {
@@ -198,8 +190,8 @@ func isName(words []word, sep string) bool {
 	return n > 0 && n <= longest && !products[words[n-1].text]
 }
 
-// separated splits s behind its label, which ends at the first colon or dash, or at the
-// comma of "as a follow-up, …". It drops brackets from the label.
+// separated splits s behind its label, which ends at the first colon or dash, or at the comma
+// of "as a follow-up, …".
 func separated(s fragment) (name string, rest fragment, sep string) {
 	at, width := -1, 1
 	for _, mark := range []string{":", " - ", " – ", " — "} {
@@ -226,7 +218,6 @@ func asFollowUp(s string) bool { return begins(instead, wordsOf(s)) }
 
 var instead = phrases("as|for a|an? next|follow|followup|later")
 
-// withoutBrackets returns s without the text in round brackets.
 func withoutBrackets(s string) string {
 	open := strings.Index(s, "(")
 	if open < 0 {
@@ -239,7 +230,6 @@ func withoutBrackets(s string) string {
 	return s[:open] + s[open+n+1:]
 }
 
-// hasText reports whether p is more than a number or an address.
 func hasText(p fragment) bool {
 	text := strings.TrimSpace(p.text)
 	return strings.ContainsFunc(text, unicode.IsLetter) && !strings.HasPrefix(text, "http")

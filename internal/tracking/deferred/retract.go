@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// retracted reports whether the words around s deny the work, report it as done, or
-// describe something else.
+// retracted reports whether the words around s deny the work, report it as done, or describe
+// something else.
 func (c cue) retracted(words []word, s span) bool {
 	before := words[:s.start]
 	if c.denied(before) || c.counted && slices.ContainsFunc(before, isNumber) {
@@ -34,8 +34,8 @@ func isScope(words []word) bool {
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether words deny the cue after them. The "without" in "the reports
-// without a trace were left for later" is no denial.
+// denied reports whether words deny the cue after them. The "without" in "the reports without a
+// trace were left for later" does not.
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -55,8 +55,8 @@ func isObject(words []word) bool {
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
 }
 
-// isPredicate reports whether words have no predicate of their own, so that the cue is the
-// predicate. In "follow up on leads is a screen" it is not.
+// isPredicate reports whether the cue is the predicate of words. In "follow up on leads is a
+// screen" it is not.
 func isPredicate(words []word) bool {
 	if n := len(words); n > 0 && sets["gone"][words[n-1].text] {
 		return false // "follow up with the customer button added"
@@ -77,8 +77,8 @@ var (
 	predicates = set("is are was were has have had can will does")
 )
 
-// done reports whether the next clause begins with finished work: "follow up on the
-// review: renamed the flag".
+// done reports whether the next clause begins with finished work: "follow up on the review:
+// renamed the flag".
 func done(words []word, next []clause) bool {
 	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
 }
@@ -112,8 +112,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position behind the last "and". In "fixed a and deferred b", the
-// finished work is separate.
+// lastAnd returns the position behind the last "and". In "fixed a and deferred b", the finished
+// work is separate.
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

@@ -4,7 +4,6 @@ package deferred
 //
 //nolint:misspell // both spellings are written
 var sets = map[string]map[string]bool{
-	// work has verbs for work on code.
 	"work": set(`add address adjust audit automate backfill benchmark build bump check clean complete configure
 		connect convert cover create debug decide delete deploy document drop enable expand explore export expose extend
 		extract figure finalise finalize finish fix fold handle hook implement improve include install integrate

@@ -10,15 +10,14 @@ import (
 type line struct {
 	indent  int
 	bullet  bool
-	heading bool // marked by "#", or completely in bold
+	heading bool // begins with "#", or is completely in bold
 	ticked  bool // has a ticked box, or is struck out
 	text    string
-	// mask is text with code and quotations overwritten, so that they contain no cue. It
-	// has the length of text.
+	// mask is text with code and quotations overwritten, so that they contain no cue. It has
+	// the length of text.
 	mask string
 }
 
-// linesOf returns the lines of text without code blocks, quoted lines and tables.
 func linesOf(text string) []line {
 	if len(text) > maxText {
 		text = text[len(text)-maxText:]
@@ -38,15 +37,14 @@ func linesOf(text string) []line {
 	return lines
 }
 
-// blockState is the block structure above a line.
 type blockState struct {
 	fence string // of the surrounding code block
 	after bool   // the line above is not blank
 	list  bool   // the line may belong to a list
 }
 
-// skips updates the state for the next line, and reports whether the line is code, a
-// quotation or a table.
+// skips updates the state for the next line, and reports whether the line is code, a quotation
+// or a table.
 func (at *blockState) skips(body string, indent int) bool {
 	mark := fenceOf(body)
 	switch {
@@ -82,7 +80,6 @@ func appendLine(lines []line, l line, blank bool) []line {
 	return append(lines, l)
 }
 
-// fenceOf returns the mark of a line that opens or closes a code block.
 func fenceOf(body string) string {
 	for _, mark := range []string{"```", "~~~"} {
 		if rest, ok := strings.CutPrefix(body, mark); ok && !strings.Contains(rest, mark) {
@@ -92,17 +89,14 @@ func fenceOf(body string) string {
 	return ""
 }
 
-// width returns the width of leading space in columns.
 func width(space string) int { return len(space) + 3*strings.Count(space, "\t") }
 
-// continues reports whether next continues the paragraph of l.
 func continues(l, next line) bool {
 	r, _ := utf8.DecodeRuneInString(next.text)
 	return !next.bullet && !next.heading && !l.heading && unicode.IsLower(r) &&
 		len(l.text) >= 40 && !strings.ContainsAny(l.text[len(l.text)-1:], ".:!?")
 }
 
-// lineOf parses the Markdown marks of a line.
 func lineOf(body string, indent int) line {
 	l := line{indent: indent}
 	if rest := strings.TrimLeft(body, "#"); rest != body {
@@ -124,12 +118,10 @@ func lineOf(body string, indent int) line {
 	return l
 }
 
-// isSign reports whether r belongs to an emoji.
 func isSign(r rune) bool {
 	return r != '`' && unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Zs) || r == '\u200d'
 }
 
-// isBold reports whether s is completely in bold.
 func isBold(s string) bool {
 	return strings.HasPrefix(s, "**") && strings.HasSuffix(strings.TrimRight(s, ":"), "**") && strings.Count(s, "**") == 2
 }
@@ -154,10 +146,8 @@ func bulletMark(body string) int {
 // maxShown bounds the bytes of code or a quotation within a line.
 const maxShown = 500
 
-// closing has the closing mark for each opening quotation mark.
 var closing = map[rune]string{'`': "`", '"': `"`, '“': "”", '‘': "’", '\'': "'", '«': "»"}
 
-// masked returns s without emphasis, and its mask.
 func masked(s string) (text, mask string) {
 	var t, m strings.Builder
 	before := ' '
@@ -184,9 +174,8 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns the length of the code or quotation at the beginning of s, or 0. A
-// quotation opens before a word and closes behind one, so that apostrophes and inches do
-// not count.
+// shown returns the length of the code or quotation at the beginning of s, or 0. A quotation
+// opens before a word and closes behind one, so that apostrophes and inches do not count.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
@@ -215,10 +204,8 @@ func shown(s string, r rune, n int, before rune) int {
 // fragment is a piece of a line with its mask.
 type fragment struct{ text, mask string }
 
-// cut returns p[from:to].
 func (p fragment) cut(from, to int) fragment { return fragment{p.text[from:to], p.mask[from:to]} }
 
-// sentences splits p after full stops, exclamation marks and question marks.
 func sentences(p fragment) []fragment {
 	var out []fragment
 	start := 0
@@ -243,7 +230,6 @@ func sentences(p fragment) []fragment {
 	return out
 }
 
-// abbreviated reports whether s ends in an abbreviation. Its stop does not end a sentence.
 func abbreviated(s string) bool {
 	last := s[strings.LastIndexAny(s, " (")+1:]
 	return abbreviations[strings.ToLower(last)]

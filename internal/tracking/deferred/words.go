@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// word is a lower-case word of a sentence with its position. "Did not" and "didn't" are
-// the same two words.
+// word is a lower-case word of a sentence with its position. "Did not" and "didn't" are the
+// same two words.
 type word struct {
 	text       string
 	start, end int
@@ -27,7 +27,7 @@ func wordsOf(s string) []word {
 			}
 			end = i + utf8.RuneLen(r)
 		case start >= 0 && strings.ContainsRune("'’._/", r) && end == i:
-			// The sign belongs to the word if a letter follows.
+			// The sign belongs to the word if a letter or digit follows.
 		case start >= 0:
 			words = addWord(words, s, start, end)
 			start = -1
@@ -39,7 +39,6 @@ func wordsOf(s string) []word {
 	return words
 }
 
-// addWord appends the word s[start:end]. It splits a contraction into its words.
 func addWord(words []word, s string, start, end int) []word {
 	text := strings.ToLower(strings.ReplaceAll(s[start:end], "’", "'"))
 	glued := len(words) > 0 && s[words[len(words)-1].end:start] == "-"

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Comparison describes how a change of the configuration changes the results of a
-// history. It counts all differences and lists the first ones of each kind.
+// Comparison describes how a change of the configuration changes the results of a history. It
+// counts all differences and lists the first ones of each kind.
 type Comparison struct {
 	Events int          `json:"events"`
 	Config Pair[string] `json:"config"` // hashes
@@ -47,8 +47,7 @@ func (d *Differences[T]) add(limit int, example func() (T, error)) error {
 	return err
 }
 
-// IssueDifference is an issue that only one configuration makes, or that both make with
-// different content.
+// IssueDifference is an issue with a different result. One side may lack it.
 type IssueDifference struct {
 	ID     string     `json:"id"`
 	Tenant string     `json:"tenant"`
@@ -58,8 +57,7 @@ type IssueDifference struct {
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
-	// Decision is the decision on the event that created the issue. It is set if only
-	// one configuration makes the issue.
+	// Decision is the decision on the event that created the issue, if one side lacks the issue.
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 
@@ -70,7 +68,6 @@ type DecisionDifference struct {
 	Pair[Decision]
 }
 
-// imprint is an issue with a hash of its content, for comparison.
 type imprint struct {
 	rules.Issue
 	digest [sha256.Size]byte // of the printed issue without its title
@@ -80,13 +77,12 @@ func (a imprint) compare(b imprint) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 }
 
-// same reports whether two issues have the same content. An erased title is equal to
-// every title.
+// same reports whether two issues have the same content. An erased title is equal to every
+// title.
 func (a imprint) same(b imprint) bool {
 	return a.digest == b.digest && (a.Title == b.Title || a.Title == store.Erased || b.Title == store.Erased)
 }
 
-// imprints yields the issues of a database by tenant and id.
 func imprints(conn *sqlite.Conn, tenant string) iter.Seq2[imprint, error] {
 	return sequence(func(do func(imprint) error) error {
 		return store.EachIssue(conn, tenant, store.ByID, func(i rules.Issue) error {
@@ -101,7 +97,6 @@ func imprints(conn *sqlite.Conn, tenant string) iter.Seq2[imprint, error] {
 	})
 }
 
-// errStop ends a query early.
 var errStop = errors.New("enough rows")
 
 // sequence converts a function that calls do for each value into an iterator.
@@ -120,8 +115,8 @@ func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	}
 }
 
-// merge joins two sequences that are sorted by compare. It calls do with each pair of
-// equal values, and with nil in place of a value that one sequence lacks.
+// merge joins two sequences that are sorted by compare. It calls do with each pair of equal
+// values, and with nil in place of a value that one sequence lacks.
 func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
 	nextA, stopA := iter.Pull2(as)
 	defer stopA()
@@ -162,8 +157,8 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 	return nil
 }
 
-// Compare compares the results of two replays of one history. It lists at most that
-// many examples of each kind of difference.
+// Compare compares the results of two replays of one history. It lists at most the given number
+// of examples of each kind of difference.
 func Compare(base, changed *Replay, examples int) (Comparison, error) {
 	c := Comparison{
 		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},
@@ -205,7 +200,6 @@ func compareDecisions(a, b rules.Decision) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Source, b.Source))
 }
 
-// comparing has the databases of two replays.
 type comparing struct{ base, changed *sqlite.Conn }
 
 // issue counts an issue, which a or b may lack, and records a difference.
@@ -262,7 +256,6 @@ func (both comparing) example(a, b *imprint) (IssueDifference, error) {
 	return d, err
 }
 
-// decision returns both decisions on an event.
 func (both comparing) decision(tenant, event string) (*Pair[Decision], error) {
 	var p Pair[Decision]
 	const query = "SELECT record FROM decision WHERE tenant = ? AND event = ? AND record IS NOT NULL ORDER BY seq DESC"

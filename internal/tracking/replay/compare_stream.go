@@ -7,26 +7,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// Stream is the history in the stream, as far as the tracker of a data directory has
-// read it.
+// Stream is the history in the stream, as far as the tracker of a data directory has read it.
 type Stream struct {
 	DataDir  string
-	Tenant   string // limits the history to one tenant; empty means all
+	Tenant   string // empty means all
 	Examples int    // listed for each kind of difference
 	Dial     func(do func(*broker.Broker) error) error
 	Bar      Progress // may be nil
 }
 
-// StreamComparison describes how another configuration would have changed the results
-// of the stream.
+// StreamComparison describes how another configuration would have changed the results of the
+// stream.
 type StreamComparison struct {
-	// Reproduced reports whether today's configuration produces the tracker's issues.
 	Reproduced Reproduction `json:"reproduced"`
 	Comparison
 }
 
-// Compare folds the stream with base, which has today's configuration, and with
-// changed. It compares base with the tracker's issues, and changed with base.
+// Compare folds the stream with base, which has today's configuration, and with changed. It
+// compares base with the tracker's issues, and changed with base.
 func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
 	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
 	if err != nil {

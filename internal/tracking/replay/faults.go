@@ -11,14 +11,13 @@ import (
 // maxFaults bounds the bad lines that an error lists. All of them are counted.
 const maxFaults = 100
 
-// Faults collects the lines of an input that are not events. The zero value has none.
+// Faults collects the lines of an input that are not valid events. The zero value has none.
 type Faults struct {
 	count int
-	lines []string // the first of them: file:line:column: reason
+	lines []string // first ones: file:line:column: reason
 }
 
-// add records err and returns true if it concerns a single line, so that the fold can
-// continue.
+// add records err and returns true if it concerns a single line, so that the fold can continue.
 func (f *Faults) add(err error) bool {
 	line, ok := errors.AsType[*ingest.LineError](err)
 	if !ok {

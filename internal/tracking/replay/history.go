@@ -6,7 +6,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// history is a sequence of events in the order of arrival.
 type history iter.Seq2[events.Event, error]
 
 // ofTenant drops the events of other tenants. An empty name drops none.
@@ -26,8 +25,7 @@ func (h history) ofTenant(tenant string) history {
 	}
 }
 
-// observed calls observe with each event before it is yielded. A nil observe is
-// allowed.
+// observed calls observe with each event before it is yielded. A nil observe is allowed.
 func (h history) observed(observe func(events.Event)) history {
 	if observe == nil {
 		return h

@@ -11,24 +11,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// stdinPath names the standard input.
 const stdinPath = "-"
 
 // Input is a file of CloudEvents, one per line, in the order of arrival.
 type Input struct {
 	Path   string    // "-" is Stdin
-	Stdin  io.Reader // reading ends with the context
+	Stdin  io.Reader // may block; the context interrupts it
 	Tenant string    // tenant of events that name none
-	Only   string    // drops the events of all other tenants; empty drops none
+	Only   string    // drops the events of other tenants, unless empty
 	Bar    Progress  // may be nil
 
 	// Seen, if not nil, is called with each event before it is folded.
 	Seen func(events.Event)
 }
 
-// Fold folds the file with all replays in one reading and ends all grace periods at
-// the end of the file. It skips lines that are not events and returns them as
-// Faults.
+// Fold folds the file with all replays in one reading and ends all grace periods at the end of
+// the file. It skips lines that are not valid events and returns them as Faults.
 func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err error) {
 	l, err := openLines(ctx, in.Path, in.Stdin)
 	if err != nil {
@@ -40,7 +38,6 @@ func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err e
 	return fold(l.events(ctx, in.Tenant, bar).ofTenant(in.Only).observed(in.Seen), true, l.name, replays...)
 }
 
-// lines is an open input.
 type lines struct {
 	name string
 	r    io.ReadCloser
@@ -48,8 +45,6 @@ type lines struct {
 	read uint64 // bytes so far
 }
 
-// openLines opens the file at path, or stdin for "-". Cancelling ctx interrupts the
-// reading, even of a pipe.
 func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error) {
 	if path == stdinPath {
 		return &lines{name: "stdin", r: interruptible(ctx, stdin)}, nil
@@ -71,9 +66,8 @@ func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error
 	return nil, fmt.Errorf("read events: %w", errors.Join(err, f.Close()))
 }
 
-// interruptible returns a reader over r that fails once ctx has ended. A read in
-// progress cannot be interrupted. Its goroutine ends when r does, or with the
-// process.
+// interruptible returns a reader over r that fails once ctx has ended. A read of r in progress
+// cannot be interrupted. The goroutine that reads ends when r does, or with the process.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -91,13 +85,12 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the underlying file.
+// Close implements [io.Closer].
 func (l *lines) Close() error { return l.r.Close() }
 
-// events returns the events of the file. Events without a tenant get the given one.
-// The records that outboxes write about their numbering are included.
+// events returns the events of the file. Events without a tenant get the given one. The records
+// that outboxes write about their numbering are included.
 func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
-	bar = orSilent(bar)
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})
 		n := uint64(0)

@@ -15,9 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// WriteJSON writes the result as JSON. The issues are in the order of their creation,
-// and the decisions in the order of arrival of their events. If against is not nil, it
-// is written too.
+// WriteJSON writes the result as JSON: the issues in the order of their creation, the decisions
+// in the order of arrival of their events, and against, if it is not nil.
 func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
 	safe := termtext.SafeJSON(buf) // in front of the buffer, which splits characters
@@ -57,8 +56,8 @@ func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	return buf.Flush()
 }
 
-// writeIssue writes an issue in the form of [Issue]. It streams the events, because
-// they may not fit into memory.
+// writeIssue writes an issue in the form of [Issue]. It streams the events, because they may
+// not fit into memory.
 func writeIssue(w io.Writer, conn *sqlite.Conn, i rules.Issue) error {
 	moves, err := transitions(conn, i.Tenant, i.ID)
 	if err != nil {
@@ -93,14 +92,12 @@ func writeIssue(w io.Writer, conn *sqlite.Conn, i rules.Issue) error {
 	return j.err
 }
 
-// digest returns a hash of everything that writeIssue writes.
 func digest(conn *sqlite.Conn, i rules.Issue) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	err := writeIssue(h, conn, i)
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// jsonWriter writes JSON piece by piece and stores the first error.
 type jsonWriter struct {
 	w   io.Writer
 	err error
@@ -124,13 +121,11 @@ func (j *jsonWriter) value(v any) {
 	j.raw(string(data))
 }
 
-// member writes a member of an object after the first one.
 func (j *jsonWriter) member(name string, v any) {
 	j.raw(`,"` + name + `":`)
 	j.value(v)
 }
 
-// encodeJSON returns v as JSON without HTML escapes.
 func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

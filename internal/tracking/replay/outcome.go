@@ -38,12 +38,10 @@ type Decision struct {
 	Issues []string     `json:"issues"`
 }
 
-// decisionOf returns the decision as whatif prints it.
 func decisionOf(d rules.Decision) Decision {
 	return Decision{Event: d.Event, Action: d.Action, Rule: d.Rule, Reason: d.Reason, Issues: orEmpty(d.Issues)}
 }
 
-// transitions returns the status changes of an issue.
 func transitions(conn *sqlite.Conn, tenant, id string) ([]Transition, error) {
 	list := []Transition{}
 	err := store.EachEffect(conn, tenant, id, func(e store.Effect) error {
@@ -55,13 +53,11 @@ func transitions(conn *sqlite.Conn, tenant, id string) ([]Transition, error) {
 	return list, err
 }
 
-// The orders of decisions.
 const (
 	byArrival = "seq"
-	byEvent   = "tenant, event, source" // two replays are compared in this order
+	byEvent   = "tenant, event, source" // for the comparison of two replays
 )
 
-// eachDecision calls do for each decision in a database.
 func eachDecision(conn *sqlite.Conn, order string, do func(rules.Decision) error) error {
 	return store.Records(conn, do, "SELECT record FROM decision WHERE record IS NOT NULL ORDER BY "+order)
 }
@@ -73,7 +69,7 @@ func (r *Replay) CountActions() (map[rules.Action]int, error) {
 	return actions, err
 }
 
-// orEmpty returns list, or an empty list for nil, so that JSON has [] and not null.
+// orEmpty returns an empty list instead of nil, which JSON shows as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -1,14 +1,12 @@
 package replay
 
-// Progress displays the progress of a replay, for example as a bar.
+// Progress displays the progress of a replay.
 type Progress interface {
 	// Set displays done of total. A total of 0 means unknown.
 	Set(done, total uint64)
-	// Finish removes the display.
 	Finish()
 }
 
-// orSilent returns p, or a Progress that displays nothing if p is nil.
 func orSilent(p Progress) Progress {
 	if p == nil {
 		return silent{}

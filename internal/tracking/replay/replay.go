@@ -3,7 +3,6 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -16,16 +15,15 @@ import (
 )
 
 const (
-	// replayBatch is the number of events between two flushes. It bounds the memory of
-	// a fold.
+	// replayBatch is the number of events between two flushes. It bounds the memory of a fold.
 	replayBatch = 1000
-	// scratchCache is the cache of a scratch database in KiB. A smaller database never
-	// reaches the disk.
+	// scratchCache is the cache of a scratch database in KiB. A smaller database never reaches
+	// the disk.
 	scratchCache = 64 << 10
 )
 
-// Replay folds a history under one configuration into a scratch database that has the
-// tables of a tracker. It is not safe for concurrent use.
+// Replay folds a history under one configuration into a scratch database that has the tables of
+// a tracker. It is not safe for concurrent use.
 type Replay struct {
 	conn    *sqlite.Conn
 	config  rules.Config
@@ -43,9 +41,9 @@ func New(config rules.Config) (*Replay, error) {
 	return &Replay{conn: conn, config: config, fold: store.NewFold(conn, config)}, nil
 }
 
-// openScratch returns an empty database with the tracker's tables. SQLite keeps a
-// small database in memory and a large one in a temporary file, which it deletes when
-// the database is closed or the process ends.
+// openScratch returns an empty database with the tracker's tables. SQLite keeps a small
+// database in memory and a large one in a temporary file, which it deletes when the database is
+// closed or the process ends.
 func openScratch() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn("", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -61,10 +59,10 @@ func openScratch() (*sqlite.Conn, error) {
 	if err := sqlitex.ExecuteScript(conn, store.Schema("").Tables, nil); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // one transaction for all: there is no other reader and no rollback
+	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // there is no other reader and no rollback
 }
 
-// Conn returns the database with the results of the fold.
+// Conn returns the database with the results, for the functions of package store.
 func (r *Replay) Conn() *sqlite.Conn { return r.conn }
 
 // Config returns the configuration of the replay.
@@ -76,8 +74,8 @@ func (r *Replay) Events() int { return r.events }
 // Close closes and deletes the database.
 func (r *Replay) Close() error { return r.conn.Close() }
 
-// take folds one event. It skips the tracker's own decisions and erasure orders, which
-// contain no facts about work.
+// take folds one event. It skips the tracker's own decisions and access records, which contain
+// no facts about work.
 func (r *Replay) take(e events.Event) error {
 	r.events++
 	if k := e.Kind(); k == events.IssueDecided || k == events.AuditAccessed {
@@ -92,20 +90,18 @@ func (r *Replay) take(e events.Event) error {
 	return r.flush()
 }
 
-// flush writes the changes and clears the memory of the fold.
 func (r *Replay) flush() error {
 	r.pending = 0
 	return r.fold.Flush()
 }
 
-// end ends all grace periods, because no more events will come.
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold folds a history with all replays and returns the lines that are not events. At
-// the end it ends all grace periods if release is set. An input ends there, a stream
-// does not.
+// fold folds a history with all replays and returns the lines that are not valid events. With
+// release it ends all grace periods at the end, because the end of an input is final, in
+// contrast to a stream.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
-	for e, err := range iter.Seq2[events.Event, error](h) {
+	for e, err := range h {
 		if err != nil {
 			if !bad.add(err) {
 				return bad, err

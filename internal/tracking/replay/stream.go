@@ -19,7 +19,6 @@ const (
 	streamChunk   = 32 // messages per worker, requested one by one
 )
 
-// streamReader reads the stream as far as a tracker has read it.
 type streamReader struct {
 	stream      jetstream.Stream
 	space       subjects.Space
@@ -33,7 +32,7 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 	if err != nil {
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
-	stream.CachedInfo().Config.AllowDirect = false // a tracker may ask only the leader of the stream
+	stream.CachedInfo().Config.AllowDirect = false // a tracker has no right to direct gets
 	state := stream.CachedInfo().State
 	if last == 0 || last > state.LastSeq {
 		last = state.LastSeq
@@ -41,8 +40,8 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 	return &streamReader{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, truncated: state.FirstSeq > 1}, nil
 }
 
-// events returns the events that a tracker would fold. It skips repeated events and
-// messages that are not events. It reads single messages and creates no consumer.
+// events returns the events that a tracker would fold. It reads single messages and creates no
+// consumer.
 func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks
@@ -75,7 +74,6 @@ func (s *streamReader) event(m *jetstream.RawStreamMsg, marks *consume.Marks) (e
 	return e, true
 }
 
-// read returns the existing messages from first to last.
 func (s *streamReader) read(ctx context.Context, first, last uint64) ([]*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,7 +104,7 @@ func (s *streamReader) read(ctx context.Context, first, last uint64) ([]*jetstre
 
 func (s *streamReader) chunk(ctx context.Context, first, last uint64) (list []*jetstream.RawStreamMsg, err error) {
 	for first <= last {
-		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // returns the next existing message
+		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // next existing message
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return list, nil
 		}

@@ -11,12 +11,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// today is the current state of a tracker.
 type today struct {
 	conn     *sqlite.Conn // its table today has the imprints
 	position uint64       // in the stream
 	issues   int
-	found    bool // the data directory has a tracker database
+	found    bool // there is a tracker database
 }
 
 const todayTable = `CREATE TABLE today (
@@ -27,8 +26,8 @@ const todayTable = `CREATE TABLE today (
 	PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID`
 
-// takeToday copies the imprints of the tracker's issues into conn and returns them with
-// the tracker's position in the stream.
+// takeToday copies the imprints of the tracker's issues into conn, and notes the tracker's
+// position.
 func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (today, error) {
 	t := today{conn: conn}
 	if err := store.Run(conn, todayTable); err != nil {
@@ -60,19 +59,16 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 
 // Reproduction reports whether a fold of the stream produces the tracker's issues.
 type Reproduction struct {
-	Exact   bool `json:"exact"`
-	Issues  int  `json:"issues"`  // of the tracker
-	Missing int  `json:"missing"` // of the tracker only
-	Extra   int  `json:"extra"`   // of the fold only
-	Differ  int  `json:"differ"`  // in both, with different content
-	// Examples has the ids of some of these issues.
+	Exact    bool     `json:"exact"`
+	Issues   int      `json:"issues"`  // of the tracker
+	Missing  int      `json:"missing"` // of the tracker only
+	Extra    int      `json:"extra"`   // of the fold only
+	Differ   int      `json:"differ"`  // in both, with different content
 	Examples []string `json:"examples"`
-	// Reason explains why an exact reproduction cannot be expected. It is empty if it
-	// can.
+	// Reason explains why an exact reproduction cannot be expected, if so.
 	Reason string `json:"reason,omitempty"`
 }
 
-// reproduced compares the tracker's issues with the issues of a replay.
 func (t today) reproduced(by *Replay, examples int) (Reproduction, error) {
 	r := Reproduction{Issues: t.issues, Examples: []string{}}
 	err := merge(t.imprints(), imprints(by.conn, ""), imprint.compare, func(a, b *imprint) error {
@@ -99,7 +95,6 @@ func (t today) reproduced(by *Replay, examples int) (Reproduction, error) {
 	return r, err
 }
 
-// imprints yields the copied imprints by tenant and id.
 func (t today) imprints() func(func(imprint, error) bool) {
 	return sequence(func(do func(imprint) error) error {
 		return store.Each(t.conn, func(stmt *sqlite.Stmt) error {

@@ -46,14 +46,14 @@ func traffic(tb testing.TB, n int, fold func(events.Event)) {
 	}
 }
 
-// sink is a memoryStore with fast timers that counts the stored records.
-type sink struct {
+// countingStore is a memoryStore with fast timers that counts the stored records.
+type countingStore struct {
 	memoryStore
 	timers  map[string]rules.Timer
 	records int
 }
 
-func (s *sink) Timers(_ string, at time.Time, limit int) ([]rules.Timer, error) {
+func (s *countingStore) Timers(_ string, at time.Time, limit int) ([]rules.Timer, error) {
 	list := slices.SortedFunc(maps.Values(s.timers), func(a, b rules.Timer) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
 	})
@@ -61,7 +61,7 @@ func (s *sink) Timers(_ string, at time.Time, limit int) ([]rules.Timer, error) 
 	return list[:min(len(list), limit)], nil
 }
 
-func (s *sink) save(c rules.Changes) {
+func (s *countingStore) save(c rules.Changes) {
 	s.records += len(c.Records)
 	s.memoryStore.save(rules.Changes{Records: c.Records})
 	for _, t := range c.Set {
@@ -84,7 +84,7 @@ func BenchmarkApply(b *testing.B) {
 	var most uint64
 	var records int
 	for b.Loop() {
-		store := &sink{memoryStore: make(memoryStore), timers: make(map[string]rules.Timer)}
+		store := &countingStore{memoryStore: make(memoryStore), timers: make(map[string]rules.Timer)}
 		state, batch := rules.NewState(store), 0
 		traffic(b, n, func(e events.Event) {
 			if _, err := state.Apply(e, c); err != nil {

@@ -6,11 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// maxBundled bounds the items in the bundle of a run.
 const maxBundled = 200
 
-// bundles collects the items beyond a run's limit of follow-ups in one issue per run. It
-// owns the bundle in the run records.
 type bundles struct {
 	draft    *draft
 	journal  *journal
@@ -20,7 +17,6 @@ type bundles struct {
 	loops    *loopGuard
 }
 
-// add adds an item to the bundle of the run, once.
 func (b *bundles) add(item string) {
 	d := b.draft
 	run := d.run()
@@ -38,7 +34,7 @@ func (b *bundles) add(item string) {
 	b.journal.note(run.Bundle, clean(item, 300))
 }
 
-// create creates the bundle of the run, or a digest entry if the rate limit denies
+// create creates the collective follow-up of the run, or a digest entry if the rate limit denies
 // it. It returns false if the loop guard forbids both.
 func (b *bundles) create(run *Run) bool {
 	d := b.draft

@@ -8,11 +8,9 @@ import (
 )
 
 const (
-	// maxBehind is the number of consecutive events far behind a tenant's clock that
-	// set the clock back.
+	// maxBehind is the number of consecutive events far behind a clock that set it back.
 	maxBehind = 20
-	// maxAhead is the distance ahead of the clock up to which an unconfirmed event keeps
-	// its own time.
+	// maxAhead is how far ahead of the clock an unconfirmed event may be to keep its time.
 	maxAhead = 2 * 365 * day
 )
 
@@ -25,8 +23,8 @@ type Tenant struct {
 	Created  []time.Time `json:"created,omitempty"`
 	Critical []time.Time `json:"critical,omitempty"`
 	Tracking []time.Time `json:"tracking,omitempty"`
-	Digest   string      `json:"digest,omitempty"`  // id of the latest digest
-	Digests  int         `json:"digests,omitempty"` // number of digests
+	Digest   string      `json:"digest,omitempty"` // latest
+	Digests  int         `json:"digests,omitempty"`
 }
 
 var tenants = table[Tenant]{"tenant", func(t *Tenant) {
@@ -40,10 +38,8 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock to the time of e, unless that is far away. An event far ahead
-// moves the clock only if a second event confirms it. Only a long series of events far
-// behind sets the clock back. A clock.ticked always moves the clock forward, because it
-// is published for due timers. The record of a service never moves it.
+// move moves the clock forward to the time of e. If that is far away, further events must
+// confirm it first. A clock.ticked always moves the clock forward, because timers are due.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -67,27 +63,24 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord reports whether a service writes events of kind k about other events. Their
-// time is the time of writing. It is far after the time of the work when old sessions
-// are imported.
+// isRecord reports whether a service writes events of kind k about other events. For imported
+// sessions, the time of writing is far after the time of the work.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether e alone proves that time has passed. This is true for a
-// clock.ticked and for a custom event without a run.
+// passes reports whether e alone proves that time has passed.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
 
-// confirmed reports whether e is a different event of about the same time.
 func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	another := f.Event != "" && (f.Event != e.ID || f.Source != e.Source)
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the effective time of e. It is the clock for an absurd time and for the
-// record of a service, else the time of e.
+// take returns the time at which e counts. If e is the record of a service or absurdly far
+// ahead, that is the clock, else it is the time of e.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
@@ -96,7 +89,6 @@ func (t *Tenant) take(e events.Event) time.Time {
 	return at
 }
 
-// after returns the time d after at, at most forever.
 func after(at time.Time, d time.Duration) time.Time {
 	if forever.Sub(at) < d {
 		return forever
@@ -104,9 +96,8 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd returns the end of the grace period of a failure at a time, and the time to
-// check it. The check is earlier if the clock is behind the failure, because the clock
-// may never reach it.
+// graceEnd returns the end of a grace period and the time to check it. The check is earlier if
+// the clock is behind the failure, because the clock may never reach the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

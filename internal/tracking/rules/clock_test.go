@@ -14,7 +14,7 @@ import (
 )
 
 // astray returns an event of a separate run with a wrong clock.
-func astray(tb testing.TB, name string, kind events.Kind, at time.Time) events.Event {
+func wrongClock(tb testing.TB, name string, kind events.Kind, at time.Time) events.Event {
 	tb.Helper()
 	e := events.Event{
 		ID: "astray-" + name, Source: "/broken", Type: kind.Type(), Tenant: "acme", Run: "astray", RunType: "REVIEW", Time: at,
@@ -86,9 +86,9 @@ func TestClock_OneEventFarAhead(t *testing.T) {
 				continue // may be what it says: what fails before is made good
 			}
 			for _, at := range []int{1, 4, 8, 11, 14} {
-				now, _ := fold(t, slices.Insert(slices.Clone(plain), at, astray(t, name, kind, plain[at-1].Time)))
+				now, _ := fold(t, slices.Insert(slices.Clone(plain), at, wrongClock(t, name, kind, plain[at-1].Time)))
 				want := others(now)
-				list := slices.Insert(slices.Clone(plain), at, astray(t, name, kind, ahead))
+				list := slices.Insert(slices.Clone(plain), at, wrongClock(t, name, kind, ahead))
 				s, decisions := fold(t, list)
 				if diff := cmp.Diff(want, others(s)); diff != "" {
 					t.Errorf("%s of %d before event %d: issues (-now +ahead):\n%s", name, ahead.Year(), at, diff)
@@ -125,7 +125,7 @@ func TestClock_AHoldFarAheadEnds(t *testing.T) {
 	for _, ahead := range []time.Time{epoch.AddDate(0, 1, 0), epoch.AddDate(973, 0, 0)} {
 		s := new(rules.State)
 		list := succeedAt(t, nil, 0)
-		list = append(list, astray(t, "failed", events.StepFinished, ahead))
+		list = append(list, wrongClock(t, "failed", events.StepFinished, ahead))
 		list = succeedAt(t, list, 10*time.Second)
 		if got := decided(apply(t, s, list...)); got["astray-failed"] {
 			t.Errorf("%d: decided on at once", ahead.Year())
@@ -140,7 +140,7 @@ func TestClock_AHoldFarAheadEnds(t *testing.T) {
 func TestClock_ComesBack(t *testing.T) {
 	var list []events.Event
 	for n := range 10 {
-		list = append(list, astray(t, fmt.Sprintf("failed%d", n), events.StepFinished, epoch.AddDate(973, 0, n)))
+		list = append(list, wrongClock(t, fmt.Sprintf("failed%d", n), events.StepFinished, epoch.AddDate(973, 0, n)))
 	}
 	for n := range 30 {
 		list = append(list, stepAt(t, 100+n, time.Duration(n)*time.Second, events.StepCompleted, "", nil))
@@ -189,7 +189,7 @@ func TestClock_TimePasses(t *testing.T) {
 		{events.Custom, 5000, false},
 		{events.ToolBefore, 20, false},
 	} {
-		list := append(failAt(t, nil, 0, "boom", nil), astray(t, "clock", tt.kind, epoch.AddDate(0, 0, tt.days)))
+		list := append(failAt(t, nil, 0, "boom", nil), wrongClock(t, "clock", tt.kind, epoch.AddDate(0, 0, tt.days)))
 		list[1].Run, list[1].RunType = "", ""
 		if got := decided(apply(t, new(rules.State), list...))["e0"]; got != tt.want {
 			t.Errorf("%s after %d days: decided after the grace period: %v, want %v", tt.kind, tt.days, got, tt.want)

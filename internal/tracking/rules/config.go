@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
-// Config has the limits of the rules. Start from [DefaultConfig], or read a file with
-// package configfile, whose default file explains each limit.
+// Config has the limits of the rules. The default file of package configfile explains each.
 type Config struct {
 	TitlePrefix string   `json:"title_prefix"`
 	Tracked     []string `json:"tracked"`
@@ -49,8 +48,7 @@ type Limit struct {
 	Within time.Duration `json:"within"`
 }
 
-// Signs has the values from which each measure of a run adds 1 to its computed
-// complexity. See [Run.Complexity].
+// Signs has the values from which each measure of a run adds 1 to its [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`
 	Retries int   `json:"retries"`
@@ -95,7 +93,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Hash identifies c in decisions. Equal configurations have equal hashes.
+// Hash returns an id of c for decisions. Equal configurations have equal hashes.
 func (c Config) Hash() string {
 	data, err := json.Marshal(c)
 	if err != nil { // cannot happen: c has only strings and numbers
@@ -109,7 +107,7 @@ func (c Config) tracks(runType string) bool {
 	return slices.ContainsFunc(c.Tracked, func(t string) bool { return strings.EqualFold(t, runType) })
 }
 
-// FormatDuration formats d in its largest unit, like "7d" or "10m".
+// FormatDuration formats d in the largest unit that divides it, like "7d" or "90m".
 func FormatDuration(d time.Duration) string {
 	for _, unit := range []struct {
 		name string

@@ -12,12 +12,12 @@ type Action string
 // The actions from the weakest to the strongest.
 const (
 	None   Action = "none"   // no effect
-	Record Action = "record" // an issue has another occurrence
+	Record Action = "record" // no effect, but it touches an issue, such as by an occurrence
 	Update Action = "update" // an issue changed
 	Create Action = "create" // an issue was created
 )
 
-// Decision is the decision on one event, with its reasons.
+// Decision is the decision on one event.
 type Decision struct {
 	Tenant   string             `json:"tenant"`
 	Source   string             `json:"source"`
@@ -39,8 +39,8 @@ type Decision struct {
 // Counter is a count and its limit.
 type Counter [2]int64
 
-// ID returns the id of the issue.decided event of d, a UUIDv8 over the event and the
-// configuration. Repeating a decision gives the same id.
+// ID returns the id of the issue.decided event of d. It depends only on the event and the
+// configuration.
 func (d Decision) ID() string {
 	return events.DeriveID(string(events.IssueDecided), d.Tenant, d.Source, d.Event, d.Config)
 }
@@ -71,7 +71,7 @@ const (
 	OpErase      Op = "erase" // by an erasure order, not by a decision
 )
 
-// Effect is one operation on one issue. It is idempotent.
+// Effect is one idempotent operation on one issue.
 type Effect struct {
 	Op     Op        `json:"op"`
 	ID     string    `json:"id"`
@@ -80,7 +80,7 @@ type Effect struct {
 	To     Status    `json:"to,omitempty"`     // create and transition
 	Reopen bool      `json:"reopen,omitempty"` // transition: from closed
 	Reason string    `json:"reason,omitempty"` // transition
-	Link   *Link     `json:"link,omitempty"`   // link
-	Text   string    `json:"text,omitempty"`   // note; describe: new description; erase: replacement for texts
-	Label  string    `json:"label,omitempty"`  // label
+	Link   *Link     `json:"link,omitempty"`
+	Text   string    `json:"text,omitempty"` // note; describe: new description; erase: replacement
+	Label  string    `json:"label,omitempty"`
 }

@@ -20,7 +20,6 @@ type listing struct {
 
 var listings = table[listing]{kind: "digest"}
 
-// entry is one failure, follow-up or lineage without an issue.
 type entry struct {
 	Digest string    `json:"digest"`
 	Title  string    `json:"title"`
@@ -33,20 +32,17 @@ type entry struct {
 
 var entries = table[entry]{"entry", func(e *entry) { e.Runs = slices.Clone(e.Runs) }}
 
-// maxEntryRuns bounds the runs in an entry.
 const maxEntryRuns = 5
 
 func entryID(digest string, n int) string { return fmt.Sprintf("%s/%d", digest, n) }
 
-// digests lists events that the rate limits deny an issue. It owns the listings, their
-// entries, and the id of the latest digest in the tenant's record.
 type digests struct {
 	draft   *draft
 	journal *journal
 }
 
-// add adds an entry for the event to the tenant's digest. It returns the digest and the
-// number of the entry.
+// add adds an entry for the event to the latest digest, or to a new one. It returns the id of
+// the digest and the number of the entry.
 func (g *digests) add(title string) (digest string, n int) {
 	d := g.draft
 	t := d.clock()
@@ -68,14 +64,12 @@ func (g *digests) add(title string) (digest string, n int) {
 	return t.Digest, l.Entries
 }
 
-// accepts reports whether the digest id accepts new entries.
 func (g *digests) accepts(id string) bool {
 	d := g.draft
 	l := listings.get(d.records, id)
 	return id != "" && l != nil && d.isOpen(id) && d.now.Sub(l.Made).Abs() <= d.config.Digest.Age
 }
 
-// repeat counts the event at an existing entry.
 func (g *digests) repeat(digest string, n int) {
 	d := g.draft
 	if entries.get(d.records, entryID(digest, n)) == nil {
@@ -103,7 +97,6 @@ func (g *digests) repeat(digest string, n int) {
 	}
 }
 
-// describe updates the description of an open digest.
 func (g *digests) describe(digest string) {
 	l := listings.edit(g.draft.records, digest)
 	l.Pending = false
@@ -112,7 +105,6 @@ func (g *digests) describe(digest string) {
 	}
 }
 
-// text returns the description of a digest. It has the first entries, ordered by time.
 func (g *digests) text(digest string, l *listing) string {
 	var list []entry
 	for n := 1; n <= min(l.Entries, g.draft.config.Digest.Entries); n++ {
@@ -135,7 +127,6 @@ func (g *digests) text(digest string, l *listing) string {
 	return b.String()
 }
 
-// summary describes the occurrences of an entry.
 func (e entry) summary() string {
 	times := "once"
 	if e.Count != 1 {

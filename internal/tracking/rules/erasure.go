@@ -9,20 +9,21 @@ import (
 	"strings"
 )
 
-// Erasure removes the texts of some events from all records of a tenant. It leaves ids,
-// times and statuses. It is not safe for concurrent use.
+// Erasure removes the texts of some events from all records of a tenant. It leaves ids, times
+// and statuses. It is not safe for concurrent use.
 type Erasure struct {
-	Run    string          // erase everything of this run, including names; empty for none
-	Events []string        // ids of the events to erase
-	Runs   map[string]bool // runs of these events
-	Issues map[string]bool // issues to erase completely
+	Run    string // erase everything of this run, including names
+	Events []string
+	Runs   map[string]bool // runs of Events
+	Issues map[string]bool // erased completely
 	Text   string          // replacement for texts
 
 	erased map[string]bool // erased follow-ups
 }
 
-// Record returns a record without the erased texts, or nil if it must be deleted, and
-// reports whether it changed. Records must come in the order of their keys.
+// Record returns a record without the erased texts, or nil if it must be deleted, and reports
+// whether it changed. Records must come in the order of their keys, because the index of words
+// needs the erased follow-ups.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -52,8 +53,8 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	return data, false, nil
 }
 
-// reaches reports whether a record may change. A run and its steps may only if that run
-// is erased, and a mark only if edits wait in it.
+// reaches reports whether a record may change. A run and its steps may only if that run is
+// erased, and a mark only if edits wait in it.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return bytes.Contains(data, []byte(`"edits":`))
@@ -84,7 +85,6 @@ func (e *Erasure) waiting(w *waiting) {
 	}
 }
 
-// mark erases the texts in waiting edits.
 func (e *Erasure) mark(m *mark) {
 	for n := range m.Edits {
 		if edit := &m.Edits[n]; slices.Contains(e.Events, edit.Event) {
@@ -93,7 +93,6 @@ func (e *Erasure) mark(m *mark) {
 	}
 }
 
-// failure erases the message of a failure that the erased events contain.
 func (e *Erasure) failure(fl *failure) {
 	if e.Issues[fl.Issue] || e.Issues[fl.Digest] || fl.FirstRun != "" && (fl.FirstRun == e.Run || e.Runs[fl.FirstRun]) {
 		fl.Message, fl.Target, fl.Class = erasedIf(fl.Message, e.Text), "", erasedIf(fl.Class, e.Text)
@@ -101,8 +100,9 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup erases the words of an item. An item without an issue is in a bundle. It is
-// always erased, because the runs of its sources are unknown.
+// followup erases the words of an item if the erasure concerns it. An item without an issue or
+// digest entry, such as one beyond the limits of its run, is always erased, because its runs are
+// unknown.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -115,7 +115,6 @@ func (e *Erasure) followup(id string, u *followup) {
 	e.erased[id] = true
 }
 
-// index removes erased follow-ups from the index of a word.
 func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	left := 0
 	data, changed, err = erased(data, func(i *wordIndex) {
@@ -128,8 +127,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of a run's roles and steps. The roles stay distinct, because
-// their failures can still recover.
+// lineage erases the names of a run's roles and steps. The roles stay distinct, because they
+// can still recover.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return
@@ -142,8 +141,6 @@ func (e *Erasure) lineage(id string, l *Lineage) {
 	}
 }
 
-// entry erases the title of an entry if the digest or one of the entry's runs is
-// erased.
 func (e *Erasure) entry(en *entry) {
 	if e.Run != "" && slices.Contains(en.Runs, e.Run) || e.Issues[en.Digest] {
 		en.Title = e.Text
@@ -157,7 +154,6 @@ func erasedIf(text, with string) string {
 	return with
 }
 
-// erased applies erase to an encoded record.
 func erased[T any](data []byte, erase func(*T)) (_ []byte, changed bool, err error) {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {

@@ -1,53 +1,29 @@
 package rules
 
-// facts answers questions about recorded failures, successes and work. It owns no state
-// and changes no record.
 type facts struct{ records }
 
-// recovered reports whether a success made an incident harmless. It is a later success
-// in its scope, in the scope of its run's end, of its step, or of its run.
+// recovered reports whether a later success made an incident harmless. The success may be in the
+// scope of the incident, in the scope of its run's end, of its step, or of its run.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
 }
 
-// goodIn returns the latest success in a scope.
-func (f facts) goodIn(id string) fact {
-	if s := scopes.get(f.records, id); id != "" && s != nil {
-		return s.Good
-	}
-	return fact{}
-}
+func (f facts) goodIn(id string) fact { return scopes.view(f.records, id).Good }
 
 // endScope returns the scope in which the end of a run failed, or "".
-func (f facts) endScope(run string) string {
-	if r := runs.get(f.records, run); r != nil {
-		return r.Scope
-	}
-	return ""
-}
+func (f facts) endScope(run string) string { return runs.view(f.records, run).Scope }
 
-// goodEnd returns the latest successful end of a run.
-func (f facts) goodEnd(run string) Stamp {
-	if r := runs.get(f.records, run); r != nil {
-		return r.Settled
-	}
-	return Stamp{}
-}
+func (f facts) goodEnd(run string) Stamp { return runs.view(f.records, run).Settled }
 
-// goodStep returns the latest completion of a step.
 func (f facts) goodStep(run, step string) Stamp {
 	if step == "" {
 		return Stamp{}
 	}
-	if s := steps.get(f.records, stepID(run, step)); s != nil {
-		return s.Done
-	}
-	return Stamp{}
+	return steps.view(f.records, stepID(run, step)).Done
 }
 
-// firstFailing returns the earliest failed step of a run that is not recovered. The
-// failure of the run's end counts as an occurrence of that failure.
+// firstFailing returns the earliest failed step that is not recovered.
 func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	for _, s := range run.Failing {
 		if f.recovered(incident{Scope: s.Scope, Run: run.ID, Step: s.Step, At: s.At}) {
@@ -60,8 +36,8 @@ func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	return first, found
 }
 
-// inhibitor returns the first failing step of the incident's run, if the run failed and
-// that step has another failure. Then the incident counts as an occurrence of it.
+// inhibitor returns the first failing step of the incident's run. It reports whether the run
+// failed and that step has a failure other than the incident's, of which the incident is part.
 func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	r := runs.get(f.records, in.Run)
 	if r == nil || r.Finished.isZero() || r.Success {
@@ -85,7 +61,6 @@ func (f facts) blocks(in incident) bool {
 	return !in.At.before(l.Settled)
 }
 
-// goodFor returns the latest success that recovers a failure.
 func (f facts) goodFor(fl *failure) fact {
 	good := fl.Good
 	for _, s := range fl.Scopes {
@@ -94,7 +69,6 @@ func (f facts) goodFor(fl *failure) fact {
 	return good
 }
 
-// failureStatus returns the status of the issue of a failure, and the reason.
 func (f facts) failureStatus(fl *failure) (Status, string) {
 	if fl.Last.before(f.goodFor(fl).Stamp) {
 		return Closed, "A later success in the same scope"
@@ -102,7 +76,6 @@ func (f facts) failureStatus(fl *failure) (Status, string) {
 	return Open, "It failed again"
 }
 
-// status returns the status that the facts demand for an issue, and the reason.
 func (f facts) status(c *course, config *Config) (Status, string) {
 	switch {
 	case c.Failure != "":
@@ -141,7 +114,6 @@ func (f facts) since(c *course, to Status, now Stamp) fact {
 	return fact{Stamp: now}
 }
 
-// failureIssue returns the open issue about a failure of the run, or "".
 func (f facts) failureIssue(run *Run) string {
 	for _, s := range run.Failing {
 		if fl := failures.get(f.records, s.Failure); fl != nil && fl.Issue != "" && f.isOpen(fl.Issue) {
@@ -151,20 +123,10 @@ func (f facts) failureIssue(run *Run) string {
 	return ""
 }
 
-// isInfrastructure reports whether a known failure is a failure of the infrastructure.
 func (f facts) isInfrastructure(failure string) bool {
-	fl := failures.get(f.records, failure)
-	return fl != nil && fl.Class != ""
+	return failures.view(f.records, failure).Class != ""
 }
 
-// follower returns the issue or digest of the lineage of a run, or "".
 func (f facts) follower(run string) string {
-	r := runs.get(f.records, run)
-	if r == nil {
-		return ""
-	}
-	if l := lineages.get(f.records, f.lineageOf(r)); l != nil {
-		return l.follower()
-	}
-	return ""
+	return lineages.view(f.records, f.lineageOf(runs.view(f.records, run))).follower()
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,22 +16,21 @@ type failure struct {
 	Role       string   `json:"role,omitempty"`
 	Target     string   `json:"target,omitempty"`
 	Class      string   `json:"class,omitempty"`
-	Message    string   `json:"message,omitempty"` // first message
+	Message    string   `json:"message,omitempty"` // of the first failure
 	Generation int      `json:"generation,omitempty"`
-	Issue      string   `json:"issue,omitempty"`     // issue of this generation
+	Issue      string   `json:"issue,omitempty"`
 	Digest     string   `json:"digest,omitempty"`    // lists the failure if the rate limit denied it an issue
 	Entry      int      `json:"entry,omitempty"`     // in the digest
 	Last       Stamp    `json:"last,omitzero"`       // latest failure
 	FirstRun   string   `json:"first_run,omitempty"` // run of Message
 	LastRun    string   `json:"last_run,omitempty"`
-	Good       fact     `json:"good,omitzero"`    // latest recovery of LastRun
-	Scopes     []string `json:"scopes,omitempty"` // scopes of the failures
+	Good       fact     `json:"good,omitzero"` // latest recovery of LastRun
+	Scopes     []string `json:"scopes,omitempty"`
 }
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
 
-// scope is one role of a run type at a target. A success in a scope recovers the
-// failures in it.
+// scope is one role of a run type at a target. A success there recovers its failures.
 type scope struct {
 	Good     fact     `json:"good,omitzero"`      // latest success
 	Failures []string `json:"failures,omitempty"` // failures with an open issue
@@ -38,7 +38,6 @@ type scope struct {
 
 var scopes = table[scope]{"scope", func(s *scope) { s.Failures = slices.Clone(s.Failures) }}
 
-// The bounds of lists in records.
 const (
 	maxScopes  = 16 // of a failure
 	maxOpen    = 64 // failures of a scope
@@ -59,7 +58,6 @@ func indexFailure(r records, id string, fl *failure) {
 	}
 }
 
-// unindexFailure removes the failure id from its scopes.
 func unindexFailure(r records, id string, fl *failure) {
 	for _, s := range fl.Scopes {
 		sc := scopes.edit(r, s)
@@ -67,15 +65,8 @@ func unindexFailure(r records, id string, fl *failure) {
 	}
 }
 
-// follower returns the issue or digest of the failure, or "".
-func (fl *failure) follower() string {
-	if fl.Issue != "" {
-		return fl.Issue
-	}
-	return fl.Digest
-}
+func (fl *failure) follower() string { return cmp.Or(fl.Issue, fl.Digest) }
 
-// title returns the title of the issue about the failure.
 func (fl *failure) title(c *Config) string {
 	if fl.Class != "" {
 		return issueTitle(c, "infrastructure failure", strings.ReplaceAll(fl.Class, "_", " "))
@@ -91,14 +82,11 @@ func (fl *failure) title(c *Config) string {
 	return issueTitle(c, strings.Join(strings.Fields(strings.Join(what, " ")), " "), clean(fl.Message, 200))
 }
 
-// trouble is the error of a failed step or run.
 type trouble struct {
 	Text  string
 	Class string
 }
 
-// troubleOf returns the error in err, or else in the first line of the summary. If no
-// class is given, it looks for one in the text.
 func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble {
 	t := trouble{Class: metadata.Name(meta["error_class"])}
 	if err != nil {
@@ -116,7 +104,6 @@ func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble
 	return t
 }
 
-// identity has the values that equal failures share, and the scope of their recovery.
 type identity struct {
 	Type   string // of the run
 	Role   string // of the step; empty for a run's end
@@ -125,7 +112,6 @@ type identity struct {
 	Class  string // of an infrastructure failure, which has one identity per tenant
 }
 
-// key returns the id of the failure record.
 func (i identity) key(tenant string) string {
 	if i.Class != "" {
 		return ID(tenant, "infrastructure", i.Class)
@@ -133,5 +119,4 @@ func (i identity) key(tenant string) string {
 	return ID(tenant, "failure", i.Type, i.Role, i.Target, i.Text)
 }
 
-// scope returns the id of the scope record.
 func (i identity) scope(tenant string) string { return ID(tenant, "scope", i.Type, i.Role, i.Target) }

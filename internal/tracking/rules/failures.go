@@ -1,14 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
-// failureTracker handles failures of runs without a tracking issue. It owns the failure
-// and scope records, and the failing steps in the run records.
 type failureTracker struct {
 	draft       *draft
 	journal     *journal
@@ -21,8 +20,9 @@ type failureTracker struct {
 	loops       *loopGuard
 }
 
-// fail handles a failure. The failed end of a run counts as an occurrence of the run's
-// first failed step, and a step that fails later as an occurrence of the run's end.
+// fail records and judges a failure of a run without a tracking issue. The failed end of a run
+// is an occurrence of its first step that failed and did not recover. If there is none, a step
+// that fails later is an occurrence of the failed end.
 func (t *failureTracker) fail(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)
@@ -49,18 +49,15 @@ func (t *failureTracker) fail(why cause) {
 	t.judge(in, why.critical)
 }
 
-// identity returns the identity of a failure or success.
 func (t *failureTracker) identity(why cause) identity {
 	run := t.draft.run()
-	who := identity{Type: run.Type, Role: why.role, Target: why.target, Text: fingerprint.Normalise(why.failure.Text)}
-	if who.Target == "" {
-		who.Target = run.Target
+	return identity{
+		Type: run.Type, Role: why.role, Target: cmp.Or(why.target, run.Target),
+		Text:  fingerprint.Normalise(why.failure.Text),
+		Class: fingerprint.Class(why.failure.Class, t.draft.config.Ordinary),
 	}
-	who.Class = fingerprint.Class(why.failure.Class, t.draft.config.Ordinary)
-	return who
 }
 
-// judge decides on a new incident.
 func (t *failureTracker) judge(in incident, critical bool) {
 	d := t.draft
 	fl := failures.edit(d.records, in.Failure)
@@ -107,8 +104,8 @@ func (t *failureTracker) endIncident(in incident) bool {
 	return true
 }
 
-// accepts reports whether a repeat of the failure needs no grace period. Its issue or
-// digest is open, or a person closed the issue as not planned.
+// accepts reports whether a repeat of the failure needs no grace period, because its issue or
+// digest takes it.
 func (t *failureTracker) accepts(fl *failure) bool {
 	r := t.draft.records
 	if fl.Issue != "" {
@@ -117,8 +114,8 @@ func (t *failureTracker) accepts(fl *failure) bool {
 	return r.isOpen(fl.Digest)
 }
 
-// raise creates an issue for an incident, reopens the existing one, or adds a digest
-// entry if the rate limit denies an issue.
+// raise creates or reopens an issue for an incident. If the rate limit denies that, it adds a
+// digest entry.
 func (t *failureTracker) raise(in incident, critical bool) {
 	d := t.draft
 	fl := failures.edit(d.records, in.Failure)
@@ -163,7 +160,6 @@ func (t *failureTracker) issue(fl *failure, in incident) Issue {
 	}
 }
 
-// recur makes an incident an occurrence of the existing issue or digest entry.
 func (t *failureTracker) recur(in incident) {
 	d := t.draft
 	fl := failures.edit(d.records, in.Failure)
@@ -177,8 +173,8 @@ func (t *failureTracker) recur(in incident) {
 	t.settle(in.Failure, runs.get(d.records, in.Run))
 }
 
-// note records the time and scope of an incident. If the end of its run failed too, a
-// success in that scope also recovers the failure.
+// note records an incident of the failure fl. If the end of the run failed too, a success in the
+// scope of that end also recovers fl.
 func (t *failureTracker) note(fl *failure, in incident) {
 	if fl.Last.before(in.At) {
 		fl.Last, fl.LastRun = in.At, in.Run
@@ -190,8 +186,8 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// succeed handles a success. It closes the issues of the failures in its scope, and of
-// the failures that last occurred in its run.
+// succeed records the success of a step or run. It closes the issues of the failures in its
+// scope, and of failures that last occurred in the run and recovered.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)
@@ -215,7 +211,6 @@ func (t *failureTracker) succeed(why cause) {
 	}
 }
 
-// settle moves the issue of a failure to the status that the facts demand.
 func (t *failureTracker) settle(id string, run *Run) {
 	d := t.draft
 	fl := failures.edit(d.records, id)

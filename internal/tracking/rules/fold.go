@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -9,10 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fold decides on one event. It only routes the event to its components, in a fixed
-// order: first the recorder notes the facts, then tracking or failures handle the
-// outcome, then follow-ups handle the work left undone. The components share the draft.
-// Each uses only components above it in this list.
+// fold decides on one event. It routes the event to its components in the order of the package
+// documentation.
 type fold struct {
 	draft       draft
 	journal     journal
@@ -32,7 +31,6 @@ type fold struct {
 	followups   followupTracker
 }
 
-// newFold starts the decision on e. Its facts have the given stamp.
 func newFold(p *pass, e events.Event, stamp Stamp, now time.Time) *fold {
 	f := &fold{draft: draft{
 		records: p.records, config: p.config, event: e, stamp: stamp, now: now,
@@ -71,7 +69,6 @@ func newFold(p *pass, e events.Event, stamp Stamp, now time.Time) *fold {
 	return f
 }
 
-// decide routes the event by its kind.
 func (f *fold) decide() error {
 	d := &f.draft
 	switch kind := d.event.Kind(); {
@@ -114,8 +111,8 @@ func (f *fold) ticked() {
 	f.draft.say("clock", "the clock moved")
 }
 
-// errored records an error. It does not decide, because the end of the step shows
-// whether the error mattered.
+// errored records an error, which is not a failure yet. The end of the step shows whether the
+// error mattered.
 func (f *fold) errored() error {
 	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {
@@ -140,7 +137,6 @@ func (f *fold) started() error {
 	return nil
 }
 
-// stepFinished handles a step.finished, which may be a later report of a known step.
 func (f *fold) stepFinished() error {
 	d := &f.draft
 	data, err := events.Payload[events.StepFinishedData](d.event)
@@ -149,11 +145,7 @@ func (f *fold) stepFinished() error {
 	}
 	status := events.StepStatus(strings.ToLower(string(data.StepStatus)))
 	f.recorder.seen(data.RunType, data.Metadata)
-	role := data.AgentRole
-	if role == "" {
-		role = d.event.AgentRole
-	}
-	role = strings.ToUpper(clean(role, 60))
+	role := strings.ToUpper(clean(cmp.Or(data.AgentRole, d.event.AgentRole), 60))
 	late := f.recorder.step(role, status, data)
 	step := stepName(role, d.event.Step)
 	d.say("step "+stepRule(status), step+" "+stepRule(status))
@@ -178,7 +170,6 @@ func (f *fold) stepFinished() error {
 	return nil
 }
 
-// runFinished handles a run.finished. Only the latest one of a run counts.
 func (f *fold) runFinished() error {
 	d := &f.draft
 	data, err := events.Payload[events.RunFinishedData](d.event)
@@ -213,7 +204,6 @@ func (f *fold) runFinished() error {
 	return nil
 }
 
-// simple gives the reason why a completed run has no issue.
 func (f *fold) simple() {
 	d := &f.draft
 	run := d.run()
@@ -228,8 +218,8 @@ func (f *fold) simple() {
 		strings.Join(d.config.Tracked, " or "), d.config.Complexity))
 }
 
-// settle brings the issue of the lineage to its new status, or creates it if it is due.
-// A failure without such an issue goes to the failure tracker.
+// settle updates or creates the issue of the lineage. A failure without such an issue goes to
+// the failure tracker.
 func (f *fold) settle(why cause) {
 	d := &f.draft
 	run, l := d.run(), d.lineage()
@@ -254,7 +244,6 @@ func (f *fold) settle(why cause) {
 	}
 }
 
-// stands reports whether an incident is not recovered and has no other issue.
 func (f *fold) stands(in incident) bool {
 	if in.Lineage != "" {
 		return f.facts.blocks(in)
@@ -263,8 +252,6 @@ func (f *fold) stands(in incident) bool {
 	return !f.facts.recovered(in) && !inhibited && f.facts.follower(in.Run) == ""
 }
 
-// endIncident decides on an incident after its grace period, and reports whether the
-// incident stands.
 func (f *fold) endIncident(in incident) bool {
 	if in.Lineage != "" {
 		return f.tracking.endIncident(in)
@@ -272,8 +259,7 @@ func (f *fold) endIncident(in incident) bool {
 	return f.failures.endIncident(in)
 }
 
-// isLatest reports whether w is still the latest report of its step, or the latest end
-// of its run.
+// isLatest reports whether w is still the latest report of its step or run.
 func (f *fold) isLatest(w waiting) bool {
 	if w.Left.Step == "" {
 		return f.draft.run().Finished.N == w.At.N
@@ -282,7 +268,6 @@ func (f *fold) isLatest(w waiting) bool {
 	return step != nil && step.At.N == w.At.N
 }
 
-// runDue runs the due timers as a part of this decision, each at its own time.
 func (f *fold) runDue(due []Timer) {
 	for _, t := range due {
 		f.draft.as(t.At, func() {

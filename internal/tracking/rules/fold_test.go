@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -70,15 +71,7 @@ func complexity(n int) map[string]any { return map[string]any{"complexity": n} }
 // fold applies all of list to a new state.
 func fold(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
 	tb.Helper()
-	s := new(rules.State)
-	var decisions []rules.Decision
-	for _, e := range list {
-		d, err := s.Apply(e, rules.DefaultConfig())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		decisions = append(decisions, d...)
-	}
+	s, decisions := rulestest.Fold(tb, list)
 	d, err := s.Release(rules.DefaultConfig())
 	if err != nil {
 		tb.Fatal(err)

@@ -1,12 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// followup has the facts about one item of work at one target that runs left undone.
+// followup is one item of work at one target that runs left undone.
 type followup struct {
 	Title      string `json:"title"`
 	Target     string `json:"target,omitempty"`
@@ -18,24 +19,17 @@ type followup struct {
 	Run        string `json:"run,omitempty"`    // run that caused the issue
 	Remaining  bool   `json:"remaining,omitempty"`
 	Sources    int    `json:"sources,omitempty"`  // steps and run ends that left it undone
-	Last       Stamp  `json:"last,omitzero"`      // latest report of one
+	Last       Stamp  `json:"last,omitzero"`      // latest report of a source
 	Done       fact   `json:"done,omitzero"`      // latest report that it is done
-	Withdrawn  fact   `json:"withdrawn,omitzero"` // last source withdrew it
+	Withdrawn  fact   `json:"withdrawn,omitzero"` // when the last source withdrew it
 }
 
 var followups = table[followup]{kind: "followup"}
 
 func followupKey(tenant, target, item string) string { return ID(tenant, "item", target, item) }
 
-// follower returns the issue or digest of the follow-up, or "".
-func (u *followup) follower() string {
-	if u.Issue != "" {
-		return u.Issue
-	}
-	return u.Digest
-}
+func (u *followup) follower() string { return cmp.Or(u.Issue, u.Digest) }
 
-// status returns the status that the facts demand for the issue, and the reason.
 func (u *followup) status() (Status, string) {
 	switch {
 	case u.Sources == 0:
@@ -46,17 +40,15 @@ func (u *followup) status() (Status, string) {
 	return Open, "Left over again"
 }
 
-// leftover is the work that a step or a run's end left undone.
 type leftover struct {
 	Step      string   `json:"step,omitempty"` // step key; "" for the run's end
 	Name      string   `json:"name"`           // for people
 	Target    string   `json:"target,omitempty"`
-	Partial   bool     `json:"partial,omitempty"`   // there was partial success
-	Remaining []string `json:"remaining,omitempty"` // items of partial success
-	Deferred  []string `json:"deferred,omitempty"`  // items of deferred work
+	Partial   bool     `json:"partial,omitempty"` // there was partial success
+	Remaining []string `json:"remaining,omitempty"`
+	Deferred  []string `json:"deferred,omitempty"`
 }
 
-// wordIndex has the open follow-ups that contain a word.
 type wordIndex struct {
 	Followups []string `json:"followups"`
 }
@@ -68,7 +60,6 @@ const (
 	maxWords   = 20 // indexed words per follow-up
 )
 
-// itemWords returns the indexed words of an item.
 func itemWords(key string) []string {
 	var words []string
 	for w := range strings.FieldsSeq(key) {
@@ -79,7 +70,6 @@ func itemWords(key string) []string {
 	return words
 }
 
-// indexFollowup adds an open follow-up to the indexes of its words.
 func indexFollowup(r records, id string, u *followup) {
 	for _, w := range itemWords(u.Key) {
 		if i := wordIndexes.get(r, w); i != nil && slices.Contains(i.Followups, id) {
@@ -93,7 +83,6 @@ func indexFollowup(r records, id string, u *followup) {
 	}
 }
 
-// unindexFollowup removes a follow-up from the indexes of its words.
 func unindexFollowup(r records, id string, u *followup) {
 	for _, w := range itemWords(u.Key) {
 		if i := wordIndexes.get(r, w); i == nil || !slices.Contains(i.Followups, id) {
@@ -107,8 +96,8 @@ func unindexFollowup(r records, id string, u *followup) {
 	}
 }
 
-// similarFollowup returns the open follow-up that shares the most words with key, or "".
-// It must share at least the given percentage, and must not have a different target.
+// similarFollowup returns the open follow-up that shares the most words with key, or "". It
+// must share at least the given percentage, and must not have a different target.
 func similarFollowup(r records, key, target string, percent int) string {
 	words := itemWords(key)
 	best, most := "", percent-1

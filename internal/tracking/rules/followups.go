@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,8 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/metadata"
 )
 
-// followupTracker handles work that runs leave undone. It owns the follow-up records and
-// their word index, and the lists of follow-ups in the run and step records.
 type followupTracker struct {
 	draft       *draft
 	journal     *journal
@@ -22,12 +21,10 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report reads the work left undone from metadata and summary. If the event is in its
-// grace period, the work waits with it.
+// report reads the work that a step or run left undone, and creates follow-ups for it. If the
+// event is in its grace period, the work waits with the event.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
-	if from.Target == "" {
-		from.Target = t.draft.run().Target
-	}
+	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
@@ -44,13 +41,12 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem reports whether partial success without items needs an item. The end of a
-// run needs none if its steps left items.
+// needsItem reports whether partial success that lists no items gets a general item. The end of
+// a run gets none if its steps left items.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }
 
-// unnamedItem returns the item for partial success without items.
 func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	item := "Finish what " + from.Name + " of run " + clean(t.draft.event.Run, 120) + " left over"
 	if s := metadata.FirstSentence(summary); s != "" {
@@ -59,9 +55,9 @@ func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	return item
 }
 
-// leave handles the items of a report. It creates a follow-up for each, up to the limits
-// per run, and adds the rest to the bundle of the run. It withdraws the items of an
-// earlier report of the same source that are missing in this one.
+// leave creates a follow-up for each item of a report, up to the limits per run, and adds the
+// rest to the collective issue. It withdraws items of an earlier report of the same source that
+// are missing in this one.
 func (t *followupTracker) leave(from leftover) {
 	d := t.draft
 	if from.Partial {
@@ -91,7 +87,6 @@ func (t *followupTracker) leave(from leftover) {
 	*t.left(from) = now
 }
 
-// left returns the list of follow-ups in the record of the source.
 func (t *followupTracker) left(from leftover) *[]string {
 	if from.Step == "" {
 		return &t.draft.run().Left
@@ -99,8 +94,8 @@ func (t *followupTracker) left(from leftover) *[]string {
 	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
 }
 
-// leaveItem handles one item and appends its follow-up to now. The list before has the
-// follow-ups of the earlier report.
+// leaveItem creates or updates the follow-up of an item and returns now with its id. The list
+// before has the follow-ups of the earlier report.
 func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, before, now []string) []string {
 	d := t.draft
 	key := deferred.Key(item)
@@ -133,8 +128,6 @@ func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, 
 	return append(now, id)
 }
 
-// quota returns the run's count of follow-ups and its limit, either for remaining items
-// or for deferred work.
 func (t *followupTracker) quota(remaining bool) (n *int, limit int) {
 	if remaining {
 		return &t.draft.run().Remaining, t.draft.config.Remaining
@@ -142,8 +135,6 @@ func (t *followupTracker) quota(remaining bool) (n *int, limit int) {
 	return &t.draft.run().Deferred, t.draft.config.Followups
 }
 
-// recur makes the event an occurrence of the existing follow-up, and reopens it if it is
-// closed.
 func (t *followupTracker) recur(id string, u *followup) {
 	if u.Issue == "" {
 		t.digests.repeat(u.Digest, u.Entry)
@@ -154,8 +145,6 @@ func (t *followupTracker) recur(id string, u *followup) {
 	t.settle(id, u)
 }
 
-// create creates the issue of a follow-up, or a digest entry if the rate limit denies
-// it.
 func (t *followupTracker) create(id string, u *followup, from leftover, remaining bool) {
 	d := t.draft
 	n, _ := t.quota(remaining)
@@ -185,7 +174,6 @@ func (t *followupTracker) create(id string, u *followup, from leftover, remainin
 	}
 }
 
-// withdraw notes that the source no longer leaves a follow-up undone.
 func (t *followupTracker) withdraw(id string) {
 	d := t.draft
 	u := followups.edit(d.records, id)
@@ -204,12 +192,9 @@ func (t *followupTracker) withdraw(id string) {
 	t.settle(id, u)
 }
 
-// done closes the follow-ups that a summary reports as done.
 func (t *followupTracker) done(summary, target string) {
 	d := t.draft
-	if target == "" {
-		target = d.run().Target
-	}
+	target = cmp.Or(target, d.run().Target)
 	for _, item := range deferred.Done(summary) {
 		key := deferred.Key(item)
 		found := false
@@ -243,7 +228,6 @@ func (t *followupTracker) finish(id string, u *followup) bool {
 	return true
 }
 
-// settle moves the issue of a follow-up to the status that the facts demand.
 func (t *followupTracker) settle(id string, u *followup) {
 	d := t.draft
 	status, reason := u.status()
@@ -257,7 +241,6 @@ func (t *followupTracker) settle(id string, u *followup) {
 	}
 }
 
-// items formats a number of items for people.
 func items(n int) string {
 	if n == 1 {
 		return "1 item"

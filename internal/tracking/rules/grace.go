@@ -7,13 +7,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// incident is the failure of one step or of a run's end. A recovery within the grace
-// period makes it harmless.
+// incident is the failure of one step or of a run's end. A recovery within the grace period
+// makes it harmless.
 type incident struct {
-	Failure string `json:"failure,omitempty"` // its failure record, if no issue tracks the run
-	Scope   string `json:"scope,omitempty"`   // its scope record, in that case
-	Lineage string `json:"lineage,omitempty"` // the lineage whose issue it would block, else
-	Unit    string `json:"unit,omitempty"`    // the unit of the role, else
+	Failure string `json:"failure,omitempty"` // if no issue tracks the run
+	Scope   string `json:"scope,omitempty"`   // of Failure
+	Lineage string `json:"lineage,omitempty"` // else, the lineage whose issue it would block
+	Unit    string `json:"unit,omitempty"`    // of Role; see [Role]
 	Role    string `json:"role,omitempty"`
 	Run     string `json:"run"`
 	Step    string `json:"step,omitempty"` // step key; "" for the run's end
@@ -29,19 +29,17 @@ func (in incident) subject() string {
 	return in.Failure
 }
 
-// timer returns the id of the timer for the grace period. Grace periods with the same
-// end are processed in the order of their failures.
+// timer returns the id of the timer for the grace period. Grace periods with the same end are
+// processed in the order of their failures.
 func (in incident) timer() string {
 	return fmt.Sprintf("%s%020d/%s", GraceTimers, in.At.N, in.subject())
 }
 
-// partOf returns the incident as an occurrence of the failure of another step.
 func (in incident) partOf(s Failing) incident {
 	in.Failure, in.Scope, in.Step = s.Failure, s.Scope, s.Step
 	return in
 }
 
-// gracePeriod numbers the waiting incidents of one subject.
 type gracePeriod struct {
 	From  uint64 `json:"from"`
 	To    uint64 `json:"to"`    // next number
@@ -50,24 +48,21 @@ type gracePeriod struct {
 
 var gracePeriods = table[gracePeriod]{kind: "hold"}
 
-// waiting is an event in its grace period.
 type waiting struct {
 	incident
 	Source string      `json:"source"`
 	Event  string      `json:"event"`
 	Kind   events.Kind `json:"kind"`
-	Left   *leftover   `json:"left,omitempty"` // work that the event left undone
+	Left   *leftover   `json:"left,omitempty"`
 }
 
 var waitings = table[waiting]{kind: "held"}
 
 func waitingID(subject string, n uint64) string { return fmt.Sprintf("%s/%d", subject, n) }
 
-// graceQueue delays the decisions on failures until their grace period ends. It owns the
-// records of grace periods and waiting events. The pass removes them.
 type graceQueue struct{ draft *draft }
 
-// add starts the grace period of an incident, or joins the current one of its subject.
+// add starts a grace period, or joins the current one of the subject.
 func (q *graceQueue) add(in incident) {
 	d := q.draft
 	g := gracePeriods.edit(d.records, in.subject())
@@ -83,12 +78,10 @@ func (q *graceQueue) add(in incident) {
 	}
 }
 
-// attach stores the work that the waiting event left undone.
 func (q *graceQueue) attach(left leftover) {
 	waitings.edit(q.draft.records, q.draft.waiting).Left = &left
 }
 
-// has reports whether incidents of a subject wait.
 func (q *graceQueue) has(subject string) bool {
 	return gracePeriods.get(q.draft.records, subject) != nil
 }

@@ -10,7 +10,7 @@ import (
 
 // A failing report in its grace period does not change the items of a later report of
 // its step.
-func TestHold_WithdrawsNothingOfALaterReport(t *testing.T) {
+func TestGrace_WithdrawsNothingOfALaterReport(t *testing.T) {
 	h := newHistory(t, "RESOLVE").start(nil).step("s1", events.StepFailed, "", nil).
 		step("s1", events.StepCompleted, "TODO: write the docs", nil).end(true, nil)
 	s, _ := fold(t, h.list)
@@ -22,7 +22,7 @@ func TestHold_WithdrawsNothingOfALaterReport(t *testing.T) {
 }
 
 // The work that a failing step left undone is decided at the end of its grace period.
-func TestHold_KeepsWhatWasLeftOver(t *testing.T) {
+func TestGrace_KeepsWorkLeftUndone(t *testing.T) {
 	h := newHistory(t, "REVIEW").
 		step("s1", events.StepFailed, "", map[string]any{"partial_success": true, "remaining": []any{"merge b.go"}})
 	s := rules.NewState(nil)

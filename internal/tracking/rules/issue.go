@@ -21,8 +21,7 @@ const (
 	InProgress Status = "in_progress"
 	Blocked    Status = "blocked"
 	Closed     Status = "closed"
-	// Flapping does not exist in Beads. There the issue is open and has a label with
-	// this name.
+	// Beads has no such status. There the issue is open and has a label with this name.
 	Flapping Status = "flapping"
 )
 
@@ -49,7 +48,7 @@ type Issue struct {
 	Title       string    `json:"title"`
 	Description string    `json:"description,omitempty"`
 	Status      Status    `json:"status"`
-	Reason      string    `json:"reason,omitempty"` // reason of the status
+	Reason      string    `json:"reason,omitempty"` // of the status
 	Created     time.Time `json:"created"`
 	Updated     time.Time `json:"updated"`
 	Closed      time.Time `json:"closed,omitzero"`
@@ -57,8 +56,8 @@ type Issue struct {
 	Labels      []string  `json:"labels,omitempty"` // in addition to those of its kind
 	Count       int       `json:"count"`            // occurrences
 	Runs        []string  `json:"runs,omitempty"`   // of the occurrences, at most 20
-	First       time.Time `json:"first,omitzero"`   // first occurrence
-	Last        time.Time `json:"last,omitzero"`    // last occurrence
+	First       time.Time `json:"first,omitzero"`
+	Last        time.Time `json:"last,omitzero"`
 }
 
 // The types of links.
@@ -73,12 +72,10 @@ type Link struct {
 	ID   string `json:"id"`
 }
 
-// idDigits is the length of an id without its prefix: 64 bits in base 36.
 const idDigits = 13
 
-// ID returns the permanent issue id for an identity in tenant: "ht-" and 13 digits in
-// base 36. It hashes each text with its length, so that ("a", "bc") and ("ab", "c")
-// differ.
+// ID returns the permanent issue id for an identity in tenant: "ht-" and 13 digits in base 36.
+// It hashes each text with its length, so that ("a", "bc") and ("ab", "c") differ.
 func ID(tenant string, identity ...string) string {
 	h := sha256.New()
 	var length [8]byte
@@ -91,17 +88,14 @@ func ID(tenant string, identity ...string) string {
 	return "ht-" + strings.Repeat("0", idDigits-len(digits)) + digits
 }
 
-// lineageIssue returns the id of the tracking issue of a generation of a lineage.
 func lineageIssue(tenant, lineage string, generation int) string {
 	return ID(tenant, "lineage", lineage, strconv.Itoa(generation))
 }
 
-// failureIssue returns the id of the issue about a generation of a failure.
 func failureIssue(tenant, failure string, generation int) string {
 	return ID(tenant, "failure", failure, strconv.Itoa(generation))
 }
 
-// followupIssue returns the id of the issue about a generation of a follow-up.
 func followupIssue(tenant, followup string, generation int) string {
 	return ID(tenant, "followup", followup, strconv.Itoa(generation))
 }
@@ -120,10 +114,8 @@ func runTitle(c *Config, runType, id string) string {
 	return strings.Join(strings.Fields(strings.Join(texts, " ")), " ")
 }
 
-// clean limits s to one line of at most limit runes.
 func clean(s string, limit int) string { return deferred.Clean(s, limit) }
 
-// sentence returns s with an upper-case first letter.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 {

@@ -10,10 +10,10 @@ var issues = table[Issue]{IssueKind, func(i *Issue) {
 	i.Links, i.Labels, i.Runs = slices.Clone(i.Links), slices.Clone(i.Labels), slices.Clone(i.Runs)
 }}
 
-// course has the facts about an issue that limit its transitions. Users do not see it.
+// course has the facts about an issue that limit its transitions.
 type course struct {
-	Lineage  string      `json:"lineage,omitempty"` // the lineage that it tracks
-	Failure  string      `json:"failure,omitempty"` // the failure that it reports
+	Lineage  string      `json:"lineage,omitempty"`
+	Failure  string      `json:"failure,omitempty"`
 	Followup string      `json:"followup,omitempty"`
 	Out      string      `json:"out,omitempty"`      // the lineage that caused it
 	Reopened []time.Time `json:"reopened,omitempty"` // recent reopenings by failures
@@ -24,8 +24,6 @@ type course struct {
 
 var courses = table[course]{"course", func(c *course) { c.Reopened = slices.Clone(c.Reopened) }}
 
-// journal changes issues and writes each change into the decision as an effect. It owns
-// the issue records, and creates the course of each issue.
 type journal struct{ draft *draft }
 
 // create creates an issue with the event as its first occurrence.
@@ -48,10 +46,8 @@ func (j *journal) create(issue Issue, c course) {
 	d.reasons = append(d.reasons, fmt.Sprintf("made %s issue %s, %s", issue.Kind, issue.ID, issue.Status))
 }
 
-// maxRuns bounds the runs in an issue.
 const maxRuns = 20
 
-// occur makes the event an occurrence of the issue id.
 func (j *journal) occur(id string) {
 	d := j.draft
 	if id == "" || issues.get(d.records, id) == nil || slices.Contains(d.decision.Occurs, id) {
@@ -70,7 +66,6 @@ func (j *journal) occur(id string) {
 	}
 }
 
-// transition moves the issue id to status to.
 func (j *journal) transition(id string, to Status, reason string) {
 	d := j.draft
 	issue := issues.edit(d.records, id)
@@ -88,7 +83,6 @@ func (j *journal) transition(id string, to Status, reason string) {
 	d.flip(flipOfMove(to))
 }
 
-// link adds a link to the issue id, unless the issue has it.
 func (j *journal) link(id string, link Link) {
 	d := j.draft
 	if issue := issues.get(d.records, id); issue == nil || slices.Contains(issue.Links, link) {
@@ -99,7 +93,7 @@ func (j *journal) link(id string, link Link) {
 	d.effect(Effect{Op: OpLink, ID: id, At: d.stamp.At, Link: &link})
 }
 
-// label adds a label to the issue id, and reports whether the issue did not have it.
+// label adds a label, and reports whether the issue did not have it.
 func (j *journal) label(id, label string) bool {
 	d := j.draft
 	if issue := issues.get(d.records, id); issue == nil || slices.Contains(issue.Labels, label) {
@@ -111,12 +105,11 @@ func (j *journal) label(id, label string) bool {
 	return true
 }
 
-// note adds a comment to the issue id.
 func (j *journal) note(id, text string) {
 	j.draft.effect(Effect{Op: OpNote, ID: id, At: j.draft.stamp.At, Text: text})
 }
 
-// describe replaces the description of the issue id, and reports whether it changed.
+// describe replaces the description, and reports whether it changed.
 func (j *journal) describe(id, text string) bool {
 	d := j.draft
 	issue := issues.edit(d.records, id)
@@ -128,26 +121,17 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle sets the title that a person gave to the issue id. There is no effect,
-// because the issue tracker has the title already.
+// retitle sets the title that a person gave. There is no effect, because the issue tracker has
+// it already.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
-// status returns the status of the issue id, or "" if it does not exist.
-func (r records) status(id string) Status {
-	issue := issues.get(r, id)
-	if issue == nil {
-		return ""
-	}
-	return issue.Status
-}
+func (r records) status(id string) Status { return issues.view(r, id).Status }
 
-// isOpen reports whether the issue id exists and is not closed.
 func (r records) isOpen(id string) bool {
 	s := r.status(id)
 	return s != "" && s != Closed
 }
 
-// flipOfMove returns the condition that would have prevented a move to status s.
 func flipOfMove(s Status) string {
 	switch s {
 	case Closed:
@@ -163,7 +147,6 @@ func flipOfMove(s Status) string {
 	return "no failure and no work in it"
 }
 
-// flipOfStay returns the condition that would have moved an issue out of status s.
 func flipOfStay(s Status) string {
 	switch s {
 	case Closed:

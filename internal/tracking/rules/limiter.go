@@ -5,14 +5,11 @@ import (
 	"time"
 )
 
-// limiter limits the rate of new issues. It owns the creation times in the tenant's
-// record.
 type limiter struct {
 	draft    *draft
 	admitted *bool // for the follow-ups of the event; nil if not asked yet
 }
 
-// allow takes a slot for a failure or follow-up, and reports whether there was one.
 func (l *limiter) allow(critical bool) bool {
 	d := l.draft
 	t := d.clock()
@@ -23,7 +20,7 @@ func (l *limiter) allow(critical bool) bool {
 	}
 	storm, budget := d.config.Storm, d.config.Budget
 	t.Created = within(t.Created, d.now, max(storm.Within, budget.Within))
-	inStorm, inBudget := recent(t.Created, d.now, storm.Within), recent(t.Created, d.now, budget.Within)
+	inStorm, inBudget := len(within(t.Created, d.now, storm.Within)), len(within(t.Created, d.now, budget.Within))
 	d.count("storm", inStorm, storm.Most)
 	d.count("budget", inBudget, budget.Most)
 	switch {
@@ -40,7 +37,6 @@ func (l *limiter) allow(critical bool) bool {
 	return true
 }
 
-// allowTracking takes a slot for a tracking issue, and reports whether there was one.
 func (l *limiter) allowTracking() bool {
 	d := l.draft
 	if l.slot(&d.clock().Tracking, "tracking", d.config.Tracking) {
@@ -52,8 +48,8 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup takes a slot for a follow-up. All follow-ups of one event are admitted
-// or rejected together, because people see them as one report.
+// allowFollowup admits or rejects all follow-ups of one event together, because people see them
+// as one report.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {
 		l.admitted = new(l.allow(false))
@@ -64,7 +60,6 @@ func (l *limiter) allowFollowup() bool {
 	return *l.admitted
 }
 
-// slot takes a slot of a limit, if one is free.
 func (l *limiter) slot(taken *[]time.Time, name string, limit Limit) bool {
 	*taken = within(*taken, l.draft.now, limit.Within)
 	l.draft.count(name, len(*taken), limit.Most)
@@ -75,8 +70,8 @@ func (l *limiter) slot(taken *[]time.Time, name string, limit Limit) bool {
 	return true
 }
 
-// within returns the times that are less than window away from now. Times may be later
-// than now, because the clock can be set back.
+// within returns the times that are less than window away from now. Times may be later than
+// now, because the clock can be set back.
 func within(times []time.Time, now time.Time, window time.Duration) []time.Time {
 	var near []time.Time
 	for _, t := range times {
@@ -85,9 +80,4 @@ func within(times []time.Time, now time.Time, window time.Duration) []time.Time 
 		}
 	}
 	return near
-}
-
-// recent counts the times that are less than window away from now.
-func recent(times []time.Time, now time.Time, window time.Duration) int {
-	return len(within(times, now, window))
 }

@@ -53,7 +53,7 @@ func kinds(list []rules.Issue) map[rules.Kind]int {
 	return n
 }
 
-func TestLimits_Room(t *testing.T) {
+func TestLimits_Rate(t *testing.T) {
 	critical := map[string]any{"severity": "Critical"}
 	for _, tt := range []struct {
 		name             string
@@ -91,7 +91,7 @@ func TestLimits_Room(t *testing.T) {
 	}
 }
 
-func TestLimits_Hold(t *testing.T) {
+func TestLimits_Grace(t *testing.T) {
 	for after, want := range map[time.Duration]int{29 * time.Second: 0, 30 * time.Second: 1, 31 * time.Second: 1} {
 		list := succeedAt(t, failAt(t, nil, 0, "boom", nil), after)
 		s, _ := fold(t, list)
@@ -129,22 +129,22 @@ func TestLimits_Flapping(t *testing.T) {
 	}
 }
 
-// brittle is a store that fails at one call.
-type brittle struct {
+// failingStore is a store that fails at one call.
+type failingStore struct {
 	memoryStore
 	calls, failing int
 }
 
 var errBrittle = errors.New("the store does not answer")
 
-func (b *brittle) Load(k rules.Key) ([]byte, error) {
+func (b *failingStore) Load(k rules.Key) ([]byte, error) {
 	if b.calls++; b.calls == b.failing {
 		return nil, errBrittle
 	}
 	return b.memoryStore.Load(k)
 }
 
-func (b *brittle) Timers(tenant string, at time.Time, limit int) ([]rules.Timer, error) {
+func (b *failingStore) Timers(tenant string, at time.Time, limit int) ([]rules.Timer, error) {
 	if b.calls++; b.calls == b.failing {
 		return nil, errBrittle
 	}
@@ -160,7 +160,7 @@ func TestState_AStoreThatFailsChangesNothing(t *testing.T) {
 	}
 	want, _ := fold(t, list)
 	for failing := 1; ; failing++ {
-		store := &brittle{memoryStore: make(memoryStore), failing: failing}
+		store := &failingStore{memoryStore: make(memoryStore), failing: failing}
 		s := rules.NewState(store)
 		for _, e := range list {
 			if _, err := s.Apply(e, rules.DefaultConfig()); errors.Is(err, errBrittle) {

@@ -1,19 +1,20 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
 
-// Lineage is work that has one tracking issue for all its runs: a run with its child
-// runs, and all runs of the same type for the same work item.
+// Lineage is work that has one tracking issue for all its runs: a run with its child runs, and
+// all runs of the same type for the same work item.
 type Lineage struct {
 	Into       string    `json:"into,omitempty"` // the lineage into which this one was merged
 	Type       string    `json:"type,omitempty"` // of Root
 	Root       string    `json:"root,omitempty"` // the latest run without a parent
 	Generation int       `json:"generation,omitempty"`
 	Before     string    `json:"before,omitempty"` // issue of the previous generation
-	Issue      string    `json:"issue,omitempty"`  // issue of this generation
+	Issue      string    `json:"issue,omitempty"`
 	Digest     string    `json:"digest,omitempty"` // lists the lineage if the rate limit denied it an issue
 	Entry      int       `json:"entry,omitempty"`  // in the digest
 	Followups  []string  `json:"followups,omitempty"`
@@ -38,8 +39,7 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns the name of a child run or of its work item within its lineage. It is
-// empty for a root.
+// unit returns the name of a child run or of its work item, or "" for a root.
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -50,7 +50,6 @@ func (r *Run) unit() string {
 	return runLineage(r.ID)
 }
 
-// resolve follows the merges of the lineage id.
 func (r records) resolve(id string) string {
 	const most = 16
 	for range most {
@@ -63,10 +62,10 @@ func (r records) resolve(id string) string {
 	return id
 }
 
-// lineageOf returns the id of a run's lineage.
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run, which has no parent, the root. Child runs act as the root until then.
+// lead makes run, which has no parent, the root. If there was no root, it drops the times that
+// child runs set when they acted as the root.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -74,11 +73,11 @@ func (l *Lineage) lead(run *Run) {
 	l.Root, l.Type = run.ID, run.Type
 }
 
-// leads reports whether the state of run determines the state of the lineage.
+// leads reports whether run determines the state of the lineage.
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges two lineages, unless both have an issue. The lineage with an issue keeps
-// it.
+// merge merges from into home. If only from has an issue, it merges home into from, or nothing
+// if home has steps or an end. If both have an issue, it does nothing.
 func (r records) merge(from, home string) {
 	a, b := lineages.edit(r, from), lineages.edit(r, home)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -105,23 +104,16 @@ func (r records) merge(from, home string) {
 	a.Roles, a.Followups = nil, nil
 }
 
-// follower returns the issue or digest for the lineage's events, or "".
-func (l *Lineage) follower() string {
-	if l.Issue != "" {
-		return l.Issue
-	}
-	return l.Digest
-}
+func (l *Lineage) follower() string { return cmp.Or(l.Issue, l.Digest) }
 
-// starts notes the start of a run.
 func (l *Lineage) starts(run *Run, stamp Stamp) {
 	if l.leads(run) {
 		l.Started = l.Started.later(stamp)
 	}
 }
 
-// ends notes the end of a run. Only the end of a root ends the lineage. The end of a
-// child run is handled like a step of a role.
+// ends notes the end of a run. Only a root ends the lineage. A child run is handled like a step
+// of a role.
 func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	if run.Parent != "" {
 		r := l.role(run.unit(), childRun)
@@ -142,12 +134,11 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether the latest end is later than all steps of a root.
+// ended reports whether a root has ended and no root has a later step.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }
 
-// status returns the status that the facts demand for the issue.
 func (l *Lineage) status() Status {
 	if _, failing := l.failing(); failing {
 		return Blocked
@@ -169,7 +160,6 @@ func (l *Lineage) working() Status {
 	}
 }
 
-// title returns the title of the tracking issue, like "GWI: RESOLVE run r1".
 func (l *Lineage) title(c *Config, run *Run) string {
 	if l.Root == "" {
 		return runTitle(c, run.Type, run.ID)

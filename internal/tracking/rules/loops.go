@@ -5,8 +5,6 @@ import "fmt"
 // LabelLoop is the label of an issue whose lineage causes issues without progress.
 const LabelLoop = "loop"
 
-// loopGuard stops lineages that cause one issue after the other. It owns the count of
-// created issues in the lineage records.
 type loopGuard struct {
 	draft   *draft
 	journal *journal
@@ -21,9 +19,9 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated reports whether the lineage of a run has caused too many issues without
-// progress. Then the event becomes an occurrence of the lineage's tracking issue, which
-// gets a label and a comment once. Otherwise escalated counts one more issue.
+// escalated reports whether the lineage of a run has caused too many issues without progress.
+// Then the event is an occurrence of its tracking issue, which gets a label and a comment once.
+// Otherwise escalated counts one more issue.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)
@@ -53,8 +51,7 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress resets the count of the lineage that caused an issue, if a success closed
-// the issue.
+// progress resets the count of the lineage that caused an issue, if a success closed the issue.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

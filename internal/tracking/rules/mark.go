@@ -6,20 +6,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// mark records that an event was seen, the issues to which it belongs, and the edits
-// that name it and wait for its decision.
+// mark records that an event was seen, the issues to which it belongs, and the edits that name
+// it and wait for its decision.
 type mark struct {
 	Source string   `json:"source,omitempty"`
 	Seen   bool     `json:"seen,omitempty"`
 	Given  bool     `json:"given,omitempty"`  // its decision exists
-	Issues []string `json:"issues,omitempty"` // created follow-ups first, then other created issues
+	Issues []string `json:"issues,omitempty"` // created follow-ups, then other created ones, then occurrences
 	Edits  []edit   `json:"edits,omitempty"`
 }
 
 var marks = table[mark]{"event", func(m *mark) { m.Issues, m.Edits = slices.Clone(m.Issues), slices.Clone(m.Edits) }}
 
-// markID returns the id of the mark of an event. It is the id of the event, by which
-// edits name it. If another source used that id before, the source is appended.
+// markID returns the id of the mark of an event. It is the id of the event, because edits name
+// only this id. If another source used the id before, the source is appended.
 func markID(r records, event, source string) string {
 	m := marks.get(r, event)
 	if m == nil || !m.Seen || m.Source == source {
@@ -28,13 +28,10 @@ func markID(r records, event, source string) string {
 	return event + "\n" + source
 }
 
-// seenBefore reports whether e was applied before.
 func seenBefore(r records, e events.Event) bool {
-	m := marks.get(r, markID(r, e.ID, e.Source))
-	return m != nil && m.Seen
+	return marks.view(r, markID(r, e.ID, e.Source)).Seen
 }
 
-// subject returns the issue that an edit of the event concerns.
 func (m *mark) subject() string {
 	if m == nil || len(m.Issues) == 0 {
 		return ""

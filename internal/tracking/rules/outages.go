@@ -2,15 +2,13 @@ package rules
 
 import "github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 
-// outageDetector recognises runs that only fail because of an infrastructure outage. The
-// tenant's issue about the outage is enough for them. It owns no state.
 type outageDetector struct {
 	draft *draft
 	facts facts
 }
 
-// covers reports whether the run of the event has no run.started and, as far as is
-// known, only infrastructure failures.
+// covers reports whether the run of the event has no run.started and, so far, only
+// infrastructure failures.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()
@@ -28,9 +26,9 @@ func (o *outageDetector) covers(why cause) bool {
 	return true
 }
 
-// ignores reports whether a run gets a tracking issue although the issue id reports a
-// failure of it. This is so if that failure is the tenant's outage, and the type of the
-// run is tracked from its start.
+// ignores reports whether a run gets a tracking issue although the issue id reports its failure.
+// It does if that is an infrastructure failure, and the run has a run.started and a tracked
+// type.
 func (o *outageDetector) ignores(run *Run, id string) bool {
 	c := courses.get(o.draft.records, id)
 	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)

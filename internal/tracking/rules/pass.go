@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The kinds of timers. The id of a timer is its kind, a "/" and its subject.
+// The id of a timer is its kind, a "/" and its subject.
 const (
 	graceKind  = "hold"   // ends a grace period
 	quietKind  = "quiet"  // ends the flapping of an issue
@@ -19,9 +19,8 @@ const (
 // GraceTimers is the prefix of the ids of timers that end grace periods.
 const GraceTimers = graceKind + "/"
 
-// pass applies one event to a tenant. It owns the order of work: first the timers that
-// are due, then the event. Each ended grace period gives decisions of its own, so a pass
-// collects several.
+// pass applies one event to a tenant. First it runs the due timers, then it folds the event.
+// Each event whose grace period has ended gives a separate decision.
 type pass struct {
 	records
 	config    *Config
@@ -34,7 +33,6 @@ func newPass(s *State, c *Config, tenant string) *pass {
 	return &pass{records: records{s, tenant}, config: c, hash: c.Hash()}
 }
 
-// apply decides on e and on the failures whose grace period it ends.
 func (p *pass) apply(e events.Event) error {
 	considered := Considered(e.Kind())
 	if considered && seenBefore(p.records, e) {
@@ -73,7 +71,6 @@ func (p *pass) apply(e events.Event) error {
 	return nil
 }
 
-// register adds the tenant to the list of tenants.
 func (p *pass) register() {
 	all := records{state: p.state}
 	r := registers.get(all, "")
@@ -87,15 +84,13 @@ func (p *pass) register() {
 	r.Tenants = slices.Insert(r.Tenants, i, p.tenant)
 }
 
-// give finishes a decision and adds it to the result.
 func (p *pass) give(f *fold) {
 	f.people.settle()
 	p.decisions = append(p.decisions, f.draft.finish())
 }
 
-// runTimers ends the grace periods that are due at clock, in the order of their timers,
-// and returns the other timers that are due. It moves the timers of issues and lineages
-// that had events in the meantime.
+// runTimers ends the due grace periods and returns the other due timers. It moves the timers of
+// issues and lineages that had events in the meantime.
 func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 	for {
 		t, found := p.state.nextTimer(p.tenant)
@@ -108,23 +103,24 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
 		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
-			// The timer was set again, perhaps before clock.
+			// If the subject had events, its timer was set again, perhaps to a time that is due
+			// too.
 		default:
 			due = append(due, t)
 		}
 	}
 }
 
-// graceSubject returns the subject in the id of a grace timer, which begins with the
-// number of the first failure.
+// graceSubject returns the subject in the id of a grace timer, without the number of the first
+// failure before it.
 func graceSubject(id string) string {
 	_, subject, _ := strings.Cut(id, "/")
 	return subject
 }
 
-// endGrace decides on the waiting failures of a subject in the order of arrival. A
-// failure after a recovery has its own grace period. Then endGrace stops and returns the
-// timer for it.
+// endGrace decides on the waiting failures of a subject in the order of arrival. If all earlier
+// ones recovered and the next one has time left, endGrace stops there and returns the timer for
+// the rest. Otherwise, the timer is zero.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true
@@ -158,7 +154,6 @@ func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }
 
-// release ends all grace periods at their times and leaves all other timers.
 func (p *pass) release() {
 	p.ending = true
 	list := slices.DeleteFunc(p.state.allTimers(p.tenant), func(t Timer) bool {

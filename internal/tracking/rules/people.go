@@ -28,19 +28,15 @@ type edit struct {
 	Event  string `json:"event,omitempty"` // id of the issue.edited, while the edit waits
 }
 
-// maxEdits bounds the edits that wait for one event.
 const maxEdits = 8
 
-// people applies edits by people and enforces them against the facts. It owns the edit
-// and the title time in the course of each issue, and the edits that wait in marks.
 type people struct {
 	draft   *draft
 	journal *journal
 	facts   facts
 }
 
-// edited handles an issue.edited. An edit that names an event waits until that event
-// has its decision.
+// edited handles an issue.edited. An edit that names an undecided event waits for its decision.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)
@@ -79,8 +75,7 @@ func (p *people) edited() error {
 	return nil
 }
 
-// settle records to which issues the event belongs, and applies the edits that waited
-// for its decision.
+// settle records the issues of the event, and applies the edits that waited for its decision.
 func (p *people) settle() {
 	d := p.draft
 	if !Considered(d.event.Kind()) {
@@ -101,8 +96,7 @@ func (p *people) settle() {
 	}
 }
 
-// created returns the issues that the event created, either the follow-ups or the
-// others.
+// created returns the issues that the event created, either the follow-ups or the others.
 func (p *people) created(followups bool) (list []string) {
 	for _, id := range p.draft.made {
 		if issue := issues.get(p.draft.records, id); issue != nil && (issue.Kind == Followup) == followups {
@@ -112,7 +106,6 @@ func (p *people) created(followups bool) (list []string) {
 	return list
 }
 
-// apply applies an edit to the issue id.
 func (p *people) apply(id string, e edit) {
 	d := p.draft
 	issue := issues.get(d.records, id)
@@ -161,7 +154,6 @@ func (p *people) expose(c *course) {
 	}
 }
 
-// summary describes the edit, like "closed by anna".
 func (e edit) summary() string {
 	what := e.Action
 	if what == notPlanned {
@@ -170,8 +162,8 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status of an issue after its latest edit. Later facts may already
-// be known.
+// wanted returns the status of an issue after its latest edit. Later facts may already be
+// known.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
@@ -182,9 +174,9 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether the facts may move an issue that a person reopened to status
-// to. They may if they are later than the edit and from a run that had not ended by
-// then. A blocking fact always may.
+// outranks reports whether the facts may move an issue that a person reopened. They may if they
+// block it, or if they are later than the edit and from a run that had not ended by then or has
+// started again.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true
@@ -197,7 +189,6 @@ func (p *people) outranks(c *course, to Status) bool {
 	return run == nil || run.Ended.isZero() || !run.Ended.before(c.Edit.At) || c.Edit.At.before(run.Started)
 }
 
-// overrules reports whether a person's edit forbids a move of the issue.
 func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool {
 	d := p.draft
 	switch {
@@ -222,8 +213,7 @@ func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool 
 	return false
 }
 
-// notPlanned reports whether a person closed an issue as not planned and that is still
-// in force.
+// notPlanned reports whether a closing as not planned is still in force.
 func (p *people) notPlanned(c *course) bool {
 	return c != nil && c.Edit != nil && c.Edit.Action == notPlanned && p.draft.stamp.At.Before(c.Edit.At.At.Add(p.draft.config.NotPlanned))
 }

@@ -7,5 +7,7 @@ package rules_test
 const (
 	chaosSeeds  = 5       // histories of everything that may happen
 	jitterSeeds = 5       // deliveries of each history that are late
+	worldSeeds  = 1       // simulated days
+	stormRuns   = 2_000   // runs that fail within ten minutes
 	longText    = 1 << 20 // bytes of a text that no record may contain
 )

@@ -1,36 +1,25 @@
 package rules
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/metadata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recorder notes the facts of an event in its run, step and lineage. It owns the step
-// records, the facts in the run records, and the assignment of runs to lineages.
 type recorder struct {
 	draft       *draft
 	transitions *transitions
 }
 
-// seen notes the facts that every event of a run may contain.
 func (r *recorder) seen(runType string, meta map[string]any) {
 	d := r.draft
 	run := d.run()
 	run.ID = d.event.Run
-	if runType == "" {
-		runType = d.event.RunType
-	}
-	if run.Type == "" {
-		run.Type = strings.ToUpper(clean(runType, 60))
-	}
-	if run.WorkItem == "" {
-		run.WorkItem = metadata.Name(meta["work_item"])
-	}
-	if run.Target == "" {
-		run.Target = metadata.Name(meta["target"])
-	}
+	run.Type = cmp.Or(run.Type, strings.ToUpper(clean(cmp.Or(runType, d.event.RunType), 60)))
+	run.WorkItem = cmp.Or(run.WorkItem, metadata.Name(meta["work_item"]))
+	run.Target = cmp.Or(run.Target, metadata.Name(meta["target"]))
 	if run.Parent == "" && d.event.ParentRun != run.ID {
 		run.Parent = d.event.ParentRun
 	}
@@ -41,7 +30,6 @@ func (r *recorder) seen(runType string, meta map[string]any) {
 	r.assign(run)
 }
 
-// started notes a run.started.
 func (r *recorder) started() {
 	d := r.draft
 	run := d.run()
@@ -49,7 +37,7 @@ func (r *recorder) started() {
 	d.lineage().starts(run, d.stamp)
 }
 
-// step notes a step.finished, and reports whether a later report of the step is known.
+// step notes a step.finished, and reports whether a later report is known.
 func (r *recorder) step(role string, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	run, key := d.run(), StepKey(d.event)
@@ -63,8 +51,8 @@ func (r *recorder) step(role string, status events.StepStatus, data events.StepF
 	return r.supersede(step, status, data)
 }
 
-// supersede makes data the latest report of the step, and updates the sums of the run.
-// It reports whether a later report is known.
+// supersede makes data the latest report of the step, unless a later one is known. It updates
+// the sums of the run.
 func (r *recorder) supersede(step *Step, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	if d.stamp.before(step.At) {
@@ -88,7 +76,7 @@ func (r *recorder) supersede(step *Step, status events.StepStatus, data events.S
 	return false
 }
 
-// ended notes a run.finished, and reports whether a later end of the run is known.
+// ended notes a run.finished, and reports whether a later one is known.
 func (r *recorder) ended(success bool) (late bool) {
 	d := r.draft
 	run := d.run()
@@ -106,8 +94,8 @@ func (r *recorder) ended(success bool) (late bool) {
 	return late
 }
 
-// assign assigns run to its lineage, or merges its lineage into another one to which the
-// run turns out to belong.
+// assign assigns run to its lineage, or merges its lineage into the one to which it turns out
+// to belong.
 func (r *recorder) assign(run *Run) {
 	d := r.draft
 	home := r.home(run)
@@ -154,7 +142,6 @@ func (r *recorder) renew(id string, run *Run) {
 	run.Generation = l.Generation
 }
 
-// stepRule returns the status in the words of rules and reasons.
 func stepRule(s events.StepStatus) string {
 	switch s {
 	case events.StepCompleted, events.StepFailed, events.StepSkipped, events.StepRunning, events.StepPending:

@@ -8,7 +8,7 @@ import (
 
 // Role has the latest results of the steps of one agent role, or of a child run.
 type Role struct {
-	Unit   string `json:"unit,omitempty"` // the child run or its work item; empty for a root
+	Unit   string `json:"unit,omitempty"` // child run or its work item; empty for a root
 	Name   string `json:"name,omitempty"`
 	Failed Stamp  `json:"failed,omitzero"` // latest failure
 	Step   string `json:"step,omitempty"`  // record id of the failed step
@@ -18,8 +18,8 @@ type Role struct {
 // childRun is the role name for a child run as a whole.
 const childRun = "run"
 
-// role returns the role name of a unit for changing. If there are too many roles, it
-// removes the one that recovered first.
+// role returns a role for changing, and adds it if it is new. If there are too many roles, it
+// removes the one with the oldest completion, if possible one that is not failing.
 func (l *Lineage) role(unit, name string) *Role {
 	i := slices.IndexFunc(l.Roles, func(r Role) bool { return r.Unit == unit && r.Name == name })
 	if i < 0 && len(l.Roles) >= maxRoles {
@@ -75,8 +75,8 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		return
 	}
 	r.Done = r.Done.later(stamp)
-	// Another role may complete the step. That recovers the failure of this step, but no
-	// other failure of the role that failed.
+	// Another role may complete the step. That recovers the failure of this step, but no other
+	// failure of the role that failed.
 	for i := range l.Roles {
 		if other := &l.Roles[i]; other.Step == id && other.Failed.before(stamp) {
 			other.Done = other.Done.later(other.Failed)
@@ -84,9 +84,9 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	}
 }
 
-// failing returns a role whose latest failure is not recovered. A later completion of
-// the role recovers it, and so does a successful end of its child run or of a root. An
-// end counts as later than a failure at the same time.
+// failing returns a role whose latest failure is not recovered. A later completion of the role
+// recovers it, and so does a successful end of its child run or of a root, even at the same
+// time.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {
 		if !r.failing() || !l.Settled.isZero() && !l.Settled.At.Before(r.Failed.At) {

@@ -7,11 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Stamp orders facts by the time of their event, and facts with the same time by their
-// arrival.
+// Stamp orders facts by the time of their event, then by arrival.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
-	N  uint64    `json:"n,omitempty"` // number of the event among the considered events of the tenant; 0 means never
+	N  uint64    `json:"n,omitempty"` // number among the considered events of the tenant; 0 means never
 }
 
 func (s Stamp) isZero() bool { return s.N == 0 }
@@ -26,7 +25,7 @@ func (s Stamp) before(t Stamp) bool {
 	return s.N < t.N
 }
 
-// later returns the later one of s and t. The zero stamp is before all others.
+// later returns the later stamp. The zero stamp is before all others.
 func (s Stamp) later(t Stamp) Stamp {
 	if s.before(t) {
 		return t
@@ -34,7 +33,6 @@ func (s Stamp) later(t Stamp) Stamp {
 	return s
 }
 
-// fact is the stamp of a fact, with its run.
 type fact struct {
 	Stamp
 	Run string `json:"run,omitempty"`
@@ -75,7 +73,7 @@ type Run struct {
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`
 	Bundle     string    `json:"bundle,omitempty"`  // follow-up for the items beyond the limits
-	Bundled    []string  `json:"bundled,omitempty"` // keys of items in the bundle, sorted
+	Bundled    []string  `json:"bundled,omitempty"` // sorted keys of its items
 	Left       []string  `json:"left,omitempty"`    // follow-ups of the latest end
 }
 
@@ -84,7 +82,8 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// Failing is a step that failed while its run had no tracking issue.
+// Failing is a step that failed while its run had no tracking issue, or the failed end of such a
+// run.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`
@@ -104,8 +103,8 @@ type Step struct {
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// StepKey returns the key of the step of e. A step.finished without a step id is a step
-// of its own. The key is empty for all other kinds.
+// StepKey returns the key of the step of e. A step.finished without a step id is a separate
+// step. The key is empty for all other kinds.
 func StepKey(e events.Event) string {
 	if e.Kind() != events.StepFinished {
 		return ""
@@ -116,15 +115,14 @@ func StepKey(e events.Event) string {
 	return e.Step
 }
 
-// stepID returns the id of a step record.
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles bounds the roles of a run and of a lineage. Role names are free text.
+// maxRoles bounds the roles of a run and of a lineage, because role names are free text.
 const maxRoles = 32
 
-// Complexity returns the highest complexity that was declared for the run or one of its
-// steps. Without a declaration it is 1, plus 1 for each of steps, retries, files, roles
-// and tokens that reaches its value in signs. Tokens from a cache do not count.
+// Complexity returns the highest declared complexity of the run and its steps. Without a
+// declaration it is 1, plus 1 for each measure that reaches its value in signs. Tokens read from
+// a cache do not count.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared
@@ -144,14 +142,12 @@ func (r *Run) Complexity(signs Signs) int {
 	return n
 }
 
-// acts notes that the run has a step of role.
 func (r *Run) acts(role string) {
 	if role != "" && len(r.Roles) < maxRoles && !slices.Contains(r.Roles, role) {
 		r.Roles = append(r.Roles, role)
 	}
 }
 
-// fails notes the failure of a step.
 func (r *Run) fails(s Failing) {
 	i := slices.IndexFunc(r.Failing, func(old Failing) bool { return old.Step == s.Step && old.Failure == s.Failure })
 	switch {
@@ -162,7 +158,6 @@ func (r *Run) fails(s Failing) {
 	}
 }
 
-// typeReason gives the reason why the type of the run needs no tracking issue.
 func (r *Run) typeReason() string {
 	if r.Type == "" {
 		return "the run has no type"

@@ -9,9 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// stormRuns is the number of runs that fail within ten minutes.
-const stormRuns = 10_000
-
 // A storm with one cause has one issue. A storm with a cause per run has five issues and
 // a digest. Another tenant gets its issue within the grace period.
 //

@@ -36,8 +36,8 @@ func TestScenariosStayTheSame(t *testing.T) {
 			same("every event twice and a restart after each", outcome(t, rulestest.Twice(plain), each, exact))
 			same("another date", outcome(t, rulestest.DealFrom(t, sc, rulestest.Epoch.Add(1234567*time.Second+89*time.Millisecond)), nil, exact))
 			same("three trackers", outcome(t, plain, inTurn(3), exact))
-			same("types and roles as attributes alone", outcome(t, lean(t, plain, false), nil, exact))
-			same("types and roles as data alone", outcome(t, lean(t, plain, true), nil, exact))
+			same("types and roles as attributes alone", outcome(t, reduced(t, plain, false), nil, exact))
+			same("types and roles as data alone", outcome(t, reduced(t, plain, true), nil, exact))
 			got := outcome(t, renamed(plain), nil, exact)
 			for n := range got {
 				got[n] = strings.ReplaceAll(got[n], "zz-", "")
@@ -71,7 +71,7 @@ func renamed(list []rulestest.Delivery) []rulestest.Delivery {
 }
 
 // lean removes values from events that are both in attributes and in the data.
-func lean(t *testing.T, list []rulestest.Delivery, attributes bool) []rulestest.Delivery {
+func reduced(t *testing.T, list []rulestest.Delivery, attributes bool) []rulestest.Delivery {
 	t.Helper()
 	other := slices.Clone(list)
 	for n := range other {

@@ -16,12 +16,8 @@ const floorOfWorlds = 0.97
 // In a simulated day each cause has one issue and there are no others, although events
 // come late and repeatedly, and trackers restart.
 func TestWorlds(t *testing.T) {
-	seeds := uint64(2)
-	if testing.Short() {
-		seeds = 1
-	}
 	var sum rulestest.Verdict
-	for seed := range seeds {
+	for seed := range uint64(worldSeeds) {
 		sc := rulestest.World(seed)
 		list := rulestest.Jitter(rulestest.Deal(t, sc), 8*time.Second, seed)
 		o := rulestest.Run(t, list, rules.DefaultConfig(), nil)

@@ -10,14 +10,11 @@ import (
 // LabelStalled is the label of an issue whose lineage had no events for long.
 const LabelStalled = "stalled"
 
-// stallWatch labels the issues of lineages without events. It owns the times of their
-// latest events and the state of their watches.
 type stallWatch struct {
 	draft   *draft
 	journal *journal
 }
 
-// watch starts to watch a lineage, unless it is watched already.
 func (w *stallWatch) watch(lineage string) {
 	l := lineages.edit(w.draft.records, lineage)
 	if l.Watched {
@@ -27,7 +24,6 @@ func (w *stallWatch) watch(lineage string) {
 	w.draft.setTimer(stallKind+"/"+lineage, after(l.Seen, w.draft.config.Stalled))
 }
 
-// alive records that the lineage of the event's run had an event, if the run is known.
 func (w *stallWatch) alive() {
 	d := w.draft
 	if kind := d.event.Kind(); d.event.Run == "" || kind == events.Custom || kind == events.ClockTicked || isRecord(kind) {
@@ -43,8 +39,8 @@ func (w *stallWatch) alive() {
 	}
 }
 
-// inactive reports whether a lineage had no events for the configured time and has not
-// ended. If it had events, inactive sets the timer again.
+// inactive reports whether a lineage that has not ended had no events for the configured time.
+// If there were events, inactive sets the timer again.
 func (w *stallWatch) inactive(id string, now time.Time) bool {
 	d := w.draft
 	id = d.resolve(id)
@@ -62,7 +58,6 @@ func (w *stallWatch) inactive(id string, now time.Time) bool {
 	return changed.Silent
 }
 
-// stall labels the issue of a silent lineage.
 func (w *stallWatch) stall(id string) {
 	d := w.draft
 	l := lineages.edit(d.records, d.resolve(id))

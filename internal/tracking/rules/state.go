@@ -11,42 +11,38 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// State has the facts that the rules know: the events that were applied, and the
-// records that it loads from its [Store] on demand. It caches the records that these
-// events touched. Make a new State to free that memory. The zero State is empty, has no
-// Store, and is ready to use. A State is not safe for concurrent use.
+// State caches the records that events touched, and loads others from its [Store]. To free the
+// memory, make a new State. The zero State is empty and has no Store. A State is not safe for
+// concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
 	queues map[string]*queue
 
-	// The remaining fields belong to the Apply in progress.
+	// The remaining fields belong to the current Apply.
 	before map[Key]cell // the old content of changed cells
 	undo   []func()     // restore the timers, in reverse order
-	unread []Key        // cells that the Store failed to fill
+	unread []Key        // cells that could not be loaded
 	err    error        // first error of the Store
 }
 
-// cell caches one record.
 type cell struct {
 	value   any  // pointer to the record, immutable after Apply; nil if it does not exist
 	changed bool // since the last Changes
 }
 
-// NewState returns the state in store. A nil store is empty, and then the State keeps
-// everything in memory.
+// NewState returns the state in store. Without a store, the State keeps everything in memory.
 func NewState(store Store) *State { return &State{store: store} }
 
-// Considered reports whether events of kind k get a decision.
+// Considered reports whether every event of kind k gets a decision.
 func Considered(k events.Kind) bool {
 	return strings.HasPrefix(string(k), "run.") || k == events.StepFinished || k == events.Error ||
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// Apply folds e into s and returns the new decisions. These are the decision on e, if e
-// is considered, new, and not in its grace period, and the decisions on earlier failures
-// whose grace period has ended. Apply fails if the store fails or if the data of e does
-// not match its kind. Then s is unchanged.
+// Apply folds e into s and returns the new decisions: on e, if e is considered, new, and not in
+// its grace period, or if due timers changed issues, and on earlier failures whose grace period
+// has ended. If the store fails or the data does not match the kind of e, s is unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil
@@ -63,8 +59,8 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release ends all grace periods at their regular times and runs no other timer. Call
-// it when no more events will come.
+// Release ends all grace periods at their regular times, and returns the decisions. It runs no
+// other timer. Call it when no more events will come.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
 		r := registers.get(records{state: s}, "")
@@ -84,7 +80,7 @@ func (s *State) Release(c Config) (decisions []Decision, err error) {
 	return decisions, nil
 }
 
-// atomically runs fn. If fn or the store fails, it restores the state from before.
+// atomically runs fn. If fn or the store fails, it restores the previous state.
 func (s *State) atomically(fn func() error) error {
 	if s.cells == nil {
 		s.cells, s.queues = make(map[Key]*cell), make(map[string]*queue)
@@ -109,8 +105,7 @@ func (s *State) atomically(fn func() error) error {
 	return err
 }
 
-// fail stores the first error of the store. Reads after it return nothing, and
-// atomically discards the result.
+// fail stores the first error of the store, so that atomically discards the result.
 func (s *State) fail(err error) {
 	if s.err == nil {
 		s.err = err
@@ -145,7 +140,6 @@ func (s *State) Changes() Changes {
 	return c
 }
 
-// encode returns the stored form of a record.
 func encode(value any) []byte {
 	if value == nil {
 		return nil

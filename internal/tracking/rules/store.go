@@ -16,8 +16,8 @@ func (k Key) Compare(other Key) int {
 // IssueKind is the kind of the records that have an [Issue] each.
 const IssueKind = "issue"
 
-// Store loads records and timers that a [State] does not have in memory. It may return
-// data from before the State's last changes, because the State checks these first.
+// Store loads records and timers. It may return data from before the State's last changes,
+// because the State checks these first.
 type Store interface {
 	// Load returns the JSON of a record, or nil if it does not exist.
 	Load(Key) ([]byte, error)
@@ -43,9 +43,8 @@ type Stored struct {
 	JSON []byte // nil if the record was deleted
 }
 
-// Changes are the modified records and timers of a State. Store them in one
-// transaction with the stream position of the last applied event. Equal changes have
-// equal order.
+// Changes are the modified records and timers of a State. Store them in one transaction with
+// the stream position of the last applied event. Equal changes have equal order.
 type Changes struct {
 	Records []Stored
 	Set     []Timer // replace timers with the same id

@@ -7,13 +7,11 @@ import (
 	"time"
 )
 
-// records gives access to the records and timers of one tenant.
 type records struct {
 	state  *State
 	tenant string
 }
 
-// clock returns the tenant's own record for changing.
 func (r records) clock() *Tenant { return tenants.edit(r, "") }
 
 func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, id, at) }
@@ -27,21 +25,20 @@ type register struct {
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// table reads and changes the records of one kind. An error of the store makes the
-// Apply in progress fail.
+// table reads and changes the records of one kind. An error of the store makes the current
+// Apply fail.
 type table[T any] struct {
 	kind string
-	// unshare replaces the slices and maps of a copied record by copies. It is nil if
-	// the record has none.
+	// unshare clones the slices of a copied record. It is nil if the record has none.
 	unshare func(*T)
 }
 
-// get returns a record, which must not be changed, or nil if it does not exist.
+// get returns a record, or nil if it does not exist. The caller must not change it.
 func (t table[T]) get(r records, id string) *T {
 	return t.in(t.cell(r.state, Key{r.tenant, t.kind, id}))
 }
 
-// view is like get, but returns a zero record if none exists.
+// view is like get, but returns a zero record instead of nil.
 func (t table[T]) view(r records, id string) *T {
 	if value := t.get(r, id); value != nil {
 		return value
@@ -49,14 +46,12 @@ func (t table[T]) view(r records, id string) *T {
 	return new(T)
 }
 
-// in returns the record in a cell, or nil.
 func (t table[T]) in(c *cell) *T {
 	value, _ := c.value.(*T)
 	return value
 }
 
-// edit returns a record that the Apply in progress may change. It creates a missing
-// record.
+// edit returns a record that the current Apply may change. It creates a missing record.
 func (t table[T]) edit(r records, id string) *T {
 	s, key := r.state, Key{r.tenant, t.kind, id}
 	old := t.in(t.cell(s, key))
@@ -74,7 +69,6 @@ func (t table[T]) edit(r records, id string) *T {
 	return value
 }
 
-// drop deletes a record.
 func (t table[T]) drop(r records, id string) {
 	key := Key{r.tenant, t.kind, id}
 	if t.cell(r.state, key).value != nil {
@@ -90,7 +84,6 @@ func (t table[T]) put(s *State, key Key, value any) {
 	*c = cell{value: value, changed: true}
 }
 
-// cell returns the cell of a record and loads the record if necessary.
 func (t table[T]) cell(s *State, key Key) *cell {
 	if c := s.cells[key]; c != nil {
 		return c
@@ -111,7 +104,6 @@ func (t table[T]) cell(s *State, key Key) *cell {
 	return c
 }
 
-// load returns a record of the store, or nil if it does not exist.
 func (t table[T]) load(store Store, key Key) (*T, error) {
 	data, err := store.Load(key)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// queue has the timers of one tenant. Timers that were set or cleared in memory hide
-// the timers of the store.
+// queue has the timers of one tenant. Timers that were set or cleared in memory hide the timers
+// of the store.
 type queue struct {
 	here     map[string]time.Time // timers in memory by id; zero if cleared
 	changed  map[string]bool      // ids since the last Changes
@@ -21,8 +21,7 @@ type queue struct {
 // forever is the latest possible time of events and timers.
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
-// readAhead is the number of timers to read from the store in addition to the hidden
-// ones.
+// readAhead is the number of timers to read from the store in addition to the hidden ones.
 const readAhead = 64
 
 func (s *State) queue(tenant string) *queue {
@@ -34,7 +33,6 @@ func (s *State) queue(tenant string) *queue {
 	return q
 }
 
-// setTimer sets or moves the timer id.
 func (s *State) setTimer(tenant, id string, at time.Time) {
 	at = at.UTC()
 	if at.IsZero() { // the zero time would clear it
@@ -43,12 +41,11 @@ func (s *State) setTimer(tenant, id string, at time.Time) {
 	s.changeTimer(tenant, id, at)
 }
 
-// clearTimer clears the timer id, if it is set.
 func (s *State) clearTimer(tenant, id string) {
 	s.changeTimer(tenant, id, time.Time{})
 }
 
-// changeTimer changes a timer and records how to undo that. The zero time clears it.
+// changeTimer changes a timer and records how to undo that. A zero at clears the timer.
 func (s *State) changeTimer(tenant, id string, at time.Time) {
 	q := s.queue(tenant)
 	old, present := q.here[id]
@@ -66,7 +63,6 @@ func (s *State) changeTimer(tenant, id string, at time.Time) {
 	})
 }
 
-// put moves the timer old to at. The zero time clears it.
 func (q *queue) put(old Timer, at time.Time) {
 	if i, found := slices.BinarySearchFunc(q.set, old, Timer.compare); found {
 		q.set = slices.Delete(q.set, i, i+1)
@@ -80,7 +76,6 @@ func (q *queue) put(old Timer, at time.Time) {
 	q.set = slices.Insert(q.set, i, moved)
 }
 
-// nextTimer returns the tenant's earliest timer.
 func (s *State) nextTimer(tenant string) (Timer, bool) {
 	q := s.queue(tenant)
 	q.skip()
@@ -96,7 +91,6 @@ func (s *State) nextTimer(tenant string) (Timer, bool) {
 	return q.ahead[0], true
 }
 
-// readTimers reads so many timers of the store that some are not hidden.
 func (s *State) readTimers(tenant string, q *queue) {
 	limit := len(q.here) + readAhead
 	list, err := s.store.Timers(tenant, forever, limit)
@@ -108,7 +102,6 @@ func (s *State) readTimers(tenant string, q *queue) {
 	q.skip()
 }
 
-// allTimers returns all timers of the tenant, earliest first.
 func (s *State) allTimers(tenant string) []Timer {
 	q := s.queue(tenant)
 	var list []Timer
@@ -125,7 +118,6 @@ func (s *State) allTimers(tenant string) []Timer {
 	return list
 }
 
-// skip drops hidden timers from the front of ahead.
 func (q *queue) skip() {
 	for len(q.ahead) > 0 {
 		if _, changed := q.here[q.ahead[0].ID]; !changed {
@@ -135,7 +127,6 @@ func (q *queue) skip() {
 	}
 }
 
-// changes appends the changes since the last call to c.
 func (q *queue) changes(tenant string, c *Changes) {
 	for _, id := range slices.Sorted(maps.Keys(q.changed)) {
 		if at := q.here[id]; at.IsZero() {

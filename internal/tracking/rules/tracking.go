@@ -8,33 +8,29 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ReasonCompleted closes the issue of a run that completed.
+// ReasonCompleted is the reason why the issue of a completed run is closed.
 const ReasonCompleted = "Run completed successfully"
 
-// maxPending bounds the follow-ups of a lineage that wait for its tracking issue.
 const maxPending = 50
 
 // cause describes the outcome of a step or run, or another event of a run.
 type cause struct {
 	rule     string
 	name     string // of the step or run, for people
-	role     string // of the step
+	role     string
 	step     string // step key; "" for the run's end
 	target   string
-	end      bool // the run's end
+	end      bool
 	success  bool // of that end
 	failure  trouble
 	critical bool
 }
 
-// good reports whether the cause is a success of its scope.
 func (c cause) good() bool { return c.rule == string(events.StepCompleted) || c.end && c.success }
 
-// bad reports whether the cause is a failure.
 func (c cause) bad() bool { return c.rule == string(events.StepFailed) || c.end && !c.success }
 
-// tracking tracks each lineage with one issue. It owns the issue, the digest entry and
-// the pending follow-ups in the lineage records.
+// tracking tracks each lineage with one issue.
 type tracking struct {
 	draft       *draft
 	journal     *journal
@@ -47,14 +43,14 @@ type tracking struct {
 	stalls      *stallWatch
 }
 
-// follow makes the event an occurrence of the tracking issue, if there is one.
+// follow makes the event an occurrence of the tracking issue, and creates the issue if one is
+// due.
 func (t *tracking) follow(why cause, reason string) {
 	t.draft.say(why.rule, reason)
 	t.start(why)
 	t.journal.occur(t.draft.lineage().follower())
 }
 
-// start creates the tracking issue if it is due now, and reports whether it did.
 func (t *tracking) start(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -73,7 +69,6 @@ func (t *tracking) start(why cause) bool {
 	return true
 }
 
-// due reports whether the lineage needs a tracking issue from now on.
 func (t *tracking) due(why cause) bool {
 	d := t.draft
 	run, complexity := d.run(), d.run().Complexity(d.config.Signs)
@@ -114,9 +109,8 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the existing tracking issue to its new status, or counts the event at the
-// existing digest entry. It reports whether there was one. A failed step that may still
-// recover waits for the end of its grace period.
+// update moves the tracking issue to its new status, or counts the event at the digest entry.
+// It reports whether there was either.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()
@@ -139,8 +133,8 @@ func (t *tracking) update(why cause) bool {
 	return true
 }
 
-// wanted returns the new status of the tracking issue. It is not blocked while all
-// blocking failures are in their grace period.
+// wanted returns the new status of the tracking issue. Failures in their grace period do not
+// block it.
 func (t *tracking) wanted(l *Lineage, why cause) Status {
 	status := l.status()
 	immediate := why.bad() && (why.end || why.critical)
@@ -150,8 +144,8 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts the grace period of a failed step that would block the tracking issue,
-// and reports whether it did.
+// delay starts the grace period of a failed step that would block the tracking issue, and
+// reports whether it did.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -170,14 +164,13 @@ func (t *tracking) delay(why cause) bool {
 	return true
 }
 
-// delayed reports whether all failures that would block the issue are in their grace
-// period.
+// delayed reports whether all failures that would block the issue are in their grace period.
 func (t *tracking) delayed(l *Lineage) bool {
 	return t.draft.status(l.Issue) != Blocked && !l.ended() && t.grace.has(t.draft.lineageID())
 }
 
-// endIncident decides on a failed step after its grace period, and reports whether the
-// failure stands.
+// endIncident decides on a failed step after its grace period, and reports whether the failure
+// stands.
 func (t *tracking) endIncident(in incident) bool {
 	d := t.draft
 	l := lineages.edit(d.records, d.resolve(in.Lineage))
@@ -191,8 +184,6 @@ func (t *tracking) endIncident(in incident) bool {
 	return true
 }
 
-// linkRegression links the issue of a failing lineage to the issue of its previous
-// generation.
 func (t *tracking) linkRegression(l *Lineage) {
 	if _, failing := l.failing(); l.Before != "" && (failing || l.ended() && !l.Success) {
 		t.journal.link(l.Issue, Link{RegressionOf, l.Before})
@@ -200,7 +191,7 @@ func (t *tracking) linkRegression(l *Lineage) {
 }
 
 // linkFollowup links the follow-up id to the issue of its run. If there is none yet, the
-// lineage does it when it creates one.
+// lineage links it when it creates one.
 func (t *tracking) linkFollowup(id string) {
 	d := t.draft
 	l := d.lineage()
@@ -216,7 +207,6 @@ func (t *tracking) linkFollowup(id string) {
 	}
 }
 
-// explainNothing gives the reason why the run has no issue so far.
 func (t *tracking) explainNothing() {
 	d := t.draft
 	d.say("nothing to track", fmt.Sprintf("no issue: complexity %d is below %d and %s",
@@ -225,7 +215,6 @@ func (t *tracking) explainNothing() {
 		strings.Join(d.config.Tracked, " or "), d.config.Complexity))
 }
 
-// reason returns the reason for a status of the tracking issue.
 func (t *tracking) reason(status Status, why cause) string {
 	l := t.draft.lineage()
 	switch status {

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// LabelFlapping is the label of an issue that flaps or did so earlier.
+// LabelFlapping is the label of an issue that flaps or flapped before.
 const LabelFlapping = "flapping"
 
-// motive is the reason of a transition that the facts demand.
 type motive struct {
 	reason  string
 	failure bool // the fact is a failure
@@ -16,15 +15,14 @@ type motive struct {
 	run     *Run // run of the fact; nil for a timer or a person
 }
 
-// after reports whether the fact is a failure, or work left undone, of a run that
-// started after an edit.
+// after reports whether the fact is a failure, or work left undone, of a run that started after
+// an edit.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
-// transitions moves issues to the status that the facts demand, unless a person's edit
-// or the rule against flapping forbids it. It owns the times of the latest fact and of
-// the reopenings in the course of each issue.
+// transitions moves issues to the status that the facts demand, unless a person's edit or the
+// rule against flapping forbids it.
 type transitions struct {
 	draft   *draft
 	journal *journal
@@ -32,7 +30,6 @@ type transitions struct {
 	people  *people
 }
 
-// move moves the issue id to status to, if that is allowed.
 func (t *transitions) move(id string, to Status, why motive) {
 	d := t.draft
 	issue := issues.get(d.records, id)
@@ -61,8 +58,8 @@ func (t *transitions) move(id string, to Status, why motive) {
 	t.journal.transition(id, to, why.reason)
 }
 
-// flaps records the reopening of an issue by a failure. If the reopenings reach the
-// limit, flaps moves the issue to [Flapping] and returns true.
+// flaps counts a reopening by a failure. If the reopenings reach the limit, it moves the issue
+// to [Flapping] and returns true.
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
 	limit := d.config.Flapping
@@ -78,8 +75,8 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive reports whether a flapping issue had no facts for the configured time. If it
-// had, inactive sets the timer again.
+// inactive reports whether a flapping issue had no facts for the quiet time. If there were
+// facts, inactive sets the timer again.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {
@@ -93,8 +90,7 @@ func (t *transitions) inactive(id string, now time.Time) bool {
 	return true
 }
 
-// endFlapping moves a flapping issue to the status that the facts demand, once it had no
-// facts for long enough.
+// endFlapping moves a flapping issue after the quiet time to the status that the facts demand.
 func (t *transitions) endFlapping(id string) {
 	d := t.draft
 	if d.status(id) != Flapping || !t.inactive(id, d.now) {
@@ -121,8 +117,8 @@ func (t *transitions) calm(id string) {
 	}
 }
 
-// outlived reports whether the issue id was closed so long ago that a new failure needs
-// a new issue.
+// outlived reports whether the issue id was closed so long ago that a new failure needs a new
+// issue.
 func (t *transitions) outlived(id string) bool {
 	d := t.draft
 	issue := issues.get(d.records, id)

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fold folds events into a database, in a transaction of the caller. It reads each record
-// once and changes the state in memory. Flush writes the state. Decisions and effects are
-// written immediately. A Fold belongs to one goroutine.
+// Fold folds events into a database, in a transaction of the caller. Flush writes the state.
+// Decisions and effects are written immediately. A Fold belongs to one goroutine.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -29,7 +28,6 @@ func NewFold(conn *sqlite.Conn, config rules.Config) *Fold {
 	return f
 }
 
-// begin discards the state in memory.
 func (f *Fold) begin() {
 	f.back = &stored{conn: f.conn}
 	f.state = rules.NewState(f.back)
@@ -49,9 +47,9 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds an event that the server stored at the given time. It writes the decisions on
-// this event and on held events. For an invalid event it changes nothing and returns a
-// [*DataError]. The fold can then continue with the next event.
+// Take folds an event that the server stored at the given time. It writes the decisions on this
+// event and on earlier ones whose grace period has ended. For an invalid event it changes
+// nothing and returns a [*DataError]. The fold can then continue with the next event.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -70,7 +68,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	return f.save(decisions)
 }
 
-// Release decides on all held events, as if their time were over. Call it after the last
+// Release decides on all events in a grace period, as if it were over. Call it after the last
 // event.
 func (f *Fold) Release() error {
 	decisions, err := f.state.Release(f.config)
@@ -92,14 +90,12 @@ func (f *Fold) Flush() error {
 	return nil
 }
 
-// arrive creates the row of an event, without a decision. A repeated event has a row
-// already.
+// arrive creates the row of an event, without a decision. A repeated event has a row already.
 func (f *Fold) arrive(e events.Event, at time.Time) error {
 	return Run(f.conn, "INSERT OR IGNORE INTO decision (tenant, source, event, kind, run, user, time, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		e.Tenant, e.Source, e.ID, string(e.Kind()), e.Run, e.User, Sortable(e.Time), at.UnixNano())
 }
 
-// save writes decisions into the rows of their events.
 func (f *Fold) save(decisions []rules.Decision) error {
 	for _, d := range decisions {
 		if err := f.saveDecision(d); err != nil {
@@ -109,14 +105,12 @@ func (f *Fold) save(decisions []rules.Decision) error {
 	return nil
 }
 
-// row is the state of a row of the table decision.
 type row struct {
 	seq     int64
 	decided bool
 	erased  bool
 }
 
-// find returns the row of a decision. If there is none, it creates one.
 func (f *Fold) find(d rules.Decision) (r row, err error) {
 	err = Each(f.conn, func(stmt *sqlite.Stmt) error {
 		r = row{stmt.ColumnInt64(0), stmt.ColumnBool(1), stmt.ColumnBool(2)}
@@ -130,8 +124,8 @@ func (f *Fold) find(d rules.Decision) (r row, err error) {
 	return row{seq: f.conn.LastInsertRowID()}, err
 }
 
-// saveDecision writes a decision with its issues and effects. A second decision on the
-// same event only adds issues and effects.
+// saveDecision writes a decision with its issues and effects. A second decision on the same
+// event only adds issues and effects.
 func (f *Fold) saveDecision(d rules.Decision) error {
 	r, err := f.find(d)
 	if err != nil {

@@ -24,8 +24,7 @@ func Exists(conn *sqlite.Conn, query string, args ...any) (found bool, err error
 	return found, err
 }
 
-// Records decodes the first column of each row as a T and calls do, until the first
-// error.
+// Records decodes the first column of each row as a T and calls do, until the first error.
 func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...any) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		var v T

@@ -15,13 +15,12 @@ type Order string
 // The orders of issues.
 const (
 	ByID Order = "tenant, id"
-	// ByMaking is the order of creation. Issues with the same time are in the order of
-	// their first effects.
+	// ByMaking is the order of creation, then of the first effects.
 	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 
-// EachIssue calls do for the issues of tenant, or of all tenants if tenant is empty, until
-// the first error.
+// EachIssue calls do for the issues of tenant, or of all tenants if tenant is empty, until the
+// first error.
 func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(rules.Issue) error) error {
 	return Records(conn, do, "SELECT record FROM record WHERE kind = 'issue' AND (?1 = '' OR tenant = ?1) ORDER BY "+string(order), tenant)
 }
@@ -40,11 +39,11 @@ func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) 
 			"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1 ORDER BY d.time, d.event", id, tenant)
 }
 
-// Effect is an effect on an issue, with its result.
+// Effect is an effect on an issue.
 type Effect struct {
 	rules.Effect
 	Event   string // id of the event that caused it
-	Refused string // why the backend refused it; empty if it did not
+	Refused string // why the backend refused it, if it did
 }
 
 // EachEffect calls do for the effects on an issue in order, until the first error.
@@ -59,7 +58,7 @@ func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) err
 		"WHERE e.issue = ? AND e.tenant = ? ORDER BY e.seq", id, tenant)
 }
 
-// Tenants returns the tenants with decisions, sorted.
+// Tenants returns the tenants with rows in the table decision, sorted.
 func Tenants(conn *sqlite.Conn) (list []string, err error) {
 	err = Each(conn, func(stmt *sqlite.Stmt) error {
 		list = append(list, stmt.ColumnText(0))

@@ -13,20 +13,21 @@ import (
 func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
 
 // Schema returns the schema of the file: the tables of this package and the given ones. A
-// change of any table or record requires a new version.
+// change of any table or record requires a new version. Then the file is rebuilt from the
+// stream.
 func Schema(others string) projection.Schema {
 	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + others}
 }
 
-// Read runs fn on a snapshot of the database in dataDir, also while a tracker writes it.
-// It never creates a file. Without a file it wraps [fs.ErrNotExist].
+// Read runs fn on a snapshot of the database in dataDir, also while a tracker writes it. It
+// never creates a file. Without a file it wraps [fs.ErrNotExist].
 func Read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) error {
 	return projection.Read(ctx, File(dataDir), Schema(""), fn)
 }
 
-// The state of package rules is in record and timer. Records of the kind "issue" contain
-// a [rules.Issue]. The table decision has a row for each folded event. The row of a held
-// event has no record until the decision. The text of the tables is part of the format.
+// The state of package rules is in record and timer. The table decision has a row for each event
+// that gets a decision. Until the end of its grace period, the row has no record. The text of
+// the tables is part of the format.
 const tables = `
 CREATE TABLE scope (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),

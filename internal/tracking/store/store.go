@@ -15,7 +15,6 @@ const Sorting = "2006-01-02T15:04:05.000000000Z"
 // Sortable formats t in the layout Sorting.
 func Sortable(t time.Time) string { return t.UTC().Format(Sorting) }
 
-// stored implements [rules.Store] in a transaction.
 type stored struct {
 	conn *sqlite.Conn
 	err  error // the first error of the database

@@ -18,19 +18,15 @@ const (
 // backend keeps issues.
 type backend interface {
 	Workspace(tenant string) beads.Backend
-	// Flush makes all changes of the workspaces durable. Effects are settled only after
-	// Flush.
+	// Flush makes all changes of the workspaces durable. Effects are settled only afterwards.
 	Flush(ctx context.Context) error
-	// Export writes the changes to the places where people read them. It has its own
-	// deadlines.
+	// Export writes the changes to the places where people read them. It has its own deadlines.
 	Export(ctx context.Context) error
 }
 
-// BDDir returns the folder in dataDir with the workspaces of the Beads CLI, one for
-// each tenant.
+// BDDir returns the folder in dataDir with the workspaces of the Beads CLI.
 func BDDir(dataDir string) string { return filepath.Join(dataDir, "bd") }
 
-// useBackend opens the backend that o names, unless o.backend is set.
 func (o *Options) useBackend(ctx context.Context, db *projection.DB) error {
 	if o.backend != nil {
 		return nil

@@ -11,15 +11,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker/trackertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// bystander is another consumer of the stream.
-type bystander struct{ position consume.Position }
+// otherConsumer is another consumer of the stream.
+type otherConsumer struct{ position consume.Position }
 
-func (b *bystander) Position(context.Context) (consume.Position, error) { return b.position, nil }
+func (b *otherConsumer) Position(context.Context) (consume.Position, error) { return b.position, nil }
 
-func (b *bystander) Apply(_ context.Context, _ []consume.Message, next consume.Position) error {
+func (b *otherConsumer) Apply(_ context.Context, _ []consume.Message, next consume.Position) error {
 	b.position = next
 	return nil
 }
@@ -43,17 +44,17 @@ func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
 		}, beads.ErrTransient},
 		{"Hung", func(p *pipeline) func(*Options) {
 			return func(o *Options) {
-				o.backend = &hung{beads.NewStore(newBeadsDB(p.tb), filepath.Join(p.dataDir, "beads"))}
+				o.backend = &hung{beads.NewStore(newBeadsDB(p.TB), filepath.Join(p.DataDir, "beads"))}
 			}
 		}, beads.ErrUnavailable},
 		{"Missing", func(p *pipeline) func(*Options) {
-			return func(o *Options) { o.Backend, o.BD = BDBackend, filepath.Join(p.dataDir, "no-such-bd") }
+			return func(o *Options) { o.Backend, o.BD = BDBackend, filepath.Join(p.DataDir, "no-such-bd") }
 		}, beads.ErrUnavailable},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPipeline(t)
-			p.publish("engine", rulestest.Story(t)...)
+			p.Publish("engine", rulestest.Story(t)...)
 			began := time.Now()
 			err := p.drain(test.change(p), func(o *Options) { o.SettleTimeout = time.Second })
 			if !errors.Is(err, errStuck) || !errors.Is(err, test.want) {
@@ -62,8 +63,8 @@ func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
 			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			other := new(bystander)
-			err = consume.Run(t.Context(), p.server.JetStream(t), consume.Options{Durable: "other", Space: p.server.Space(), Drain: true}, other)
+			other := new(otherConsumer)
+			err = consume.Run(t.Context(), p.Server.JetStream(t), consume.Options{Durable: "other", Space: p.Server.Space(), Drain: true}, other)
 			if err != nil || other.position.Sequence == 0 {
 				t.Errorf("another consumer is at %d, error %v", other.position.Sequence, err)
 			}
@@ -91,13 +92,13 @@ func (hungWorkspace) Ensure(ctx context.Context, _ beads.Issue) error {
 func TestRun_OneIssueWaitsAlone(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
-	state, _ := want(t, list)
+	state, _ := rulestest.Fold(t, list)
 	first := state.Issues()[0].ID
 	others := make(map[string]bool)
 	for _, i := range state.Issues()[1:] {
 		others[i.ID] = true
 	}
-	p.publish("engine", list...)
+	p.Publish("engine", list...)
 	refused := 0
 	p.mustDrain(p.withBackend(func(_ int, id string) error {
 		if id != first {
@@ -119,13 +120,13 @@ func TestRun_OneIssueWaitsAlone(t *testing.T) {
 // A tenant whose workspace always fails does not affect the exports of others.
 func TestRun_OneTenantWaitsAlone(t *testing.T) {
 	p := newPipeline(t)
-	list := longStory(t)
-	state, _ := want(t, list)
+	list := rulestest.LongStory(t)
+	state, _ := rulestest.Fold(t, list)
 	others := make(map[string]bool)
 	for _, i := range state.Issues() {
 		others[i.ID] = i.Tenant == "beta"
 	}
-	p.publish("engine", list...)
+	p.Publish("engine", list...)
 	err := p.drain(p.withBackend(func(_ int, id string) error {
 		if others[id] {
 			return nil
@@ -135,11 +136,11 @@ func TestRun_OneTenantWaitsAlone(t *testing.T) {
 	if !errors.Is(err, errStuck) || !errors.Is(err, beads.ErrTransient) {
 		t.Errorf("got %v, want %v", err, errStuck)
 	}
-	path, err := beads.File(filepath.Join(p.dataDir, "beads"), "beta")
+	path, err := beads.File(filepath.Join(p.DataDir, "beads"), "beta")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := readBeads(t, path); len(got) != 1 {
+	if got := trackertest.ReadBeads(t, path); len(got) != 1 {
 		t.Errorf("beta has %d issues, want 1", len(got))
 	}
 }
@@ -147,7 +148,7 @@ func TestRun_OneTenantWaitsAlone(t *testing.T) {
 // An edit in a workspace becomes one event, and the issue keeps the edited value.
 func TestRun_PeoplesEditsAreEvents(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", rulestest.Story(t)...)
+	p.Publish("engine", rulestest.Story(t)...)
 	p.mustDrain()
 	id := p.titled("write docs")
 	p.edit("acme", id, func(i *beads.Issue) {
@@ -156,7 +157,7 @@ func TestRun_PeoplesEditsAreEvents(t *testing.T) {
 	})
 	for range 2 {
 		p.mustDrain()
-		edits := p.stored(events.IssueEdited)
+		edits := p.Stored(events.IssueEdited)
 		if len(edits) != 1 {
 			t.Fatalf("%d edits are published, want 1", len(edits))
 		}
@@ -165,7 +166,7 @@ func TestRun_PeoplesEditsAreEvents(t *testing.T) {
 			t.Errorf("published %+v, error %v", d, err)
 		}
 	}
-	got, err := Show(t.Context(), p.dataDir, "acme", id)
+	got, err := Show(t.Context(), p.DataDir, "acme", id)
 	if err != nil || got.Status != "closed" {
 		t.Errorf("the issue is %s, error %v", got.Status, err)
 	}

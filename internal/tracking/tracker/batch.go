@@ -12,23 +12,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch folds messages and carries out erasure orders, within one transaction. It
-// belongs to one goroutine.
+// batch folds messages and carries out erasure orders in one transaction. It belongs to one
+// goroutine.
 type batch struct {
 	conn  *sqlite.Conn
 	marks *consume.Marks
 
 	state     *store.Fold
-	published [][2]string // tenant and id of each issue.decided event in the batch
+	published [][2]string // tenant and id of each issue.decided event
 
-	orderKey  func() (note.Verifier, error)         // returns the key that signs orders, nil if there is none yet
-	keyOrders func(tenant string) ([]string, error) // returns orders that changed the key, also ones not yet in the stream
+	orderKey  func() (note.Verifier, error)         // key that signs orders; nil if there is none yet
+	keyOrders func(tenant string) ([]string, error) // orders that changed the key, also ones not yet in the stream
 	erased    bool                                  // an order erased texts
 	unchecked bool                                  // an order is stored until its key is known
 	tenants   map[string]bool                       // tenants with events in the batch
 }
 
-// fold handles one message. It returns a [*consume.Poison] for a message that can
+// fold adds one message to the batch. It returns a [*consume.Poison] for a message that can
 // never be folded.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
@@ -57,8 +57,8 @@ func (b *batch) fold(m consume.Message) error {
 	return err
 }
 
-// save writes the state and marks published decisions. Later queries of the same
-// transaction see all decisions so far.
+// save writes the state and marks published decisions, so that later queries of the transaction
+// see both.
 func (b *batch) save() error {
 	if err := b.state.Flush(); err != nil {
 		return err

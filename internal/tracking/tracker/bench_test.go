@@ -21,7 +21,7 @@ func BenchmarkReader_Apply(b *testing.B) {
 	opts := Options{backend: beads.NewStore(db, filepath.Join(dir, "beads"))}.withDefaults()
 	r := &reader{
 		db: db, marks: new(consume.Marks), opts: opts,
-		settler: newSettler(opts, db, make(box)),
+		settler: newSettler(opts, db, make(countingOutbox)),
 	}
 	const size = 1000
 	seq := uint64(0)

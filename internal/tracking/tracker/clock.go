@@ -21,15 +21,14 @@ const (
 	clockCheck = time.Second
 	// clockGrace delays due timers, because earlier events may still arrive.
 	clockGrace = 2 * time.Second
-	// clockQuiet is how long a tenant must be quiet before the ticker moves its clock.
-	// Events move the clock themselves, and imported events have old times.
+	// clockQuiet is how long a tenant must be quiet. Events move the clock themselves, and
+	// imported events have old times.
 	clockQuiet = 5 * time.Second
 )
 
-// ticker moves the clocks of tenants that send no events. When a timer is due by
-// this machine's clock, it publishes a clock.ticked event with the time of the timer.
-// The timer fires when the tracker, like every other reader, gets that event from the
-// stream.
+// ticker moves the clocks of tenants that send no events. When a timer is due by this machine's
+// clock, it publishes a clock.ticked event with the time of the timer. The timer fires when the
+// tracker reads that event.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox
@@ -46,7 +45,6 @@ func newTicker(db *projection.DB, box outbox, logger *slog.Logger, caught func()
 	return &ticker{db: db, outbox: box, logger: logger, caught: caught, heard: make(map[string]time.Time), sent: make(map[string]string)}
 }
 
-// noteEvents records that events of these tenants have arrived.
 func (t *ticker) noteEvents(tenants map[string]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +54,6 @@ func (t *ticker) noteEvents(tenants map[string]bool) {
 	}
 }
 
-// run ticks until ctx ends.
 func (t *ticker) run(ctx context.Context) {
 	tick := time.NewTicker(clockCheck)
 	defer tick.Stop()
@@ -78,7 +75,6 @@ func (t *ticker) run(ctx context.Context) {
 	}
 }
 
-// tick publishes a clock.ticked event for each quiet tenant with a due timer.
 func (t *ticker) tick(ctx context.Context) error {
 	if !t.caught() {
 		return nil
@@ -100,8 +96,8 @@ func (t *ticker) tick(ctx context.Context) error {
 	return nil
 }
 
-// releaseHeld publishes a clock.ticked event for each tenant with held failures whose
-// time is over. It returns the number of events.
+// releaseHeld publishes a clock.ticked event for each tenant with an overdue grace period, and
+// returns the number of these tenants.
 func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
 	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.GraceTimers)
 	for _, d := range due {
@@ -112,7 +108,6 @@ func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
 	return len(due), err
 }
 
-// publish publishes the clock.ticked event for d. The outbox ignores duplicates.
 func (t *ticker) publish(ctx context.Context, d dueTimer) error {
 	e := events.Event{
 		ID: d.id, Source: "/tracker", Type: events.ClockTicked.Type(), Time: d.At, Tenant: d.Tenant,
@@ -132,14 +127,12 @@ func (t *ticker) quiet(tenant string, now time.Time) bool {
 	return now.Sub(t.heard[tenant]) >= clockQuiet
 }
 
-// dueTimer is the latest due timer of a tenant.
 type dueTimer struct {
 	rules.Timer
-	id string // of its clock.ticked event; stays the same until the next decision
+	id string // of its clock.ticked event; depends on the latest decision
 }
 
-// due returns the latest timer of each tenant that is due at the given time and whose
-// id begins with prefix.
+// due returns the latest due timer of each tenant whose id begins with prefix.
 func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []dueTimer, err error) {
 	err = t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		err := store.Each(conn, func(stmt *sqlite.Stmt) error {

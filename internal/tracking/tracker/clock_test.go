@@ -20,14 +20,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// heap is an outbox in memory.
-type heap struct {
+// memoryOutbox is an outbox in memory.
+type memoryOutbox struct {
 	mu   sync.Mutex // guards what follows
 	had  map[string]bool
 	list []events.Event
 }
 
-func (h *heap) Append(_ context.Context, e events.Event) (events.Event, error) {
+func (h *memoryOutbox) Append(_ context.Context, e events.Event) (events.Event, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.had[e.ID] {
@@ -38,7 +38,7 @@ func (h *heap) Append(_ context.Context, e events.Event) (events.Event, error) {
 	return e, nil
 }
 
-func (h *heap) ticks() []events.Event {
+func (h *memoryOutbox) ticks() []events.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.list
@@ -65,11 +65,11 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 		set("acme", "hold", 30*time.Second)
 		set("acme", "stalled", 31*time.Second)
 		set("beta", "hold", time.Hour)
-		box, caught := &heap{had: make(map[string]bool)}, new(atomic.Bool)
+		outbox, caught := &memoryOutbox{had: make(map[string]bool)}, new(atomic.Bool)
 		life := func(d time.Duration) {
 			ctx, stop := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
-			clock := newTicker(db, box, slog.New(slog.DiscardHandler), caught.Load)
+			clock := newTicker(db, outbox, slog.New(slog.DiscardHandler), caught.Load)
 			clock.noteEvents(map[string]bool{"acme": true, "beta": true})
 			wg.Go(func() { clock.run(ctx) })
 			time.Sleep(d)
@@ -92,11 +92,11 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 		} {
 			caught.Store(step.caught)
 			life(step.lasts)
-			if got := len(box.ticks()); got != step.want {
+			if got := len(outbox.ticks()); got != step.want {
 				t.Fatalf("%s: %d ticks, want %d", step.name, got, step.want)
 			}
 		}
-		first := box.ticks()[0]
+		first := outbox.ticks()[0]
 		if !first.Time.Equal(began.Add(31*time.Second)) || first.Tenant != "acme" || first.Kind() != events.ClockTicked {
 			t.Errorf("ticked %+v", first)
 		}
@@ -112,13 +112,13 @@ func TestServe_TicksOnAQuietStream(t *testing.T) {
 	p := newPipeline(t)
 	failed := rulestest.StepAt(t, "beta", "r2", 3, "s1", events.StepFailed, "")
 	failed.RunType, failed.Time = "TRIAGE", time.Now().Add(-27*time.Second).UTC()
-	p.publish("engine", failed)
+	p.Publish("engine", failed)
 	p.serveUntil(func() bool {
-		list, err := List(t.Context(), p.dataDir, "beta")
+		list, err := List(t.Context(), p.DataDir, "beta")
 		return err == nil && len(list) == 1
 	})
 	p.serveUntil(func() bool { return true })
-	if n := len(p.stored(events.ClockTicked)); n != 1 {
+	if n := len(p.Stored(events.ClockTicked)); n != 1 {
 		t.Errorf("ticked %d times", n)
 	}
 	p.mustDrain()
@@ -132,15 +132,15 @@ func TestRun_ADrainEndsHolds(t *testing.T) {
 	p := newPipeline(t)
 	fresh := rulestest.StepAt(t, "gamma", "r3", 3, "s1", events.StepFailed, "")
 	fresh.RunType, fresh.Time = "TRIAGE", time.Now().Add(time.Hour).UTC() // held for as long as this test runs
-	p.publish("engine", append(rulestest.Story(t), fresh)...)
+	p.Publish("engine", append(rulestest.Story(t), fresh)...)
 	for range 2 {
 		p.mustDrain()
-		if n := len(p.stored(events.ClockTicked)); n != 2 {
+		if n := len(p.Stored(events.ClockTicked)); n != 2 {
 			t.Errorf("ticked %d times, want once for acme and once for beta", n)
 		}
 	}
 	for tenant, want := range map[string]int{"acme": 5, "beta": 1, "gamma": 0} {
-		if list, err := List(t.Context(), p.dataDir, tenant); err != nil || len(list) != want {
+		if list, err := List(t.Context(), p.DataDir, tenant); err != nil || len(list) != want {
 			t.Errorf("%s has %d issues, error %v; want %d", tenant, len(list), err, want)
 		}
 	}
@@ -149,16 +149,16 @@ func TestRun_ADrainEndsHolds(t *testing.T) {
 
 // serveUntil runs a tracker until done returns true.
 func (p *pipeline) serveUntil(done func() bool, change ...func(*Options)) {
-	p.tb.Helper()
-	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	p.TB.Helper()
+	b, err := broker.Open(p.TB.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: Name})
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
-	opts := Options{Broker: b, DataDir: p.dataDir}
+	opts := Options{Broker: b, DataDir: p.DataDir}
 	for _, c := range change {
 		c(&opts)
 	}
-	ctx, stop := context.WithCancel(p.tb.Context())
+	ctx, stop := context.WithCancel(p.TB.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, opts) }()
 	deadline := time.After(time.Minute)
@@ -166,18 +166,18 @@ func (p *pipeline) serveUntil(done func() bool, change ...func(*Options)) {
 		select {
 		case <-tick:
 		case err := <-ended:
-			p.tb.Fatalf("ended by itself: %v", err)
+			p.TB.Fatalf("ended by itself: %v", err)
 		case <-deadline:
-			p.tb.Error("nothing came of it")
+			p.TB.Error("nothing came of it")
 			stop()
-			p.tb.Fatalf("ended with %v", <-ended)
+			p.TB.Fatalf("ended with %v", <-ended)
 		}
 	}
 	stop()
 	if err := <-ended; err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
-	if err := b.Close(context.WithoutCancel(p.tb.Context())); err != nil {
-		p.tb.Fatal(err)
+	if err := b.Close(context.WithoutCancel(p.TB.Context())); err != nil {
+		p.TB.Fatal(err)
 	}
 }

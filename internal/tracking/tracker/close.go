@@ -20,7 +20,6 @@ const (
 	ActionNotPlanned = "not_planned"
 )
 
-// closePoll is how often Close checks whether the tracker has applied the edit.
 const closePoll = 50 * time.Millisecond
 
 // CloseRequest asks to close an issue. All fields are required, except NotPlanned.
@@ -28,7 +27,7 @@ type CloseRequest struct {
 	Tenant, Issue string
 	By            string // who closes the issue
 	Reason        string
-	NotPlanned    bool          // close it as not planned
+	NotPlanned    bool
 	Wait          time.Duration // limit for waiting for a running tracker
 }
 
@@ -40,13 +39,13 @@ type Closing struct {
 	By     string       `json:"by"`
 	Reason string       `json:"reason"` // as stored, with secrets redacted
 	Event  string       `json:"event"`  // id of the issue.edited event
-	Taken  bool         `json:"taken"`  // the tracker has applied the event; if false, the next tracker will
-	Status rules.Status `json:"status"` // status of the issue now
+	Taken  bool         `json:"taken"`  // the tracker has applied the event; otherwise the next tracker will
+	Status rules.Status `json:"status"` // now
 }
 
-// Close closes an issue on behalf of a person. It stores an issue.edited event. If a
-// tracker runs on the data directory, Close waits until the tracker has decided on the
-// event.
+// Close closes an issue on behalf of a person. It stores an issue.edited event. If a tracker
+// runs on the data directory, Close waits until the tracker has decided on the event. Otherwise,
+// the next tracker closes the issue.
 func Close(ctx context.Context, dataDir string, c CloseRequest) (Closing, error) {
 	issue, err := find(ctx, dataDir, c.Tenant, c.Issue)
 	if err != nil {
@@ -76,7 +75,6 @@ func Close(ctx context.Context, dataDir string, c CloseRequest) (Closing, error)
 	return done, nil
 }
 
-// await waits until the tracker has decided on the edit e.
 func (d *Closing) await(ctx context.Context, dataDir string, e events.Event, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -104,7 +102,6 @@ func (d *Closing) await(ctx context.Context, dataDir string, e events.Event, lim
 	}
 }
 
-// isRunning reports whether a process uses the tracker's files.
 func isRunning(dataDir string) (bool, error) {
 	lock, err := filelock.Try(store.File(dataDir) + ".lock")
 	if errors.Is(err, filelock.ErrHeld) {

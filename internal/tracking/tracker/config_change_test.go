@@ -16,10 +16,10 @@ func TestRun_AnotherConfigurationDecidesOnWhatIsNew(t *testing.T) {
 	before, after := rules.DefaultConfig(), rules.DefaultConfig()
 	after.Complexity++
 	list := renamed(rulestest.Story(t), "old")
-	p.publish("engine", list...)
+	p.Publish("engine", list...)
 	p.mustDrain()
 	decided := p.configs()
-	p.publish("engine2", renamed(rulestest.Story(t), "new")...)
+	p.Publish("engine2", renamed(rulestest.Story(t), "new")...)
 	p.mustDrain(func(o *Options) { o.Config = after })
 	got := p.configs()
 	for event, config := range got {
@@ -38,12 +38,12 @@ func TestRun_AnotherConfigurationDecidesOnWhatIsNew(t *testing.T) {
 
 // configs returns the configuration of the published decision on each event.
 func (p *pipeline) configs() map[string]string {
-	p.tb.Helper()
+	p.TB.Helper()
 	found := make(map[string]string)
-	for _, e := range p.stored(events.IssueDecided) {
+	for _, e := range p.Stored(events.IssueDecided) {
 		d, err := events.Payload[events.IssueDecidedData](e)
 		if err != nil {
-			p.tb.Fatal(err)
+			p.TB.Fatal(err)
 		}
 		found[d.Event] = d.Config
 	}

@@ -1,10 +1,10 @@
 package tracker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -13,35 +13,25 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
-	"github.com/hooktrail/hooktrail/internal/tracking/store"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 const (
 	editPoll = 5 * time.Second
-	sendPoll = 100 * time.Millisecond // how often a drain checks whether another process has sent the edits
-	sendOpen = time.Second            // how long a drain tries to open the outbox
+	sendPoll = 100 * time.Millisecond // while another process sends the edits
+	sendOpen = time.Second            // limit for opening the outbox in a drain
 )
 
-// somebody is the author of an edit whose workspace names no author.
-const somebody = "somebody"
+const unknownAuthor = "somebody"
 
-// editor publishes edits by people: the edits that commands have stored in the outbox
-// of edits, and the changes in the workspaces.
+// editor publishes edits by people, from the outbox of the commands and from the workspaces.
 type editor struct {
-	opts    Options
-	db      *projection.DB
-	settler *settler
-	outbox  *publish.Publisher
-	logger  *slog.Logger
+	opts   Options
+	db     *projection.DB
+	outbox *publish.Publisher
 }
 
-func newEditor(opts Options, db *projection.DB, s *settler, box *publish.Publisher) *editor {
-	return &editor{opts: opts, db: db, settler: s, outbox: box, logger: opts.Logger}
-}
-
-// run publishes edits until ctx ends.
 func (e *editor) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { e.send(ctx) })
@@ -63,20 +53,19 @@ func (e *editor) run(ctx context.Context) {
 	}
 }
 
-// logOnce logs err unless its text is the one that was logged before. It returns the
-// text.
+// logOnce logs err unless its text is the one before, and returns the text.
 func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	if err == nil {
 		return ""
 	}
 	if err.Error() != before {
-		e.logger.WarnContext(ctx, "reading edits failed", "error", err)
+		e.opts.Logger.WarnContext(ctx, "reading edits failed", "error", err)
 	}
 	return err.Error()
 }
 
-// drain publishes the edits that exist now. If a workspace cannot be read, a later
-// poll publishes its edits.
+// drain publishes the edits that exist now. If a workspace cannot be read, a later poll
+// publishes its edits.
 func (e *editor) drain(ctx context.Context) error {
 	e.logOnce(ctx, "", e.poll(ctx))
 	if err := ctx.Err(); err != nil {
@@ -88,14 +77,11 @@ func (e *editor) drain(ctx context.Context) error {
 	return e.sendAll(ctx)
 }
 
-// poll publishes the changes that people made in the workspaces since the last poll.
 func (e *editor) poll(ctx context.Context) error {
 	var tenants []string
-	err := e.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return store.Each(conn, func(stmt *sqlite.Stmt) error {
-			tenants = append(tenants, stmt.ColumnText(0))
-			return nil
-		}, "SELECT DISTINCT tenant FROM record WHERE kind = 'issue' ORDER BY tenant")
+	err := e.db.Tx(ctx, func(conn *sqlite.Conn) (err error) {
+		tenants, err = texts(conn, "SELECT DISTINCT tenant FROM record WHERE kind = 'issue' ORDER BY tenant")
+		return err
 	})
 	for _, tenant := range tenants {
 		if ctx.Err() != nil {
@@ -108,7 +94,6 @@ func (e *editor) poll(ctx context.Context) error {
 
 func (e *editor) pollTenant(ctx context.Context, tenant string) error {
 	w := e.opts.backend.Workspace(tenant)
-	var edits []beads.Edit
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	edits, err := w.Edits(limited)
@@ -123,20 +108,16 @@ func (e *editor) pollTenant(ctx context.Context, tenant string) error {
 	return errors.Join(err, w.Acknowledge(limited, edits))
 }
 
-// publish appends an edit to the outbox, unless the outbox has it.
 func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) error {
-	at, by := edit.At, edit.By
+	at := edit.At
 	if now := time.Now(); at.IsZero() || at.After(now) {
 		at = now // a time in the future would move the tenant's clock
-	}
-	if by == "" {
-		by = somebody
 	}
 	event := events.Event{
 		ID:     events.DeriveID(string(events.IssueEdited), tenant, edit.ID),
 		Source: editSource, Type: events.IssueEdited.Type(), Time: at.UTC(), Tenant: tenant,
 	}
-	err := setEdit(&event, events.IssueEditedData{Issue: edit.Issue, Action: string(edit.Action), By: by, Value: edit.Value})
+	err := setEdit(&event, events.IssueEditedData{Issue: edit.Issue, Action: string(edit.Action), By: cmp.Or(edit.By, unknownAuthor), Value: edit.Value})
 	if err == nil {
 		_, err = e.outbox.Append(ctx, event)
 	}
@@ -146,16 +127,14 @@ func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) er
 	return nil
 }
 
-// open opens the outbox of edits. It waits for another process that uses it.
 func (e *editor) open(ctx context.Context) (*publish.Publisher, error) {
 	space := e.opts.Broker.Space()
 	return publish.OpenShared(ctx, e.opts.Broker.Conn(), publish.Options{
 		Dir: EditOutbox(e.opts.DataDir), Name: editsName, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
-		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: e.logger,
+		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: e.opts.Logger,
 	})
 }
 
-// send sends the stored edits until ctx ends.
 func (e *editor) send(ctx context.Context) {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		p, err := e.open(ctx)
@@ -167,12 +146,12 @@ func (e *editor) send(ctx context.Context) {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 			defer cancel()
 			if err := p.Close(closing); err != nil {
-				// The next start sends it.
-				e.logger.WarnContext(ctx, "edits left in the outbox", "error", err)
+				// The next start sends them.
+				e.opts.Logger.WarnContext(ctx, "edits left in the outbox", "error", err)
 			}
 			return
 		}
-		e.logger.ErrorContext(ctx, "opening the outbox of edits failed", "error", err)
+		e.opts.Logger.ErrorContext(ctx, "opening the outbox of edits failed", "error", err)
 		select {
 		case <-ctx.Done():
 			return

@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker/trackertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t)
-	p.publish("engine", longStory(t)...)
+	p.Publish("engine", rulestest.LongStory(t)...)
 	p.mustDrain()
 	byHand := func(tenant, id string) {
 		p.edit(tenant, id, func(i *beads.Issue) {
@@ -28,7 +29,7 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 			i.UpdatedAt = i.ClosedAt
 		})
 	}
-	list, err := List(t.Context(), p.dataDir, "beta")
+	list, err := List(t.Context(), p.DataDir, "beta")
 	if err != nil || len(list) != 1 {
 		t.Fatalf("got %v of beta, error %v", list, err)
 	}
@@ -36,7 +37,7 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	// after its edit.
 	ids := map[string]string{"acme": p.titled("write docs"), "beta": list[0].ID}
 	isClosed := func(tenant string) bool {
-		i, err := find(t.Context(), p.dataDir, tenant, ids[tenant])
+		i, err := find(t.Context(), p.DataDir, tenant, ids[tenant])
 		return err == nil && i.Status == rules.Closed
 	}
 	byHand("acme", ids["acme"])
@@ -49,7 +50,7 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 		return edited && isClosed("beta")
 	})
 	got := make(map[string]string)
-	for _, e := range p.stored(events.IssueEdited) {
+	for _, e := range p.Stored(events.IssueEdited) {
 		d, err := events.Payload[events.IssueEditedData](e)
 		if err != nil || d.Action != string(beads.ActionClosed) || got[e.Tenant] != "" {
 			t.Errorf("published %+v for %s, error %v", d, e.Tenant, err)
@@ -63,19 +64,19 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 
 // edit changes an issue in the workspace of tenant, as a person does.
 func (p *pipeline) edit(tenant, id string, change func(*beads.Issue)) {
-	p.tb.Helper()
-	path, err := beads.File(filepath.Join(p.dataDir, "beads"), tenant)
+	p.TB.Helper()
+	path, err := beads.File(filepath.Join(p.DataDir, "beads"), tenant)
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
-	all := readBeads(p.tb, path)
+	all := trackertest.ReadBeads(p.TB, path)
 	i, ok := all[id]
 	if !ok {
-		p.tb.Fatalf("issue %s is not in %s", id, path)
+		p.TB.Fatalf("issue %s is not in %s", id, path)
 	}
 	change(&i)
 	all[id] = i
-	writeBeads(p.tb, path, all)
+	writeBeads(p.TB, path, all)
 }
 
 // writeBeads replaces an issues file.

@@ -6,26 +6,24 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/hooktrail/hooktrail/internal/platform/osuser"
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// editsName is the name of the outbox for edits by people.
 const editsName = "edits"
 
-// editSource is the source of issue.edited events.
 const editSource = "/tracker/edits"
 
-// EditOutbox returns the path of the outbox for edits by people. A tracker sends its
-// events.
+// EditOutbox returns the path of the outbox for edits by people. A tracker sends its events.
 func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", editsName) }
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// setEdit sets d as the data of e, and redacts secrets and personal data in the text
-// that the person wrote. The names of the person and of the assignee stay.
+// setEdit sets d as the data of e, and redacts secrets and personal data in the text of the
+// person. The names of the person and of the assignee stay.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()
@@ -48,13 +46,14 @@ func setEdit(e *events.Event, d events.IssueEditedData) error {
 	return e.SetData(d)
 }
 
-// RecordEdit stores an edit by a person as an event and returns the stored event, in
-// which secrets and personal data are redacted.
+// RecordEdit stores an edit by a person as an event and returns the event. It redacts secrets
+// and personal data in the text of the person.
 //
-// When RecordEdit returns nil, the event is on disk in an outbox below dataDir. It
-// needs no broker and no running tracker. The next tracker sends the event, and applies
-// it when it arrives in the stream. Several processes may call RecordEdit concurrently.
+// When RecordEdit returns nil, the event is on disk in an outbox below dataDir. It needs no
+// broker and no running tracker. The next tracker sends the event, and applies it when it
+// arrives in the stream. Several processes may call RecordEdit concurrently.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
+	d.User = osuser.Current()
 	e, err := events.New(events.IssueEdited, editSource, d)
 	if err == nil {
 		err = setEdit(&e, d)

@@ -16,16 +16,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// priority is the priority of all issues.
 const priority = 1
 
-// maxMarkDelay limits how long applied effects stay unmarked.
 const maxMarkDelay = 2 * time.Second
 
-// author is the author of the tracker's changes.
 const author = "hooktrail"
 
-// pendingEffect is an effect that is not settled.
 type pendingEffect struct {
 	seq     int64
 	tenant  string
@@ -33,10 +29,9 @@ type pendingEffect struct {
 	outcome string // why the backend refused it
 }
 
-// settle applies pending effects to the backend in order and marks them. If the backend
-// refuses an effect for good, settle marks it with the reason. If an effect fails for
-// now, it stays pending, and so do the later effects on the same issue. settle returns
-// the first failure.
+// settle applies pending effects in order and marks them. If the backend refuses an effect for
+// good, settle marks it with the reason. After another failure, the effect stays pending, and so
+// do later effects on the issue or, if its workspace is unavailable, on the tenant.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
@@ -51,24 +46,20 @@ func (s *settler) settle(ctx context.Context) error {
 	}
 }
 
-// maxBlockedPages limits the pages in a row that a round reads without settling an
-// effect. Effects on later pages wait for the next round.
+// maxBlockedPages limits the pages in a row that a round reads without settling an effect.
 const maxBlockedPages = 20
 
-// blocked records the failures of a round.
 type blocked struct {
 	err     error           // the first failure
 	issues  map[string]bool // issues with a failed effect
 	tenants map[string]bool // tenants whose workspace is unavailable
-	pages   int             // pages in a row without a settled effect
+	pages   int             // in a row without a settled effect
 }
 
-// blocks reports whether p must wait for the next round.
 func (w *blocked) blocks(p pendingEffect) bool {
 	return w.tenants[p.tenant] || w.issues[p.effect.ID] || p.effect.Link != nil && w.issues[p.effect.Link.ID]
 }
 
-// add records that an effect failed.
 func (w *blocked) add(p pendingEffect, err error) {
 	w.issues[p.effect.ID] = true
 	if errors.Is(err, beads.ErrUnavailable) || !errors.Is(err, beads.ErrTransient) {
@@ -79,8 +70,7 @@ func (w *blocked) add(p pendingEffect, err error) {
 	}
 }
 
-// settlePage applies effects and marks them. If the backend is slow, it marks the
-// applied ones early.
+// settlePage applies effects and marks them. If the backend is slow, it marks some early.
 func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++
@@ -116,7 +106,6 @@ func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *bl
 	return s.mark(ctx, done)
 }
 
-// mark makes applied effects durable and marks them as settled.
 func (s *settler) mark(ctx context.Context, done []pendingEffect) error {
 	s.stage("applied")
 	if err := s.call(ctx, callTimeout, s.backend.Flush); err != nil {
@@ -144,7 +133,6 @@ func (s *settler) mark(ctx context.Context, done []pendingEffect) error {
 	return nil
 }
 
-// unsettled returns the next page of pending effects.
 func (s *settler) unsettled(ctx context.Context, after int64) (pending []pendingEffect, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return store.Each(conn, func(stmt *sqlite.Stmt) error {
@@ -159,7 +147,6 @@ func (s *settler) unsettled(ctx context.Context, after int64) (pending []pending
 	return pending, err
 }
 
-// apply applies an effect to a workspace.
 func apply(ctx context.Context, w beads.Backend, e rules.Effect) error {
 	switch e.Op {
 	case rules.OpCreate:
@@ -184,7 +171,6 @@ func apply(ctx context.Context, w beads.Backend, e rules.Effect) error {
 	return fmt.Errorf("unknown effect %q: %w", e.Op, beads.ErrInvalid)
 }
 
-// bead converts an issue to the format of Beads.
 func bead(i rules.Issue) beads.Issue {
 	b := beads.Issue{
 		ID: i.ID, Title: i.Title, Description: i.Description, Status: beadStatus(i.Status),
@@ -197,8 +183,8 @@ func bead(i rules.Issue) beads.Issue {
 	return b
 }
 
-// beadStatus converts a status to a status of Beads. Beads has no status for flapping
-// issues. There they are open and have a label.
+// beadStatus converts a status to a status of Beads, where flapping issues are open and have a
+// label.
 func beadStatus(s rules.Status) beads.Status {
 	if s == rules.Flapping {
 		return beads.Open
@@ -206,11 +192,8 @@ func beadStatus(s rules.Status) beads.Status {
 	return beads.Status(s)
 }
 
-// labels returns the labels of an issue, sorted.
 func labels(i rules.Issue) []string { return []string{author, string(i.Kind)} }
 
-// publish appends the next decisions to the outbox and marks them. It returns the number
-// of decisions.
 func (s *settler) publish(ctx context.Context) (int, error) {
 	var pending []rules.Decision
 	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {

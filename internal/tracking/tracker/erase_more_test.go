@@ -6,6 +6,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker/trackertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -57,15 +58,15 @@ func TestErase_HeldAndListed(t *testing.T) {
 					p.publishUnsealed("engine", test.before(t)...)
 					if !atOnce {
 						p.mustDrain()
-						if len(found(t, p.dataDir, marker)) == 0 {
+						if len(trackertest.FilesWith(t, p.DataDir, marker)) == 0 {
 							t.Fatal("the text is not in the database to begin with")
 						}
 					}
-					p.publishUnsealed("auditor", demand(t, openKey(t, p.dataDir), ledger.Order{Action: events.AuditErase, ID: "o1", Selection: selection}))
+					p.publishUnsealed("auditor", orderEvent(t, openKey(t, p.DataDir), ledger.Order{Action: events.AuditErase, ID: "o1", Selection: selection}))
 					p.mustDrain()
-					p.publish("later", release(t, 200))
+					p.Publish("later", release(t, 200))
 					p.mustDrain()
-					if files := found(t, p.dataDir, marker); len(files) > 0 {
+					if files := trackertest.FilesWith(t, p.DataDir, marker); len(files) > 0 {
 						t.Errorf("found in %v", files)
 					}
 				})
@@ -76,8 +77,8 @@ func TestErase_HeldAndListed(t *testing.T) {
 
 // publishUnsealed publishes list without seals, so that nothing else moves a clock.
 func (p *pipeline) publishUnsealed(producer string, list ...events.Event) {
-	p.tb.Helper()
-	js := p.server.JetStream(p.tb)
+	p.TB.Helper()
+	js := p.Server.JetStream(p.TB)
 	for i, e := range list {
 		if e.Time.IsZero() || e.Kind() == events.AuditAccessed {
 			e.Time = rulestest.StoryBegins
@@ -85,12 +86,12 @@ func (p *pipeline) publishUnsealed(producer string, list ...events.Event) {
 		if e.Producer == "" {
 			e.Producer, e.Sequence, e.Salt = producer, uint64(i+1), events.NewSalt()
 		}
-		subject, err := p.server.Space().Event(e.Tenant, e.Producer, e.Run, e.Kind())
+		subject, err := p.Server.Space().Event(e.Tenant, e.Producer, e.Run, e.Kind())
 		if err != nil {
-			p.tb.Fatal(err)
+			p.TB.Fatal(err)
 		}
-		if _, err := js.Publish(p.tb.Context(), subject, e.Append(nil)); err != nil {
-			p.tb.Fatal(err)
+		if _, err := js.Publish(p.TB.Context(), subject, e.Append(nil)); err != nil {
+			p.TB.Fatal(err)
 		}
 	}
 }

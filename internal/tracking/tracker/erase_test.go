@@ -1,10 +1,7 @@
 package tracker
 
 import (
-	"bytes"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,6 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker/trackertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -51,7 +49,7 @@ func openKey(tb testing.TB, dataDir string) *writer.Key {
 }
 
 // demand returns the event with an order signed by key.
-func demand(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
+func orderEvent(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	tb.Helper()
 	o.Tenant, o.By, o.Reason, o.Time = "acme", "jdoe", "asked to", rulestest.StoryBegins
 	signed, err := key.Sign(o)
@@ -64,25 +62,6 @@ func demand(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	}
 	e.Tenant = o.Tenant
 	return e
-}
-
-// found returns the files below dir that contain text.
-func found(tb testing.TB, dir, text string) (files []string) {
-	tb.Helper()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if bytes.Contains(data, []byte(text)) {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return files
 }
 
 // Erased texts are in no file of the tracker, and other texts stay. This also holds if
@@ -100,27 +79,27 @@ func TestErase_TextsAreNowhere(t *testing.T) {
 		for _, atOnce := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/AtOnce=%v", c.name, atOnce), func(t *testing.T) {
 				p := newPipeline(t)
-				p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
-				p.publish("other", quoted(t, "r2", "jane", "REMAINS")...)
+				p.Publish("engine", quoted(t, "r1", "mmuster", marker)...)
+				p.Publish("other", quoted(t, "r2", "jane", "REMAINS")...)
 				if !atOnce {
 					p.mustDrain()
-					if len(found(t, p.dataDir, marker)) < 2 {
+					if len(trackertest.FilesWith(t, p.DataDir, marker)) < 2 {
 						t.Fatal("the texts are not in the database and the export to begin with")
 					}
 				}
-				p.publish("auditor", demand(t, openKey(t, p.dataDir), ledger.Order{Action: events.AuditErase, ID: "o1", Selection: c.selection}))
+				p.Publish("auditor", orderEvent(t, openKey(t, p.DataDir), ledger.Order{Action: events.AuditErase, ID: "o1", Selection: c.selection}))
 				p.mustDrain()
 				text := marker
 				if c.name == "User" {
 					text += " " // what steps and roles are called stays, of a run that is not erased as a whole
 				}
-				if files := found(t, p.dataDir, text); len(files) > 0 {
+				if files := trackertest.FilesWith(t, p.DataDir, text); len(files) > 0 {
 					t.Errorf("found in %v", files)
 				}
-				if len(found(t, p.dataDir, "REMAINS ")) < 2 {
+				if len(trackertest.FilesWith(t, p.DataDir, "REMAINS ")) < 2 {
 					t.Error("the texts of the other run are gone")
 				}
-				list, err := List(t.Context(), p.dataDir, "acme")
+				list, err := List(t.Context(), p.DataDir, "acme")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -139,22 +118,22 @@ func TestErase_TextsAreNowhere(t *testing.T) {
 //guarantee:erase-issues
 func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
 	p := newPipeline(t)
-	key, forger := openKey(t, p.dataDir), openKey(t, t.TempDir())
+	key, forger := openKey(t, p.DataDir), openKey(t, t.TempDir())
 	erase := func(id string) ledger.Order {
 		return ledger.Order{Action: events.AuditErase, ID: id, Selection: ledger.OrderSelection{Run: "r1"}}
 	}
-	p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
-	p.publish("auditor",
-		demand(t, forger, erase("o1")),
-		demand(t, key, ledger.Order{Action: events.AuditHold, ID: "h1", Selection: ledger.OrderSelection{User: "mmuster"}}),
-		demand(t, key, erase("o2")))
+	p.Publish("engine", quoted(t, "r1", "mmuster", marker)...)
+	p.Publish("auditor",
+		orderEvent(t, forger, erase("o1")),
+		orderEvent(t, key, ledger.Order{Action: events.AuditHold, ID: "h1", Selection: ledger.OrderSelection{User: "mmuster"}}),
+		orderEvent(t, key, erase("o2")))
 	p.mustDrain()
-	if len(found(t, p.dataDir, marker)) < 2 {
+	if len(trackertest.FilesWith(t, p.DataDir, marker)) < 2 {
 		t.Fatal("what is held was erased")
 	}
-	p.publish("auditor2", demand(t, key, ledger.Order{Action: events.AuditLift, ID: "l1", Hold: "h1"}), demand(t, key, erase("o3")))
+	p.Publish("auditor2", orderEvent(t, key, ledger.Order{Action: events.AuditLift, ID: "l1", Hold: "h1"}), orderEvent(t, key, erase("o3")))
 	p.mustDrain()
-	if files := found(t, p.dataDir, marker); len(files) > 0 {
+	if files := trackertest.FilesWith(t, p.DataDir, marker); len(files) > 0 {
 		t.Errorf("after the hold was lifted, found in %v", files)
 	}
 }
@@ -165,14 +144,14 @@ func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
 func TestErase_WaitsForTheKey(t *testing.T) {
 	p := newPipeline(t)
 	key := openKey(t, t.TempDir())
-	p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
-	p.publish("auditor", demand(t, key, ledger.Order{Action: events.AuditErase, ID: "o1", Selection: ledger.OrderSelection{Run: "r1"}}))
+	p.Publish("engine", quoted(t, "r1", "mmuster", marker)...)
+	p.Publish("auditor", orderEvent(t, key, ledger.Order{Action: events.AuditErase, ID: "o1", Selection: ledger.OrderSelection{Run: "r1"}}))
 	p.mustDrain()
-	if len(found(t, p.dataDir, marker)) < 2 {
+	if len(trackertest.FilesWith(t, p.DataDir, marker)) < 2 {
 		t.Fatal("an order was obeyed that nobody could check")
 	}
 	p.mustDrain(func(o *Options) { o.OrderKey = key.Public() })
-	if files := found(t, p.dataDir, marker); len(files) > 0 {
+	if files := trackertest.FilesWith(t, p.DataDir, marker); len(files) > 0 {
 		t.Errorf("found in %v", files)
 	}
 }
@@ -183,25 +162,25 @@ func TestErase_WaitsForTheKey(t *testing.T) {
 //guarantee:retention
 func TestErase_PrunesWhatIsPastRetention(t *testing.T) {
 	p := newPipeline(t)
-	key := openKey(t, p.dataDir)
+	key := openKey(t, p.DataDir)
 	prune := func(id string, to time.Time) events.Event {
-		return demand(t, key, ledger.Order{Action: events.AuditPrune, ID: id, Selection: ledger.OrderSelection{Kind: "*", To: to}})
+		return orderEvent(t, key, ledger.Order{Action: events.AuditPrune, ID: id, Selection: ledger.OrderSelection{Kind: "*", To: to}})
 	}
-	p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
-	p.publish("other", quoted(t, "r2", "jane", "REMAINS")...)
-	p.publish("auditor",
-		demand(t, key, ledger.Order{Action: events.AuditHold, ID: "h1", Selection: ledger.OrderSelection{User: "jane"}}),
+	p.Publish("engine", quoted(t, "r1", "mmuster", marker)...)
+	p.Publish("other", quoted(t, "r2", "jane", "REMAINS")...)
+	p.Publish("auditor",
+		orderEvent(t, key, ledger.Order{Action: events.AuditHold, ID: "h1", Selection: ledger.OrderSelection{User: "jane"}}),
 		prune("o1", time.Now().Add(-time.Hour)))
 	p.mustDrain()
-	if len(found(t, p.dataDir, marker)) < 2 {
+	if len(trackertest.FilesWith(t, p.DataDir, marker)) < 2 {
 		t.Fatal("texts of events that were stored just now, and are older, are gone")
 	}
-	p.publish("auditor2", prune("o2", time.Now().Add(time.Hour)))
+	p.Publish("auditor2", prune("o2", time.Now().Add(time.Hour)))
 	p.mustDrain()
-	if files := found(t, p.dataDir, marker+" "); len(files) > 0 {
+	if files := trackertest.FilesWith(t, p.DataDir, marker+" "); len(files) > 0 {
 		t.Errorf("found in %v", files)
 	}
-	if len(found(t, p.dataDir, "REMAINS ")) < 2 {
+	if len(trackertest.FilesWith(t, p.DataDir, "REMAINS ")) < 2 {
 		t.Error("what is held is gone")
 	}
 }

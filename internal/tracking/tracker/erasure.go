@@ -10,15 +10,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// erasure erases the texts that one order selects, from decisions, effects, issues and
-// the records of the heuristics. It belongs to one transaction.
+// erasure erases the texts that one order selects. It belongs to one transaction.
 type erasure struct {
 	conn   *sqlite.Conn
 	tenant string
-	run    string          // run that is erased as a whole, if any
-	events []string        // ids of the erased events
-	runs   map[string]bool // runs of the erased events
-	issues map[string]bool // issues whose texts are erased
+	run    string // erased as a whole, if any
+	events []string
+	runs   map[string]bool
+	issues map[string]bool
 }
 
 // event erases the texts of one event. A later decision on the event gets no texts.
@@ -43,8 +42,8 @@ func (e *erasure) event(t target) error {
 	return nil
 }
 
-// issue erases all texts of an issue, because the event that a text came from is
-// unknown. It adds an effect that does the same in the backend.
+// issue erases all texts of an issue, because the events that they came from are unknown. An
+// effect does the same in the backend.
 func (e *erasure) issue(seq int64, id string) error {
 	if e.issues[id] {
 		return nil
@@ -77,7 +76,6 @@ func (e *erasure) issue(seq int64, id string) error {
 		"INSERT INTO effect (decision, tenant, issue, record) VALUES (?, ?, ?, ?)", seq, e.tenant, id)
 }
 
-// records erases the texts from the records of the state.
 func (e *erasure) records() error {
 	scope := rules.Erasure{Run: e.run, Events: e.events, Runs: e.runs, Issues: e.issues, Text: store.Erased}
 	var changes rules.Changes

@@ -22,13 +22,10 @@ import (
 type Explanation struct {
 	Subject string `json:"subject"` // the requested id
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions contains the decisions that changed the issue, or the decisions on the
-	// event.
-	Decisions []Reasoning `json:"decisions"`
-	// Others counts events of the issue that changed nothing.
-	Others int `json:"others,omitempty"`
-	// Unconsidered is the reason why an event has no decision.
-	Unconsidered string `json:"unconsidered,omitempty"`
+	// Decisions has the decisions that changed the issue, or those on the event.
+	Decisions    []Reasoning `json:"decisions"`
+	Others       int         `json:"others,omitempty"`
+	Unconsidered string      `json:"unconsidered,omitempty"`
 }
 
 // Reasoning is a decision with its id.
@@ -37,9 +34,8 @@ type Reasoning struct {
 	rules.Decision
 }
 
-// Why explains an issue of tenant or, if no issue has this id, an event. It only reads
-// the files in dataDir. It returns an error that wraps [ErrNotFound] if they contain
-// neither.
+// Why explains an issue of tenant or, if no issue has this id, an event. It only reads the
+// files in dataDir. If they contain neither, the error wraps [ErrNotFound].
 func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
 	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		x, err = Explain(conn, tenant, id)
@@ -63,8 +59,8 @@ func (x *Explanation) IsEmpty() bool {
 	return x.Issue == nil && len(x.Decisions) == 0 && x.Unconsidered == ""
 }
 
-// Explain explains an issue or, if no issue has this id, an event from a database of
-// package store. The result is empty if the database contains neither.
+// Explain explains an issue or, if no issue has this id, an event from a database of package
+// store. The result is empty if the database contains neither.
 func Explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	x := Explanation{Subject: id, Decisions: []Reasoning{}}
 	found, err := issueOf(conn, tenant, id)
@@ -88,7 +84,6 @@ func (x *Explanation) add(d rules.Decision) error {
 	return nil
 }
 
-// addOfIssue adds a decision on the issue, or counts it if it changed nothing.
 func (x *Explanation) addOfIssue(d rules.Decision) error {
 	if d.Action == rules.Record {
 		x.Others++
@@ -126,8 +121,8 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 // ConsideredKinds names the events that get decisions, for messages.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited and clock.ticked"
 
-// unconsidered returns the reason why an event has no decision. It searches the ledger,
-// because the tracker stores only events with decisions.
+// unconsidered returns the reason why an event has no decision. It looks for the event in the
+// ledger, because the tracker stores only events with decisions.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)

@@ -11,12 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxReadRetry is short because reading mostly waits for the backend, and asking the
-// settler for its last error is cheap.
+// maxReadRetry is short because reading mostly waits for the backend, and asking the settler
+// for its last error is cheap.
 const maxReadRetry = 5 * time.Second
 
-// follow reads the stream and runs the settler, the ticker and the editor in
-// parallel. When the reading ends, it settles the pending effects.
 func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	s, db := r.settler, r.db
 	var wg sync.WaitGroup
@@ -25,7 +23,7 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	defer stop()
 	reading, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	e := newEditor(opts, db, s, outbox)
+	e := &editor{opts, db, outbox}
 	if opts.Drain {
 		wg.Go(func() { s.endWhenStuck(watching, opts.SettleTimeout, end) })
 		if err := e.drain(reading); err != nil {
@@ -47,9 +45,8 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	return settleRest(reading, opts, s)
 }
 
-// releaseHeld publishes clock.ticked events for the held failures whose time is over
-// by this machine's clock, and reads these events. A drain cannot wait for a later
-// event to release them. Other timers stay.
+// releaseHeld publishes clock.ticked events for the grace periods that are over by this
+// machine's clock, and reads these events. A drain cannot wait for a later event to end them.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)
@@ -62,7 +59,6 @@ func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.P
 	return readStream(ctx, opts, r)
 }
 
-// readStream reads the stream and runs the settler in parallel.
 func readStream(ctx context.Context, opts Options, r *reader) error {
 	settling, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
@@ -71,7 +67,7 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	defer stop()
 	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
 		Durable: Name, Space: opts.Broker.Space(), Tenant: opts.Tenant, Drain: opts.Drain, Logger: opts.Logger,
-		RetryMax: maxReadRetry, Progress: r.progress, OnHole: opts.onHole,
+		RetryMax: maxReadRetry, Progress: r.progress, OnGap: opts.onHole,
 		// Decisions on events of the old stream stay. No event is decided on twice.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "tracking continued in another stream", "reason", reason)
@@ -80,8 +76,8 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	}, r)
 }
 
-// settleRest settles pending effects. A drain continues until all effects are settled
-// or the backend is stuck. After a stop, stopTimeout applies.
+// settleRest settles pending effects. A drain continues until all effects are settled or the
+// backend is stuck. After a stop, stopTimeout applies.
 func settleRest(ctx context.Context, opts Options, s *settler) error {
 	if opts.Drain && ctx.Err() == nil {
 		return stuckCause(ctx, s.finish(ctx, true))

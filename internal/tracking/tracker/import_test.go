@@ -39,15 +39,15 @@ func TestRun_ImportsOneAfterTheOther(t *testing.T) {
 	outcome := func(imports ...[]events.Event) (list []string) {
 		p := newPipeline(t)
 		for n, i := range imports {
-			p.publish(fmt.Sprintf("import%d", n), i...)
+			p.Publish(fmt.Sprintf("import%d", n), i...)
 			p.mustDrain()
 		}
-		p.publish("later", rulestest.At(t, "acme", "late", 3600, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
+		p.Publish("later", rulestest.At(t, "acme", "late", 3600, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
 		p.mustDrain()
-		if n := len(p.stored(events.RunSealed)); n == 0 {
+		if n := len(p.Stored(events.RunSealed)); n == 0 {
 			t.Fatal("nothing was sealed")
 		}
-		all, err := List(t.Context(), p.dataDir, "acme")
+		all, err := List(t.Context(), p.DataDir, "acme")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,12 +15,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// maxUnsigned limits the stored orders of a tenant that no valid key has signed. The
-// key of such an order may become known later.
+// maxUnsigned limits the stored orders of a tenant whose key may become known later.
 const maxUnsigned = 1000
 
-// orderKey returns the key that signs erasure orders: Options.OrderKey, or the key of
-// the auditor on the same data directory. It returns nil if there is none yet.
+// orderKey returns Options.OrderKey, or the key of the auditor on the same data directory. It
+// returns nil if there is none yet.
 func (o Options) orderKey() (note.Verifier, error) {
 	if o.OrderKey != "" {
 		v, _, err := ledger.ParseVerifier(o.OrderKey)
@@ -33,8 +32,8 @@ func (o Options) orderKey() (note.Verifier, error) {
 	return v, err
 }
 
-// keyOrders returns the orders that changed the key of a tenant, from the auditor on
-// the same data directory. Some may not have arrived in the stream yet.
+// keyOrders returns the orders that changed the key of a tenant, from the auditor on the same
+// data directory. Some may not be in the stream yet. With Options.OrderKey, it returns none.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
@@ -42,8 +41,8 @@ func (o Options) keyOrders(tenant string) ([]string, error) {
 	return ledger.ReadKeyOrders(filepath.Join(o.DataDir, "keys"), tenant)
 }
 
-// keys returns the valid keys of a tenant. Each key is valid for a range of the orders,
-// in the order of their arrival. keys returns nil if no key is known.
+// keys returns the keys of a tenant, or nil if none is known. Each is valid for a range of the
+// orders.
 func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	key, err := b.orderKey()
 	if key == nil || err != nil {
@@ -67,8 +66,8 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey stores an order that changes the key and checks the stored orders again,
-// because the new key may have signed one of them.
+// changeKey stores an order that changes the key. It checks the stored orders again, because the
+// new key may have signed one of them.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err
@@ -76,13 +75,11 @@ func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	return b.checkStored()
 }
 
-// storeOrder stores an order as it arrived.
 func (b *batch) storeOrder(tenant, event, signed, state string, upto int64) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)",
 		tenant, "event "+event, state, upto, signed)
 }
 
-// storeUnsigned stores an order that no valid key has signed, up to maxUnsigned.
 func (b *batch) storeUnsigned(tenant, event, signed string, upto int64) error {
 	n, err := sqlitetx.Int(b.conn, "SELECT count(*) FROM demand WHERE state = 'unchecked' AND tenant = ?", tenant)
 	if err != nil || n >= maxUnsigned {

@@ -7,6 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker/trackertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -41,21 +42,21 @@ func TestErase_KeyChanged(t *testing.T) {
 	for _, given := range []string{"Old", "New", "DataDir"} {
 		t.Run(given, func(t *testing.T) {
 			p := newPipeline(t)
-			keys := p.dataDir
+			keys := p.DataDir
 			if given != "DataDir" {
 				keys = t.TempDir()
 			}
 			old := openKey(t, keys)
 			text := map[string]string{"r1": marker + "-1", "r2": marker + "-2", "r3": marker + "-3"}
 			for run, text := range text {
-				p.publish("engine-"+run, quoted(t, run, "mmuster", text)...)
+				p.Publish("engine-"+run, quoted(t, run, "mmuster", text)...)
 			}
 			erase := func(run string) ledger.Order {
 				return ledger.Order{Action: events.AuditErase, ID: "erase-" + run, Selection: ledger.OrderSelection{Run: run}}
 			}
-			first := demand(t, old, erase("r1"))
+			first := orderEvent(t, old, erase("r1"))
 			key, changed := change(t, keys)
-			p.publish("auditor", first, changed, demand(t, old, erase("r3")), demand(t, key, erase("r2")))
+			p.Publish("auditor", first, changed, orderEvent(t, old, erase("r3")), orderEvent(t, key, erase("r2")))
 			p.mustDrain(func(o *Options) {
 				switch given {
 				case "Old":
@@ -65,7 +66,7 @@ func TestErase_KeyChanged(t *testing.T) {
 				}
 			})
 			for run, text := range text {
-				if n := len(found(t, p.dataDir, text)); (n > 0) != (run == "r3") {
+				if n := len(trackertest.FilesWith(t, p.DataDir, text)); (n > 0) != (run == "r3") {
 					t.Errorf("%s is in %d files", run, n)
 				}
 			}

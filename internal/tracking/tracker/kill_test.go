@@ -62,9 +62,9 @@ func child(ctx context.Context) error {
 
 // child returns the command of a child process.
 func (p *pipeline) child(env ...string) *exec.Cmd {
-	cmd := exec.CommandContext(p.tb.Context(), os.Args[0])
+	cmd := exec.CommandContext(p.TB.Context(), os.Args[0])
 	cmd.WaitDelay = time.Second
-	cmd.Env = append(append(os.Environ(), childURL+"="+p.server.URL(), childDir+"="+p.dataDir), env...)
+	cmd.Env = append(append(os.Environ(), childURL+"="+p.Server.URL(), childDir+"="+p.DataDir), env...)
 	return cmd
 }
 
@@ -79,7 +79,7 @@ var stages = []string{"folded", "committed", "applied", "flushed", "settled", "p
 func TestRun_KilledBetweenStages(t *testing.T) {
 	p := newPipeline(t)
 	for i, stage := range append(slices.Clip(stages), stages...) {
-		p.publish(fmt.Sprintf("engine%d", i), renamed(rulestest.Story(t), fmt.Sprint(i))...)
+		p.Publish(fmt.Sprintf("engine%d", i), renamed(rulestest.Story(t), fmt.Sprint(i))...)
 		out, err := p.child(childStage + "=" + stage).CombinedOutput()
 		if !wasKilled(err) {
 			t.Fatalf("child at stage %s: %v\n%s", stage, err, out)
@@ -111,7 +111,7 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	killed, tries := 0, 0
 	for ; killed < kills && tries < 3*kills; tries++ {
-		p.publish(fmt.Sprintf("engine%d", tries), renamed(rulestest.Story(t), fmt.Sprint(tries))...)
+		p.Publish(fmt.Sprintf("engine%d", tries), renamed(rulestest.Story(t), fmt.Sprint(tries))...)
 		var env []string
 		if random.IntN(2) == 0 {
 			env = append(env, childServe+"=1")
@@ -135,10 +135,10 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 // killed runs a tracker, kills it after a while if it is still running, and reports
 // whether it was killed.
 func (p *pipeline) killed(after time.Duration, env ...string) bool {
-	p.tb.Helper()
+	p.TB.Helper()
 	cmd := p.child(env...)
 	if err := cmd.Start(); err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
@@ -164,10 +164,10 @@ func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
 		start()
 	}
 	for i := range 6 {
-		p.publish(fmt.Sprintf("engine%d", i), renamed(rulestest.Story(t), fmt.Sprint(i))...)
+		p.Publish(fmt.Sprintf("engine%d", i), renamed(rulestest.Story(t), fmt.Sprint(i))...)
 		id := fmt.Sprintf("acme-r1-006-%s-%d", events.RunFinished, i)
 		p.waitFor(func() bool {
-			x, err := Why(t.Context(), p.dataDir, "acme", id)
+			x, err := Why(t.Context(), p.DataDir, "acme", id)
 			return err == nil && len(x.Decisions) > 0
 		})
 		if err := three[0].Process.Kill(); err != nil { // at work or waiting, who knows
@@ -187,13 +187,13 @@ func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
 
 // waitFor waits until done returns true.
 func (p *pipeline) waitFor(done func() bool) {
-	p.tb.Helper()
+	p.TB.Helper()
 	deadline := time.After(time.Minute)
 	for tick := time.Tick(50 * time.Millisecond); !done(); {
 		select {
 		case <-tick:
 		case <-deadline:
-			p.tb.Fatal("nothing came of it")
+			p.TB.Fatal("nothing came of it")
 		}
 	}
 }
@@ -202,13 +202,13 @@ func (p *pipeline) waitFor(done func() bool) {
 func TestRun_RestartAfterEachEvent(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t)
-	for i, e := range longStory(t) {
-		p.publish(fmt.Sprintf("engine%d", i), e, e) // twice
+	for i, e := range rulestest.LongStory(t) {
+		p.Publish(fmt.Sprintf("engine%d", i), e, e) // twice
 		p.mustDrain()
 	}
 	p.check()
-	state, _ := want(t, longStory(t))
-	list, err := List(t.Context(), p.dataDir, "")
+	state, _ := rulestest.Fold(t, rulestest.LongStory(t))
+	list, err := List(t.Context(), p.DataDir, "")
 	if err != nil || len(list) != len(state.Issues()) {
 		t.Errorf("got %d issues, error %v; want the %d of one life", len(list), err, len(state.Issues()))
 	}

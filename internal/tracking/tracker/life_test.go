@@ -13,35 +13,35 @@ import (
 
 func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
 	p := newPipeline(t)
-	list := longStory(t)
-	p.publish("engine", list[:4]...)
+	list := rulestest.LongStory(t)
+	p.Publish("engine", list[:4]...)
 	p.mustDrain()
 	// The broker's store is lost. Its producers continue and repeat an event.
-	p.server = natstest.Listen(t, t.TempDir())
-	p.publish("engine2", list[3:]...)
+	p.Server = natstest.Listen(t, t.TempDir())
+	p.Publish("engine2", list[3:]...)
 	p.mustDrain()
-	state, _ := want(t, list)
-	checkFiles(t, p.dataDir, state)
-	if got, err := List(t.Context(), p.dataDir, ""); err != nil || len(got) != len(state.Issues()) {
+	state, _ := rulestest.Fold(t, list)
+	checkFiles(t, p.DataDir, state)
+	if got, err := List(t.Context(), p.DataDir, ""); err != nil || len(got) != len(state.Issues()) {
 		t.Errorf("got %d issues and error %v, want %d", len(got), err, len(state.Issues()))
 	}
 }
 
 func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	p := newPipeline(t)
-	db := openDB(t, p.dataDir)
+	db := openDB(t, p.DataDir)
 	defer db.Close()
-	b, err := broker.Open(t.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	b, err := broker.Open(t.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: Name})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close(context.WithoutCancel(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := Run(ctx, Options{Broker: b, DataDir: p.dataDir}); err != nil {
+	if err := Run(ctx, Options{Broker: b, DataDir: p.DataDir}); err != nil {
 		t.Errorf("told to stop: got %v, want nil", err)
 	}
-	if err := Run(ctx, Options{Broker: b, DataDir: p.dataDir, Drain: true}); !errors.Is(err, context.Canceled) {
+	if err := Run(ctx, Options{Broker: b, DataDir: p.DataDir, Drain: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("nothing was drained: got %v, want %v", err, context.Canceled)
 	}
 }
@@ -51,13 +51,13 @@ func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 func TestRun_AnotherTenantsDecisionIsNotOurs(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
-	_, decisions := want(t, list[:1])
+	_, decisions := rulestest.Fold(t, list[:1])
 	forged := rulestest.At(t, "evil", "r1", 9, events.IssueDecided, decisions[0].Data())
 	forged.ID = decisions[0].ID()
-	p.publish("engine", list...)
-	p.publish("wild", forged)
+	p.Publish("engine", list...)
+	p.Publish("wild", forged)
 	p.mustDrain()
-	for _, e := range p.stored(events.IssueDecided) {
+	for _, e := range p.Stored(events.IssueDecided) {
 		if e.ID == forged.ID && e.Tenant == "acme" {
 			return
 		}

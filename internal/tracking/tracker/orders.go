@@ -17,18 +17,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Issues quote events. An order to erase or prune events, signed by the ledger's key,
-// removes the texts from the decisions on these events and from their issues. Ids,
-// times, statuses and links stay.
+// order is an order of the ledger with the decisions that it affects. Issues quote events. An
+// order to erase or prune events, signed by the ledger's key, removes the texts from the
+// decisions on these events and from their issues. Ids, times, statuses and links stay.
 
-// order is a signed order about evidence.
 type order struct {
 	ledger.Order
-	upto int64 // sequence of the last decision before the order; later ones are not affected
+	upto int64 // sequence of the last decision that the order affects
 }
 
-// handleOrder carries out an order about evidence. If the key is unknown, it stores
-// the order until the key is known. It ignores orders that other keys have signed.
+// handleOrder carries out the signed order in e, if there is one. If no known key has signed the
+// order, handleOrder stores it, because the key may become known later.
 func (b *batch) handleOrder(e events.Event) error {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
@@ -64,8 +63,8 @@ func (b *batch) handleOrder(e events.Event) error {
 	return b.storeUnsigned(e.Tenant, e.ID, d.Order, upto)
 }
 
-// carryOut carries out an order, unless it was carried out before. It returns false if
-// none of the known keys has signed the order.
+// carryOut carries out an order once. It returns false if none of the known keys has signed the
+// order.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers) (signed bool, err error) {
 	o, err := ledger.OpenOrder([]byte(text), known)
 	if err != nil || o.Tenant != tenant {
@@ -94,7 +93,6 @@ func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers) 
 	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, selection)
 }
 
-// checkStored carries out the stored orders whose key is known now.
 func (b *batch) checkStored() error {
 	type storedOrder struct {
 		tenant, id, text string
@@ -128,8 +126,7 @@ func (b *batch) checkStored() error {
 	return err
 }
 
-// target is an event whose texts an order can erase. The event has a decision or is
-// held.
+// target is an event whose texts an order can erase.
 type target struct {
 	seq    int64
 	event  string
@@ -138,12 +135,11 @@ type target struct {
 	run    string
 	user   string
 	time   time.Time
-	stored time.Time       // when the server stored it
-	record *rules.Decision // nil if the event is held
+	stored time.Time       // by the server
+	record *rules.Decision // nil during a grace period
 }
 
-// matches reports whether the selection includes the event. The time that counts for
-// the event is at.
+// matches reports whether the selection includes the event, with at as its time.
 func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {
@@ -158,8 +154,8 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// erase erases the texts of all events that the order selects. If a hold protects one
-// of them, an erasure order erases none, and a prune order erases the others.
+// erase erases the texts of the selected events. If a hold protects one of them, an erasure
+// order erases none, and a prune order erases the others.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {
@@ -190,7 +186,6 @@ func (b *batch) erase(o order) error {
 	return e.records()
 }
 
-// targets returns the events that an order selects.
 func (b *batch) targets(o order) (list []target, err error) {
 	err = store.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		t := target{
@@ -219,7 +214,6 @@ func (b *batch) targets(o order) (list []target, err error) {
 	return list, err
 }
 
-// holds returns the selections of the holds in force.
 func (b *batch) holds(tenant string) (list []ledger.OrderSelection, err error) {
 	err = store.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		var s ledger.OrderSelection

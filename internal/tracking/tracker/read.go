@@ -33,15 +33,14 @@ type Issue struct {
 	Closed      time.Time    `json:"closed_at,omitzero"`
 	Links       []rules.Link `json:"links"`
 
-	Occurrences int       `json:"occurrences"`       // number of events
-	First       time.Time `json:"first_at,omitzero"` // time of the first event
+	Occurrences int       `json:"occurrences"`
+	First       time.Time `json:"first_at,omitzero"`
 	Last        time.Time `json:"last_at,omitzero"`
-	Runs        []string  `json:"runs"` // the first runs of the events
+	Runs        []string  `json:"runs"` // the first ones
 }
 
-// List returns the issues of tenant, or of all tenants if tenant is empty, in the order
-// of their creation. It only reads the files in dataDir. Without files it returns no
-// issues.
+// List returns the issues of tenant, or of all tenants if tenant is empty, in the order of
+// their creation. It only reads the files in dataDir. Without files it returns no issues.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
@@ -56,7 +55,6 @@ func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	return list, nil
 }
 
-// find returns an issue of tenant, or an error that wraps [ErrNotFound].
 func find(ctx context.Context, dataDir, tenant, id string) (issue Issue, err error) {
 	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		issue, err = issueOf(conn, tenant, id)
@@ -77,7 +75,6 @@ func issueOf(conn *sqlite.Conn, tenant, id string) (Issue, error) {
 	return resultOf(found), nil
 }
 
-// resultOf converts an issue of package rules.
 func resultOf(i rules.Issue) Issue {
 	p := Issue{
 		ID: i.ID, Tenant: i.Tenant, Run: i.Run, Kind: i.Kind, Title: i.Title, Description: i.Description,
@@ -93,7 +90,7 @@ func resultOf(i rules.Issue) Issue {
 	return p
 }
 
-// orEmpty returns list, or an empty list instead of nil. JSON shows nil as null.
+// orEmpty returns an empty list instead of nil, which JSON shows as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// reader is the tracker's projection of the stream. It commits the state, the decisions
-// and the position.
+// reader is the tracker's projection of the stream.
 type reader struct {
 	db      *projection.DB
 	marks   *consume.Marks
@@ -28,8 +27,8 @@ type reader struct {
 // Position implements [consume.Projection].
 func (r *reader) Position(ctx context.Context) (consume.Position, error) { return r.db.Position(ctx) }
 
-// Apply implements [consume.Projection]. It fails while the backend is unavailable, so
-// that the stream is not read further.
+// Apply implements [consume.Projection]. It fails while the backend is unavailable, so that the
+// stream is not read further.
 func (r *reader) Apply(ctx context.Context, messages []consume.Message, next consume.Position) error {
 	if err := r.settler.lastError(); errors.Is(err, beads.ErrUnavailable) {
 		r.settler.wakeUp()
@@ -58,7 +57,6 @@ func (r *reader) Apply(ctx context.Context, messages []consume.Message, next con
 	return nil
 }
 
-// progress passes p on, with the last error of the settler if p has none.
 func (r *reader) progress(p consume.Progress) {
 	r.lag.Store(p.Lag)
 	r.settler.noteProgress(p)
@@ -68,7 +66,6 @@ func (r *reader) progress(p consume.Progress) {
 	r.opts.Progress(p)
 }
 
-// current reports whether the whole stream is read.
 func (r *reader) current() bool { return r.settler.caught.Load() && r.lag.Load() == 0 }
 
 func (r *reader) batch(conn *sqlite.Conn) *batch {
@@ -78,7 +75,6 @@ func (r *reader) batch(conn *sqlite.Conn) *batch {
 	}
 }
 
-// checkStored carries out the stored orders whose key is known now.
 func (r *reader) checkStored(ctx context.Context) error {
 	var b *batch
 	err := r.db.Tx(ctx, func(conn *sqlite.Conn) error {
@@ -91,8 +87,8 @@ func (r *reader) checkStored(ctx context.Context) error {
 	return err
 }
 
-// report logs what a committed batch did about orders, and requests a scrub of the
-// database after an erasure.
+// report logs what a committed batch did about orders. After an erasure it requests a scrub of
+// the database.
 func (r *reader) report(ctx context.Context, b *batch) {
 	if b.erased {
 		r.settler.scrub.Store(true)

@@ -72,10 +72,10 @@ func keptIn(ctx context.Context, dataDir string) (kept, error) {
 	return k, err
 }
 
-// box is an outbox in memory that refuses known ids.
-type box map[string]int
+// countingOutbox is an outbox in memory that refuses known ids.
+type countingOutbox map[string]int
 
-func (b box) Append(_ context.Context, e events.Event) (events.Event, error) {
+func (b countingOutbox) Append(_ context.Context, e events.Event) (events.Event, error) {
 	if b[e.ID]++; b[e.ID] > 1 {
 		return e, publish.ErrDuplicate
 	}
@@ -95,17 +95,17 @@ func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
 			Address: subjects.Address{Tenant: e.Tenant, Producer: "p", Run: e.Run, Kind: e.Kind()},
 		})
 	}
-	state, decisions := want(t, list)
+	state, decisions := rulestest.Fold(t, list)
 	all := keptBy(state)
 	root, n := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
 		dir := filepath.Join(root, fmt.Sprint(n))
-		published := make(box)
+		published := make(countingOutbox)
 		for done := 0; done < len(messages); {
 			size := rapid.IntRange(1, len(messages)-done).Draw(rt, "batch")
 			again := rapid.IntRange(0, done).Draw(rt, "again")
-			if err := oneLife(t.Context(), t, dir, messages[done-again:done+size], published); err != nil {
+			if err := runBatch(t.Context(), t, dir, messages[done-again:done+size], published); err != nil {
 				rt.Fatal(err)
 			}
 			done += size
@@ -126,8 +126,8 @@ func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
 	})
 }
 
-// oneLife runs a tracker that folds one batch, settles it and ends.
-func oneLife(ctx context.Context, tb testing.TB, dir string, batch []consume.Message, published box) (err error) {
+// runBatch runs a tracker that folds one batch, settles it and ends.
+func runBatch(ctx context.Context, tb testing.TB, dir string, batch []consume.Message, published countingOutbox) (err error) {
 	tb.Helper()
 	db := openDB(tb, dir)
 	defer func() { err = errors.Join(err, db.Close()) }()

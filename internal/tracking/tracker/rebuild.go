@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"zombiezen.com/go/sqlite"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrBeginning is wrapped when the stream has lost events that the issues came from.
+// ErrBeginning means that the stream has lost events that the issues came from.
 var ErrBeginning = errors.New("the stream has lost its first messages")
 
 // RebuildOptions configures [Rebuild].
@@ -32,23 +33,21 @@ type Rebuilt struct {
 	Events uint64   `json:"events"` // messages read from the stream
 	Gained []string `json:"gained"` // ids of new issues
 	Lost   []string `json:"lost"`   // ids of issues that no longer exist
-	// Gone counts events with a decision in the old file that the stream has lost. It is
-	// -1 if the old file is missing or unreadable.
+	// Gone counts the events with a decision in the old file that the stream has lost. It is -1
+	// without a readable old file.
 	Gone int64 `json:"gone"`
 }
 
-// Rebuild builds a new tracker file from the stream, under the configuration of opts,
-// and replaces the old file when the new one is complete. A crash leaves either the old
-// or the new file.
+// Rebuild builds a new tracker file from the stream, under the configuration of opts, and then
+// replaces the old file. A crash leaves either the old or the new file.
 //
-// Rebuild publishes nothing. Decisions on events that the old file had no decision on
-// are published by the next tracker. Edits by people are replayed from the stream, and
-// texts that people wrote into issues stay. Effects that were settled before are not
-// applied again.
+// Rebuild publishes nothing. The next tracker publishes decisions on events that had none in
+// the old file. Edits by people are replayed from the stream, and texts that people wrote into
+// issues stay. Effects that were settled before are not applied again.
 //
-// If the stream has lost events with decisions, Rebuild changes nothing and returns an
-// error that wraps [ErrBeginning], unless opts.Partial is set. Rebuild also fails while
-// a tracker runs on the data directory.
+// If the stream has lost events with decisions, Rebuild changes nothing and returns an error
+// that wraps [ErrBeginning], unless opts.Partial is set. Rebuild also fails while a tracker
+// runs on the data directory.
 func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 	if err := opts.Validate(); err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
@@ -77,7 +76,6 @@ func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 	return r.done, nil
 }
 
-// rebuilding is one call of Rebuild.
 type rebuilding struct {
 	RebuildOptions
 	old, fresh string // paths
@@ -86,7 +84,6 @@ type rebuilding struct {
 	done       Rebuilt
 }
 
-// run builds the new file and replaces the old one. The caller has locked the old file.
 func (r *rebuilding) run(ctx context.Context) (err error) {
 	if err := r.checkBeginning(ctx); err != nil {
 		return err
@@ -123,7 +120,6 @@ func (r *rebuilding) begin(conn *sqlite.Conn) error {
 	return errors.Join(bindTenant(conn, r.Tenant), store.SaveConfig(conn, r.Config))
 }
 
-// checkBeginning returns an error if the stream has lost its first message.
 func (r *rebuilding) checkBeginning(ctx context.Context) error {
 	stream, err := r.Broker.JetStream().Stream(ctx, r.Broker.Space().EventStream())
 	if err != nil {
@@ -137,7 +133,6 @@ func (r *rebuilding) checkBeginning(ctx context.Context) error {
 		"use --partial to rebuild from the events that are left", ErrBeginning, first)
 }
 
-// fold reads the whole stream. It settles and publishes nothing.
 func (r *rebuilding) fold(ctx context.Context, db *projection.DB) error {
 	s := newSettler(r.Options, db, nil)
 	reader, err := newReader(ctx, r.Options, db, s)
@@ -153,7 +148,7 @@ func (r *rebuilding) fold(ctx context.Context, db *projection.DB) error {
 	}, reader)
 }
 
-// export settles the effects that are new, corrects the workspaces and exports them.
+// export settles the new effects, corrects the workspaces and exports them.
 func (r *rebuilding) export(ctx context.Context) (err error) {
 	db, err := projection.Open(ctx, r.old, schema, r.Logger)
 	if err != nil {
@@ -167,11 +162,8 @@ func (r *rebuilding) export(ctx context.Context) (err error) {
 	defer end(nil)
 	s := newSettler(r.Options, db, nil)
 	watching, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.endWhenStuck(watching, r.SettleTimeout, end)
-	}()
+	var wg sync.WaitGroup
+	wg.Go(func() { s.endWhenStuck(watching, r.SettleTimeout, end) })
 	err = s.settle(ctx)
 	if err == nil {
 		err = r.correct(ctx)
@@ -181,6 +173,6 @@ func (r *rebuilding) export(ctx context.Context) (err error) {
 	}
 	err = stuckCause(ctx, err)
 	stop()
-	<-ended
+	wg.Wait()
 	return err
 }

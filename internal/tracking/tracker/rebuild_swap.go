@@ -20,8 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// closeLog moves the write-ahead log of a database into its file. It reports whether the
-// file is a readable tracker file.
+// closeLog moves the write-ahead log of a database into its file. It reports whether the file
+// is a readable tracker file.
 func closeLog(ctx context.Context, path string) (readable bool) {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -37,15 +37,15 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies the data that is not in the stream from the old file: the content of the
-// workspaces, with texts by people, and the settled effects.
+// carry copies data that is not in the stream from the old file: the workspaces, with texts by
+// people, and the settled effects.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// Earlier decisions are not published again, also if they come out differently.
+	// Earlier decisions are not published again, even if they differ now.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
 	}
-	return r.withOld(ctx, db, func(conn *sqlite.Conn) error {
+	return db.WithAttached(ctx, r.old, "old", func(conn *sqlite.Conn) error {
 		tables, err := texts(conn, `SELECT n.name FROM main.sqlite_schema AS n JOIN old.sqlite_schema AS o ON o.name = n.name AND o.sql = n.sql
 			WHERE n.type = 'table' AND n.name GLOB 'bead*' ORDER BY n.name`)
 		for _, table := range tables {
@@ -69,8 +69,8 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	})
 }
 
-// compare compares the issues with the old ones. It fails if the stream has lost events
-// with decisions.
+// compare compares the issues with the old ones. Without Partial, it fails if the stream has
+// lost events with decisions.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
@@ -82,7 +82,7 @@ func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 		r.done.Gone = -1
 		return db.Tx(ctx, count)
 	}
-	err := r.withOld(ctx, db, func(conn *sqlite.Conn) (err error) {
+	err := db.WithAttached(ctx, r.old, "old", func(conn *sqlite.Conn) (err error) {
 		if err := count(conn); err != nil {
 			return err
 		}
@@ -108,18 +108,12 @@ func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	return err
 }
 
-// withOld runs fn on the new file, with the old file attached as "old".
-func (r *rebuilding) withOld(ctx context.Context, db *projection.DB, fn func(*sqlite.Conn) error) error {
-	return db.WithAttached(ctx, r.old, "old", fn)
-}
-
-// texts returns the first column of a query.
-func texts(conn *sqlite.Conn, query string, args ...any) (list []string, err error) {
+func texts(conn *sqlite.Conn, query string) (list []string, err error) {
 	list = []string{}
 	err = store.Each(conn, func(stmt *sqlite.Stmt) error {
 		list = append(list, stmt.ColumnText(0))
 		return nil
-	}, query, args...)
+	}, query)
 	return list, err
 }
 
@@ -129,7 +123,6 @@ type changedIssue struct {
 	now        rules.Issue // zero if the issue no longer exists
 }
 
-// changedIssues returns the old issues whose effects differ from the new ones.
 func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 	err = store.Each(conn, func(stmt *sqlite.Stmt) error {
 		m := changedIssue{tenant: stmt.ColumnText(0), id: stmt.ColumnText(1)}
@@ -151,9 +144,8 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 // noIssue is the close reason of an issue that no longer exists.
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct gives each changed issue its new status in the workspace. The backend ignores
-// effects that are older than the latest change of an issue, so the new effects alone do
-// not suffice.
+// correct gives each changed issue its new status in the workspace. The backend ignores effects
+// that are older than the latest change of an issue, so the new effects do not suffice.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)
@@ -182,8 +174,7 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap replaces the database old with the closed database fresh. The log of old must be
-// empty.
+// swap replaces the database old with the closed database fresh. The log of old must be empty.
 func swap(fresh, old string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(old + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,45 +13,47 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker/trackertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // rebuild rebuilds the issues of the pipeline.
 func (p *pipeline) rebuild(change ...func(*RebuildOptions)) (Rebuilt, error) {
-	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	b, err := broker.Open(p.TB.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: Name})
 	if err != nil {
 		return Rebuilt{}, err
 	}
-	opts := RebuildOptions{Options: Options{Broker: b, DataDir: p.dataDir}}
+	opts := RebuildOptions{Options: Options{Broker: b, DataDir: p.DataDir}}
 	for _, c := range change {
 		c(&opts)
 	}
-	done, err := Rebuild(p.tb.Context(), opts)
-	return done, errors.Join(err, b.Close(context.WithoutCancel(p.tb.Context())))
+	done, err := Rebuild(p.TB.Context(), opts)
+	return done, errors.Join(err, b.Close(context.WithoutCancel(p.TB.Context())))
 }
 
 func (p *pipeline) mustRebuild(change ...func(*RebuildOptions)) Rebuilt {
-	p.tb.Helper()
+	p.TB.Helper()
 	done, err := p.rebuild(change...)
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	return done
 }
 
 // workspaces returns the content of all issues files.
 func (p *pipeline) workspaces() map[string]string {
-	p.tb.Helper()
-	files, err := filepath.Glob(filepath.Join(p.dataDir, "beads", "*", ".beads", "issues.jsonl"))
+	p.TB.Helper()
+	files, err := filepath.Glob(filepath.Join(p.DataDir, "beads", "*", ".beads", "issues.jsonl"))
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
 	all := make(map[string]string)
 	for _, f := range files {
 		data, err := os.ReadFile(f)
 		if err != nil {
-			p.tb.Fatal(err)
+			p.TB.Fatal(err)
 		}
 		all[f] = string(data)
 	}
@@ -67,24 +69,24 @@ func TestRebuild_MakesTheSameAndPublishesNothing(t *testing.T) {
 		{"Whole", func(*testing.T, *pipeline) {}, 0},
 		{"WithoutADatabase", func(t *testing.T, p *pipeline) {
 			t.Helper()
-			if err := os.RemoveAll(filepath.Dir(store.File(p.dataDir))); err != nil {
+			if err := os.RemoveAll(filepath.Dir(store.File(p.DataDir))); err != nil {
 				t.Fatal(err)
 			}
 		}, -1},
 		{"DamagedDatabase", func(t *testing.T, p *pipeline) {
 			t.Helper()
-			if err := os.WriteFile(store.File(p.dataDir), []byte("no database"), 0o600); err != nil {
+			if err := os.WriteFile(store.File(p.DataDir), []byte("no database"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}, -1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newPipeline(t)
-			p.publish("engine", longStory(t)...)
+			p.Publish("engine", rulestest.LongStory(t)...)
 			p.mustDrain()
 			p.mustDrain() // takes in what the first has published
-			want, published := p.workspaces(), len(p.stored(events.IssueDecided))
-			list, err := List(t.Context(), p.dataDir, "")
+			want, published := p.workspaces(), len(p.Stored(events.IssueDecided))
+			list, err := List(t.Context(), p.DataDir, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +100,7 @@ func TestRebuild_MakesTheSameAndPublishesNothing(t *testing.T) {
 			}
 			p.check()
 			p.mustDrain()
-			if got := len(p.stored(events.IssueDecided)); got != published {
+			if got := len(p.Stored(events.IssueDecided)); got != published {
 				t.Errorf("%d decisions are published, %d were before", got, published)
 			}
 			p.check()
@@ -108,11 +110,11 @@ func TestRebuild_MakesTheSameAndPublishesNothing(t *testing.T) {
 
 // A rebuild from an incomplete stream changes nothing by default.
 func TestRebuild_SaysThatTheBeginningIsGone(t *testing.T) {
-	p := &pipeline{tb: t, server: natstest.Listen(t, t.TempDir(), natstest.Options{AllowTamper: true}), dataDir: t.TempDir()}
-	p.publish("engine", longStory(t)...)
+	p := &pipeline{trackertest.New(t, natstest.Options{AllowTamper: true})}
+	p.Publish("engine", rulestest.LongStory(t)...)
 	p.mustDrain()
 	want := p.workspaces()
-	stream, err := p.server.JetStream(t).Stream(t.Context(), p.server.Space().EventStream())
+	stream, err := p.Server.JetStream(t).Stream(t.Context(), p.Server.Space().EventStream())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +146,9 @@ func TestRebuild_SaysThatTheBeginningIsGone(t *testing.T) {
 
 func TestRebuild_RefusesWhileATrackerRuns(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", longStory(t)...)
+	p.Publish("engine", rulestest.LongStory(t)...)
 	p.mustDrain()
-	db := openDB(t, p.dataDir)
+	db := openDB(t, p.DataDir)
 	defer db.Close()
 	if _, err := p.rebuild(); err == nil {
 		t.Error("it was rebuilt beneath a tracker")
@@ -157,22 +159,22 @@ func TestRebuild_RefusesWhileATrackerRuns(t *testing.T) {
 // the workspaces.
 func TestRebuild_UnderAnotherConfiguration(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", longStory(t)...)
+	p.Publish("engine", rulestest.LongStory(t)...)
 	p.mustDrain()
-	published := len(p.stored(events.IssueDecided))
+	published := len(p.Stored(events.IssueDecided))
 	strict := rules.DefaultConfig()
 	strict.Followups, strict.TitlePrefix = 0, "HT:"
 	done := p.mustRebuild(func(o *RebuildOptions) { o.Config = strict })
 	if len(done.Lost) == 0 {
 		t.Errorf("no follow-up was lost: %+v", done)
 	}
-	list, err := List(t.Context(), p.dataDir, "")
+	list, err := List(t.Context(), p.DataDir, "")
 	if err != nil || len(list) != done.Issues {
 		t.Errorf("got %d issues, error %v; want %d", len(list), err, done.Issues)
 	}
 	all := make(map[string]bool)
 	for path := range p.workspaces() {
-		for id, i := range readBeads(t, path) {
+		for id, i := range trackertest.ReadBeads(t, path) {
 			all[id] = true
 			for _, lost := range done.Lost {
 				if id == lost && (i.Status != "closed" || i.CloseReason != noIssue) {
@@ -186,7 +188,7 @@ func TestRebuild_UnderAnotherConfiguration(t *testing.T) {
 			t.Errorf("issue %s is in no workspace", i.ID)
 		}
 	}
-	if got := len(p.stored(events.IssueDecided)); got != published {
+	if got := len(p.Stored(events.IssueDecided)); got != published {
 		t.Errorf("%d decisions are published, %d were before", got, published)
 	}
 }
@@ -194,9 +196,9 @@ func TestRebuild_UnderAnotherConfiguration(t *testing.T) {
 // A tracker after a rebuild publishes the decisions on events that had none before.
 func TestRebuild_WhatNobodyDecidedOnIsPublishedLater(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", longStory(t)...)
+	p.Publish("engine", rulestest.LongStory(t)...)
 	p.mustDrain()
-	p.publish("later", session(t, "r9", 7200)...)
+	p.Publish("later", session(t, "r9", 7200)...)
 	p.mustRebuild()
 	p.mustDrain()
 	p.check()

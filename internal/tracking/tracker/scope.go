@@ -11,23 +11,18 @@ import (
 
 var errOtherScope = errors.New("the issues here belong to another choice of tenants")
 
-// bindTenant stores the tenant whose events the database is for. An empty tenant
-// means all tenants. It fails if the database belongs to another choice, because its
-// position has skipped events of other tenants.
+// bindTenant stores the tenant whose events the database is for. It fails if the database
+// belongs to another choice of tenants, because its position has skipped events of other
+// tenants.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
-	have, known := "", false
-	err := store.Each(conn, func(stmt *sqlite.Stmt) error {
-		have, known = stmt.ColumnText(0), true
-		return nil
-	}, "SELECT tenant FROM scope")
-	if err != nil {
+	have, err := texts(conn, "SELECT tenant FROM scope")
+	switch {
+	case err != nil:
 		return err
-	}
-	if !known {
+	case len(have) == 0:
 		return store.Run(conn, "INSERT INTO scope (id, tenant) VALUES (1, ?)", tenant)
-	}
-	if have != tenant {
-		return fmt.Errorf("%w: --tenant was %q, now it is %q; use another data directory", errOtherScope, have, tenant)
+	case have[0] != tenant:
+		return fmt.Errorf("%w: --tenant was %q, now it is %q; use another data directory", errOtherScope, have[0], tenant)
 	}
 	return nil
 }

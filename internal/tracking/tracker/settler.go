@@ -21,15 +21,15 @@ const (
 	maxRetry   = 10 * time.Second
 	// callTimeout limits one call of the backend. It is longer than the deadline of bd.
 	callTimeout = 30 * time.Second
-	// An export writes whole files. The pause after it is exportPause times its duration,
-	// but not more than maxExportPause.
+	// An export writes whole files. The pause after it is exportPause times its duration, at
+	// most maxExportPause.
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
 	noTimeout      = time.Duration(0)
 )
 
-// settler carries out decisions: it applies their effects to the backend and publishes
-// them. Rounds run in one goroutine, first in run and then in finish.
+// settler applies the effects of decisions to the backend and publishes the decisions. Rounds
+// run in one goroutine.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -37,19 +37,19 @@ type settler struct {
 	logger  *slog.Logger
 	stage   func(string)
 
-	wake   chan struct{} // capacity 1: a request for a round
+	wake   chan struct{} // has capacity 1
 	caught atomic.Bool   // the stream is read up to its last message at the start
 	scrub  atomic.Bool   // texts were erased, and the log of the database may still contain them
 
 	// Owned by the goroutine of the rounds.
 	scrubAgain bool          // scrub once more when all workspaces are up to date
-	exported   time.Time     // end of the latest export
-	cost       time.Duration // duration of the latest export
+	exported   time.Time     // of the latest export
+	cost       time.Duration // its duration
 
 	mu     sync.Mutex // guards target, failed and since; no other lock is taken while it is locked
 	target *uint64    // last sequence of the stream at the start; nil if unknown
-	failed error      // error of the latest round
-	since  time.Time  // last time the backend accepted a change while more were pending; zero if none are pending
+	failed error      // of the latest round
+	since  time.Time  // last time the backend accepted a change; zero if none are pending
 }
 
 // outbox publishes decisions and clock ticks.
@@ -65,7 +65,6 @@ func newSettler(opts Options, db *projection.DB, box outbox) *settler {
 	}
 }
 
-// wakeUp requests a round. It never blocks.
 func (s *settler) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
@@ -73,9 +72,8 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress records how far the stream is read. Decisions are published only once
-// the messages that were there at the start are read, because these include the
-// decisions that an earlier tracker published.
+// noteProgress records how far the stream is read. Messages from before the start include
+// decisions of an earlier tracker, so they are read before new decisions are published.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -92,14 +90,12 @@ func (s *settler) noteProgress(p consume.Progress) {
 	}
 }
 
-// lastError returns the error of the latest round.
 func (s *settler) lastError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// run does a round for each request and retries failed rounds, until ctx ends.
 func (s *settler) run(ctx context.Context) {
 	retry := firstRetry
 	timer := time.NewTimer(0)
@@ -129,8 +125,8 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// call calls the backend. If the backend does not answer within limit, it is
-// unavailable. With noTimeout, the backend has its own deadlines.
+// call runs do, which calls the backend. Without an answer within limit, the error wraps
+// ErrUnavailable. With noTimeout, do has its own deadlines.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
@@ -149,8 +145,8 @@ func (s *settler) call(ctx context.Context, limit time.Duration, do func(context
 	return err
 }
 
-// noteAccepted records that the backend accepted a change, and whether it was the last
-// pending one.
+// noteAccepted records that the backend accepted a change, and whether it was the last pending
+// one.
 func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +156,6 @@ func (s *settler) noteAccepted(all bool) {
 	}
 }
 
-// report stores and logs the result of a round.
 func (s *settler) report(ctx context.Context, err error) {
 	s.mu.Lock()
 	before := s.failed
@@ -174,8 +169,8 @@ func (s *settler) report(ctx context.Context, err error) {
 	}
 }
 
-// finish settles all effects and retries until ctx ends. It publishes decisions if the
-// stream is read up to its last message at the start, which drained asserts.
+// finish settles and exports all effects, and retries until ctx ends. It publishes decisions if
+// all messages from before the start are read, which drained asserts.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)
@@ -203,9 +198,9 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 	}
 }
 
-// round settles effects, publishes decisions and exports. A failure of one step does not
-// affect the others, because its cause may be the workspace of one tenant. If the pause
-// after the latest export is not over, round returns the rest of the pause instead.
+// round settles effects, publishes decisions and exports. A failure of one step does not affect
+// the others, because its cause may be one workspace. During the pause after an export, round
+// returns the rest of the pause instead of exporting.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	settled := s.settle(ctx)
 	if settled != nil {
@@ -233,9 +228,9 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	return 0, errors.Join(err, e)
 }
 
-// export updates the workspaces. After an erasure it then scrubs the database, which
-// contains the old texts of the workspaces. If a workspace fails, export scrubs at once
-// and again when all workspaces are up to date.
+// export updates the workspaces. After an erasure it then scrubs the database, which contains
+// their old texts. If a workspace fails, export scrubs at once, and again when all are up to
+// date.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)
@@ -252,7 +247,6 @@ func (s *settler) export(ctx context.Context, erased bool) error {
 	return err
 }
 
-// inRounds calls do until it handles less than a full round.
 func inRounds(ctx context.Context, do func(context.Context) (int, error)) error {
 	for {
 		if n, err := do(ctx); err != nil || n < roundSize {

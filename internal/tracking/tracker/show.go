@@ -26,19 +26,18 @@ type Details struct {
 
 // Transition is a change of an issue's status. The first one is its creation.
 type Transition struct {
-	To     rules.Status `json:"to"`
-	At     time.Time    `json:"at"`
-	Event  string       `json:"event"`
-	Reason string       `json:"reason,omitempty"`
-	// Refused is the reason why the backend refused the change.
-	Refused string `json:"refused,omitempty"`
+	To      rules.Status `json:"to"`
+	At      time.Time    `json:"at"`
+	Event   string       `json:"event"`
+	Reason  string       `json:"reason,omitempty"`
+	Refused string       `json:"refused,omitempty"`
 }
 
 // PersonEdit is an edit by a person, with the tracker's decision on it.
 type PersonEdit struct {
 	Event  string    `json:"event"`
 	At     time.Time `json:"at"`
-	Reason string    `json:"reason"` // reason of the decision
+	Reason string    `json:"reason"`
 }
 
 // Refusal is a change that the backend refused.
@@ -49,8 +48,8 @@ type Refusal struct {
 	Reason string    `json:"reason"`
 }
 
-// Show returns an issue of tenant with its history, or an error that wraps
-// [ErrNotFound]. It only reads the files in dataDir.
+// Show returns an issue of tenant with its history, or an error that wraps [ErrNotFound]. It
+// only reads the files in dataDir.
 func Show(ctx context.Context, dataDir, tenant, id string) (Details, error) {
 	d := Details{Events: []string{}, Transitions: []Transition{}, Edits: []PersonEdit{}}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {

@@ -9,11 +9,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// errStuck ends a drain whose backend accepts no issues.
 var errStuck = errors.New("the backend accepts no issues")
 
-// endWhenStuck calls end with the reason once the backend has accepted nothing for
-// the given time.
+// endWhenStuck calls end with the reason once the backend has accepted nothing for the given
+// time.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()
@@ -43,14 +42,11 @@ func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end con
 	}
 }
 
-// backlogCounter is implemented by backends that can count their backlog.
 type backlogCounter interface {
-	// Backlog returns the number of issues that are not yet complete in the workspaces.
+	// Backlog counts the issues that are not yet complete in the workspaces.
 	Backlog(ctx context.Context) (int, error)
 }
 
-// backlog returns the number of issues that are not yet complete in the workspaces,
-// or 0 if it is unknown.
 func (s *settler) backlog(ctx context.Context) int {
 	c, ok := s.backend.(backlogCounter)
 	if !ok {

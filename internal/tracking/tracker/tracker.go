@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,6 @@ import (
 // Name is the name of the tracker's consumer and of its outbox.
 const Name = "tracker"
 
-// schema is the schema of the tracker's file. It has the tables of decisions and the
-// tables of the workspaces.
 var schema = store.Schema(beads.Schema)
 
 // stopTimeout limits the settling of pending effects after a stop.
@@ -41,8 +40,8 @@ type Options struct {
 	Config  rules.Config // the zero value means the default configuration
 	Logger  *slog.Logger
 
-	// OrderKey is the ledger's verifier key, which signs erasure orders. If it is
-	// empty, the tracker reads the key of the auditor in DataDir.
+	// OrderKey is the ledger's verifier key, which signs erasure orders. If it is empty, the
+	// tracker reads the key of the auditor in DataDir.
 	OrderKey string
 
 	// Backend is [EmbeddedBackend] or [BDBackend]. Empty means EmbeddedBackend.
@@ -50,17 +49,17 @@ type Options struct {
 	// BD is the path of the Beads CLI for BDBackend. Empty means bd in PATH.
 	BD string
 
-	// SettleTimeout limits how long a drain waits for a backend that accepts nothing.
-	// Zero means DefaultSettleTimeout. Without Drain, the tracker waits without limit.
+	// SettleTimeout limits how long a drain waits for a backend that accepts nothing. Zero
+	// means DefaultSettleTimeout. Without Drain, the tracker waits without limit.
 	SettleTimeout time.Duration
 
-	// Progress receives the state of the reading. Its Err is the reason why the
-	// tracker is waiting, if it is. All calls come from one goroutine.
+	// Progress receives the state of the reading. Its Err is the reason why the tracker waits,
+	// if it does. All calls come from one goroutine.
 	Progress func(consume.Progress)
 
-	onHole func(consume.Hole) // receives messages that the stream lost before they were read
+	onHole func(consume.Gap) // receives ranges of messages that were lost before they were read
 
-	backend backend      // for tests: replaces the backend
+	backend backend      // for tests
 	stage   func(string) // for tests: called between the stages
 }
 
@@ -76,9 +75,7 @@ func (o Options) Validate() error {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.SettleTimeout <= 0 {
 		o.SettleTimeout = DefaultSettleTimeout
 	}
@@ -94,12 +91,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run reads the stream and keeps issues until ctx ends. Then it settles pending
-// effects for a short time and returns nil.
+// Run reads the stream and keeps issues until ctx ends. Then it settles pending effects for a
+// short time and returns nil.
 //
-// With Drain, Run returns nil once it has handled all events that were in the stream
-// at the start, and has released the held failures whose time is over by this
-// machine's clock.
+// With Drain, Run returns nil once it has handled all events that were in the stream at the
+// start, and has ended the grace periods that are over by this machine's clock.
 //
 // If another process uses the tracker's files, Run waits for it.
 func Run(ctx context.Context, opts Options) (err error) {
@@ -154,14 +150,13 @@ func Run(ctx context.Context, opts Options) (err error) {
 	return nil
 }
 
-// openOutbox opens the outbox for decisions and clock ticks.
 func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	space := opts.Broker.Space()
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names from events
-		// A decision is marked as published once it is in the outbox, so the outbox
-		// must not lose it.
+		// A decision is marked as published once it is in the outbox, so the outbox must not
+		// lose it.
 		Durability: publish.DiskDurability, Unique: true,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 	})

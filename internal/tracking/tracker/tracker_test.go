@@ -19,6 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker/trackertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -26,11 +27,11 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestRun_GoldenIssues(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", longStory(t)...)
+	p.Publish("engine", rulestest.LongStory(t)...)
 	p.mustDrain()
 	p.check()
 	for _, tenant := range []string{"acme", "beta"} {
-		path, err := beads.File(filepath.Join(p.dataDir, "beads"), tenant)
+		path, err := beads.File(filepath.Join(p.DataDir, "beads"), tenant)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,23 +58,23 @@ func TestRun_GoldenIssues(t *testing.T) {
 func TestRun_AgainChangesNothing(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
-	p.publish("engine", list[:4]...)
+	p.Publish("engine", list[:4]...)
 	p.mustDrain()
 	p.mustDrain()
-	p.publish("engine2", list...) // the first four come again, under other numbers
+	p.Publish("engine2", list...) // the first four come again, under other numbers
 	p.mustDrain()
 	p.check()
 }
 
-func TestRun_ANewLifeRepeatsNothing(t *testing.T) {
+func TestRun_LostFilesRepeatNothing(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
-	p.publish("engine", list[:6]...)
+	p.Publish("engine", list[:6]...)
 	p.mustDrain()
-	p.publish("engine2", list[6:]...)
+	p.Publish("engine2", list[6:]...)
 	// The files of the tracker are lost, the outbox included.
 	for _, name := range []string{"tracker", "outbox", "beads"} {
-		if err := os.RemoveAll(filepath.Join(p.dataDir, name)); err != nil {
+		if err := os.RemoveAll(filepath.Join(p.DataDir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,9 +86,9 @@ func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
 	bad := rulestest.StepAt(t, "acme", "r1", 3, "s1", events.StepCompleted, "")
-	js := p.server.JetStream(t)
+	js := p.Server.JetStream(t)
 	for i, data := range []string{"no event", `{"step_status":7}`, `[]`} {
-		subject, err := p.server.Space().Event("acme", "wild", "r1", events.StepFinished)
+		subject, err := p.Server.Space().Event("acme", "wild", "r1", events.StepFinished)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 	}
 	foreign := list[0]
 	foreign.ID, foreign.Tenant, foreign.Producer, foreign.Sequence, foreign.Salt = "foreign", "beta", "wild", 9, events.NewSalt()
-	subject, err := p.server.Space().Event("acme", "wild", "r1", events.RunStarted)
+	subject, err := p.Server.Space().Event("acme", "wild", "r1", events.RunStarted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,14 +117,14 @@ func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 	if _, err := js.Publish(t.Context(), subject, stray.Append(nil)); err != nil {
 		t.Fatal(err)
 	}
-	p.publish("engine", list...)
+	p.Publish("engine", list...)
 	p.mustDrain()
 	p.check()
-	letters, err := js.Stream(t.Context(), p.server.Space().DeadLetterStream())
+	letters, err := js.Stream(t.Context(), p.Server.Space().DeadLetterStream())
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := letters.Info(t.Context(), jetstream.WithSubjectFilter(p.server.Space().AllDeadLetters()))
+	info, err := letters.Info(t.Context(), jetstream.WithSubjectFilter(p.Server.Space().AllDeadLetters()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +141,9 @@ func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 
 func TestRun_OtherScopeIsRefused(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", longStory(t)...)
+	p.Publish("engine", rulestest.LongStory(t)...)
 	p.mustDrain(func(o *Options) { o.Tenant = "beta" })
-	list, err := List(t.Context(), p.dataDir, "")
+	list, err := List(t.Context(), p.DataDir, "")
 	if err != nil || len(list) != 1 || list[0].Tenant != "beta" {
 		t.Errorf("got issues %+v, error %v; want one of beta", list, err)
 	}
@@ -151,8 +152,8 @@ func TestRun_OtherScopeIsRefused(t *testing.T) {
 	}
 }
 
-// moody is a backend whose workspaces fail on demand.
-type moody struct {
+// failingBackend is a backend whose workspaces fail on demand.
+type failingBackend struct {
 	*beads.Store
 
 	mu    sync.Mutex // guards fail and calls
@@ -160,20 +161,20 @@ type moody struct {
 	calls int
 }
 
-func (m *moody) Workspace(tenant string) beads.Backend {
-	return &moodyWorkspace{Backend: m.Store.Workspace(tenant), moody: m}
+func (b *failingBackend) Workspace(tenant string) beads.Backend {
+	return &failingWorkspace{Backend: b.Store.Workspace(tenant), parent: b}
 }
 
-type moodyWorkspace struct {
+type failingWorkspace struct {
 	beads.Backend
-	moody *moody
+	parent *failingBackend
 }
 
-func (w *moodyWorkspace) Ensure(ctx context.Context, issue beads.Issue) error {
-	w.moody.mu.Lock()
-	w.moody.calls++
-	err := w.moody.fail(w.moody.calls, issue.ID)
-	w.moody.mu.Unlock()
+func (w *failingWorkspace) Ensure(ctx context.Context, issue beads.Issue) error {
+	w.parent.mu.Lock()
+	w.parent.calls++
+	err := w.parent.fail(w.parent.calls, issue.ID)
+	w.parent.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -182,13 +183,13 @@ func (w *moodyWorkspace) Ensure(ctx context.Context, issue beads.Issue) error {
 
 func (p *pipeline) withBackend(fail func(call int, id string) error) func(*Options) {
 	return func(o *Options) {
-		o.backend = &moody{Store: beads.NewStore(newBeadsDB(p.tb), filepath.Join(p.dataDir, "beads")), fail: fail}
+		o.backend = &failingBackend{Store: beads.NewStore(newBeadsDB(p.TB), filepath.Join(p.DataDir, "beads")), fail: fail}
 	}
 }
 
 func TestRun_TransientFailuresAreTriedAgain(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", rulestest.Story(t)...)
+	p.Publish("engine", rulestest.Story(t)...)
 	p.mustDrain(p.withBackend(func(call int, _ string) error {
 		switch call {
 		case 1:
@@ -204,21 +205,21 @@ func TestRun_TransientFailuresAreTriedAgain(t *testing.T) {
 func TestRun_RefusedEffectsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
-	state, _ := want(t, list)
+	state, _ := rulestest.Fold(t, list)
 	own := ""
 	for _, i := range state.Issues() {
 		if i.Title == "GWI: RESOLVE run r1" {
 			own = i.ID
 		}
 	}
-	p.publish("engine", list...)
+	p.Publish("engine", list...)
 	p.mustDrain(p.withBackend(func(_ int, id string) error {
 		if id == own {
 			return fmt.Errorf("title: %w", beads.ErrInvalid)
 		}
 		return nil
 	}))
-	d, err := Show(t.Context(), p.dataDir, "acme", own)
+	d, err := Show(t.Context(), p.DataDir, "acme", own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,11 +228,11 @@ func TestRun_RefusedEffectsAreRecordedAndTheRestGoesOn(t *testing.T) {
 			t.Errorf("becoming %s was not refused", tr.To)
 		}
 	}
-	path, err := beads.File(filepath.Join(p.dataDir, "beads"), "acme")
+	path, err := beads.File(filepath.Join(p.DataDir, "beads"), "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(readBeads(t, path)), len(state.Issues())-1; got != want {
+	if got, want := len(trackertest.ReadBeads(t, path)), len(state.Issues())-1; got != want {
 		t.Errorf("got %d exported issues, want the %d others", got, want)
 	}
 }
@@ -240,8 +241,8 @@ func TestRun_RefusedEffectsAreRecordedAndTheRestGoesOn(t *testing.T) {
 func TestRun_UnavailableBackendStopsTheReading(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
-	p.publish("engine", list[:1]...)
-	b, err := broker.Open(t.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	p.Publish("engine", list[:1]...)
+	b, err := broker.Open(t.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: Name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +254,7 @@ func TestRun_UnavailableBackendStopsTheReading(t *testing.T) {
 	back := make(chan struct{})
 	troubled := make(chan struct{})
 	tell := sync.OnceFunc(func() { close(troubled) })
-	opts := Options{Broker: b, DataDir: p.dataDir, Progress: func(pr consume.Progress) {
+	opts := Options{Broker: b, DataDir: p.DataDir, Progress: func(pr consume.Progress) {
 		if errors.Is(pr.Err, beads.ErrUnavailable) {
 			tell()
 		}
@@ -269,19 +270,19 @@ func TestRun_UnavailableBackendStopsTheReading(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, opts) }()
-	p.publish("engine2", list[1:]...)
+	p.Publish("engine2", list[1:]...)
 	select {
 	case <-troubled:
 	case <-time.After(20 * time.Second):
 		t.Fatal("nobody was told")
 	}
 	close(back)
-	_, decisions := want(t, p.stored("")) // on the seals, too
+	_, decisions := rulestest.Fold(t, p.Stored("")) // on the seals, too
 	deadline := time.After(20 * time.Second)
-	for tick := time.Tick(20 * time.Millisecond); len(p.stored(events.IssueDecided)) < len(decisions); {
+	for tick := time.Tick(20 * time.Millisecond); len(p.Stored(events.IssueDecided)) < len(decisions); {
 		select {
 		case <-tick:
-			if _, err := List(t.Context(), p.dataDir, ""); err != nil {
+			if _, err := List(t.Context(), p.DataDir, ""); err != nil {
 				t.Fatalf("list beside a running tracker: %v", err)
 			}
 		case <-deadline:

@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// maxBytes bounds the size of a file.
 const maxBytes = 256 << 10
 
 // An Error describes a mistake in a file and its position.
@@ -30,52 +29,50 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
 
-// field is one value of the file.
 type field struct {
 	path  string                  // dotted names
-	about string                  // the comment in the default file
+	about string                  // comment in the default file
 	at    func(*rules.Config) any // pointer to the value
 	least int64                   // smallest allowed number
 }
 
-// fields has all values of the file in the order of [Default].
 var fields = []field{
-	{"title_prefix", "prefix of the titles of issues about runs", func(c *rules.Config) any { return &c.TitlePrefix }, 0},
-	{"tracked", "run types that are tracked from their start", func(c *rules.Config) any { return &c.Tracked }, 0},
-	{"complexity", "complexity from which a run of any type is tracked", func(c *rules.Config) any { return &c.Complexity }, 1},
-	{"signs.steps", "undeclared complexity is 1, plus 1 from this many steps,", func(c *rules.Config) any { return &c.Signs.Steps }, 1},
-	{"signs.retries", "plus 1 from this many retries,", func(c *rules.Config) any { return &c.Signs.Retries }, 1},
-	{"signs.files", "plus 1 from this many files,", func(c *rules.Config) any { return &c.Signs.Files }, 1},
-	{"signs.roles", "plus 1 from this many agent roles,", func(c *rules.Config) any { return &c.Signs.Roles }, 1},
-	{"signs.tokens", "plus 1 from this many tokens", func(c *rules.Config) any { return &c.Signs.Tokens }, 1},
-	{"hold", "grace period for the recovery of a failure before it becomes an issue", func(c *rules.Config) any { return &c.Grace }, 0},
-	{"ordinary", "words of error classes that are no infrastructure failure; each other class is one failure per tenant", func(c *rules.Config) any { return &c.Ordinary }, 0},
-	{"storm.most", "failures and follow-ups that get an issue", func(c *rules.Config) any { return &c.Storm.Most }, 0},
-	{"storm.within", "within this time; a digest lists the rest", func(c *rules.Config) any { return &c.Storm.Within }, 1},
-	{"budget.most", "second limit for them over a longer time", func(c *rules.Config) any { return &c.Budget.Most }, 0},
+	{"title_prefix", "prefix of generated titles", func(c *rules.Config) any { return &c.TitlePrefix }, 0},
+	{"tracked", "run types that always get a tracking issue", func(c *rules.Config) any { return &c.Tracked }, 0},
+	{"complexity", "other runs get one from this complexity", func(c *rules.Config) any { return &c.Complexity }, 1},
+	{"signs.steps", "an undeclared complexity is 1, plus 1 for this many steps", func(c *rules.Config) any { return &c.Signs.Steps }, 1},
+	{"signs.retries", "plus 1 for this many retries", func(c *rules.Config) any { return &c.Signs.Retries }, 1},
+	{"signs.files", "plus 1 for this many files", func(c *rules.Config) any { return &c.Signs.Files }, 1},
+	{"signs.roles", "plus 1 for this many agent roles", func(c *rules.Config) any { return &c.Signs.Roles }, 1},
+	{"signs.tokens", "plus 1 for this many tokens", func(c *rules.Config) any { return &c.Signs.Tokens }, 1},
+	{"hold", "grace period in which a failure can recover", func(c *rules.Config) any { return &c.Grace }, 0},
+	{"ordinary", "error classes with these words are not infrastructure failures", func(c *rules.Config) any { return &c.Ordinary }, 0},
+	{"storm.most", "failures and follow-ups that may get an issue", func(c *rules.Config) any { return &c.Storm.Most }, 0},
+	{"storm.within", "within this time", func(c *rules.Config) any { return &c.Storm.Within }, 1},
+	{"budget.most", "second limit for a longer time", func(c *rules.Config) any { return &c.Budget.Most }, 0},
 	{"budget.within", "within this time", func(c *rules.Config) any { return &c.Budget.Within }, 1},
-	{"critical.most", "critical failures that get an issue beyond storm and budget", func(c *rules.Config) any { return &c.Critical.Most }, 0},
+	{"critical.most", "additional critical failures that may get an issue", func(c *rules.Config) any { return &c.Critical.Most }, 0},
 	{"critical.within", "within this time", func(c *rules.Config) any { return &c.Critical.Within }, 1},
-	{"tracking.most", "tracking issues", func(c *rules.Config) any { return &c.Tracking.Most }, 0},
+	{"tracking.most", "runs that may get a tracking issue", func(c *rules.Config) any { return &c.Tracking.Most }, 0},
 	{"tracking.within", "within this time", func(c *rules.Config) any { return &c.Tracking.Within }, 1},
-	{"loop", "issues that one lineage may cause without progress", func(c *rules.Config) any { return &c.Loop }, 1},
-	{"followups", "follow-ups for deferred work per run; a bundle has the rest", func(c *rules.Config) any { return &c.Followups }, 0},
-	{"remaining", "follow-ups for partial success per run; a bundle has the rest", func(c *rules.Config) any { return &c.Remaining }, 0},
+	{"loop", "issues that a lineage may cause without progress", func(c *rules.Config) any { return &c.Loop }, 1},
+	{"followups", "follow-ups per run for deferred work", func(c *rules.Config) any { return &c.Followups }, 0},
+	{"remaining", "follow-ups per run for partial success", func(c *rules.Config) any { return &c.Remaining }, 0},
 	{"done_words", "percentage of words that \"done: X\" must share with a follow-up", func(c *rules.Config) any { return &c.DoneWords }, 1},
-	{"regression", "a failure within this time after closing reopens the issue; a later one gets a new issue", func(c *rules.Config) any { return &c.Regression }, 0},
+	{"regression", "a failure within this time reopens a closed issue", func(c *rules.Config) any { return &c.Regression }, 0},
 	{"flapping.most", "this many reopenings", func(c *rules.Config) any { return &c.Flapping.Most }, 1},
 	{"flapping.within", "within this time make an issue flapping", func(c *rules.Config) any { return &c.Flapping.Within }, 1},
-	{"quiet", "a flapping issue does not move until it had no events for this long", func(c *rules.Config) any { return &c.Quiet }, 1},
-	{"stalled", "a run without events for this long is labelled once", func(c *rules.Config) any { return &c.Stalled }, 1},
-	{"leap", "an event further ahead than this moves the clock only after a second one", func(c *rules.Config) any { return &c.Leap }, 1},
-	{"not_planned", "an issue that a person closed as not planned stays closed for this long", func(c *rules.Config) any { return &c.NotPlanned }, 0},
-	{"digest.age", "a digest accepts entries for this long", func(c *rules.Config) any { return &c.Digest.Age }, 1},
-	{"digest.entries", "entries in the description of a digest", func(c *rules.Config) any { return &c.Digest.Entries }, 1},
+	{"quiet", "flapping ends after this time without facts", func(c *rules.Config) any { return &c.Quiet }, 1},
+	{"stalled", "an issue is labelled after this time without events", func(c *rules.Config) any { return &c.Stalled }, 1},
+	{"leap", "an event further ahead needs a second one to move the clock", func(c *rules.Config) any { return &c.Leap }, 1},
+	{"not_planned", "an issue closed as not planned stays closed for this time", func(c *rules.Config) any { return &c.NotPlanned }, 0},
+	{"digest.age", "a digest accepts entries for this time", func(c *rules.Config) any { return &c.Digest.Age }, 1},
+	{"digest.entries", "entries in its description", func(c *rules.Config) any { return &c.Digest.Entries }, 1},
 	{"digest.pause", "minimum time between two updates of its description", func(c *rules.Config) any { return &c.Digest.Pause }, 1},
 }
 
-// Read reads a configuration. A value that is missing in r keeps its default. Read
-// returns an [*Error] for invalid YAML, an unknown name or an invalid value.
+// Read reads a configuration. A missing value keeps its default. Read returns an [*Error] for
+// invalid YAML, an unknown name or an invalid value.
 func Read(r io.Reader) (rules.Config, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
@@ -106,7 +103,6 @@ func Parse(data []byte) (rules.Config, error) {
 	return c, nil
 }
 
-// document returns the only document in data, or nil if data is empty.
 func document(data []byte) (*yaml.Node, error) {
 	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithUniqueKeys(false))
 	if err != nil {
@@ -145,7 +141,6 @@ func wrong(n *yaml.Node, format string, args ...any) error {
 	return &Error{max(n.Line, 1), max(n.Column, 1), fmt.Sprintf(format, args...)}
 }
 
-// readSection reads the mapping n, whose names begin with prefix.
 func readSection(c *rules.Config, prefix string, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return wrong(n, "want names and values")
@@ -185,7 +180,6 @@ func findField(path string) (f *field, section bool) {
 	return nil, section
 }
 
-// read stores the value of n in c.
 func (f *field) read(c *rules.Config, n *yaml.Node) error {
 	switch p := f.at(c).(type) {
 	case *string:

@@ -16,7 +16,7 @@ const day = 24 * time.Hour
 func Default() string {
 	c := rules.DefaultConfig()
 	var b strings.Builder
-	b.WriteString("# The limits of the tracker's rules with their defaults. A limit that is left out\n# keeps its default.\n")
+	b.WriteString("# Limits of the tracker's rules. A missing limit keeps its default.\n")
 	section := ""
 	for _, f := range fields {
 		name, indent := f.path, ""
@@ -32,7 +32,6 @@ func Default() string {
 	return b.String()
 }
 
-// sample formats a value as YAML.
 func sample(value any) string {
 	switch v := value.(type) {
 	case *string:

@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// Ordinary returns the default words of ordinary errors. An ordinary error comes from
-// the work, not from the infrastructure below it. An entry with several words matches
-// them in a row.
+// Ordinary returns the default words of errors that come from the work, not from the
+// infrastructure below it. An entry with several words matches them in a row.
 func Ordinary() []string {
 	return []string{
 		// the code under work
@@ -28,7 +27,7 @@ func Ordinary() []string {
 	}
 }
 
-// vague has the words that name no cause. A class of only these words is ignored.
+// vague has the words that name no cause.
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
 // Class returns the normalised class of an infrastructure error. It returns "" if class
@@ -47,10 +46,9 @@ func Class(class string, ordinary []string) string {
 	return strings.Join(words, "_")
 }
 
-// ClassInText returns the class that an error message contains, or "". It knows the
-// messages about model provider APIs that Claude Code and the providers' libraries
-// write. It ignores all other text, which may be about the work itself, like
-// "expected 200, got 503".
+// ClassInText returns the class that an error message contains, or "". It knows the messages
+// about model provider APIs that Claude Code and the providers' libraries write. It ignores all
+// other text, which may be about the work itself, like "expected 200, got 503".
 func ClassInText(text string) string {
 	text = cut(text, 1000)
 	for _, form := range providerErrors {
@@ -68,7 +66,6 @@ var providerErrors = []*regexp.Regexp{
 	regexp.MustCompile(`^(?:Error code: )?(?:\d{3} )?(?:- )?\{["']type["']: ?["']error["'], ?["']error["']: ?\{.{0,200}?["'](overloaded_error|rate_limit_error)["']`),
 }
 
-// inRow reports whether words contains sequence.
 func inRow(words, sequence []string) bool {
 	if len(sequence) == 0 {
 		return false
@@ -81,9 +78,8 @@ func inRow(words, sequence []string) bool {
 	return false
 }
 
-// classWords returns the lower-case words of an error class. "RateLimited",
-// "rate-limited" and "rate_limited" have the same two words. "HTTPError" has two words
-// too.
+// classWords returns the lower-case words of an error class. "RateLimited", "rate-limited" and
+// "rate_limited" have the same two words. "HTTPError" has two words too.
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

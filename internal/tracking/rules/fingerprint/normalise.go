@@ -9,15 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// The limits of a message, in runes.
 const (
 	maxNormal = 300  // of the result
 	maxRaw    = 4000 // of the input
 )
 
-// variable matches the words of an error that differ between occurrences, in the order
-// in which "#" replaces them. Each match contains a digit, so normalising twice changes
-// nothing.
+// variable matches the words of an error that differ between occurrences, in the order of their
+// replacement by "#". The replacement has no digit, so normalising twice changes nothing.
 var variable = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?(z|[+-]\d\d:?\d\d)?)?`),
@@ -26,7 +24,7 @@ var variable = []*regexp.Regexp{
 	regexp.MustCompile("\"[^\"\\s]*\\d[^\"\\s]*\"|'[^'\\s]*\\d[^'\\s]*'|`[^`\\s]*\\d[^`\\s]*`"),
 }
 
-// word matches a word that may be an id: letters, underscores and at least one digit.
+// word matches a word that may be an id.
 var word = regexp.MustCompile(`[0-9a-z_]*\d[0-9a-z_]*`)
 
 var (
@@ -35,9 +33,9 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// Normalise returns the common form of all reports of one error: lower case, one line,
-// "#" for ids, times and numbers, and at most 300 characters. Normalising the result
-// again does not change it.
+// Normalise returns the common form of all reports of one error: lower case, one line, "#" for
+// ids, times and numbers, and at most 300 characters. Normalising the result again does not
+// change it.
 func Normalise(text string) string {
 	s := strings.ToLower(deferred.Clean(text, maxRaw))
 	for _, v := range variable {
@@ -53,7 +51,6 @@ func Normalise(text string) string {
 	return cut(strings.Join(strings.Fields(s), " "), maxNormal)
 }
 
-// cut returns the first limit runes of s without trailing spaces.
 func cut(s string, limit int) string {
 	if utf8.RuneCountInString(s) > limit {
 		s = string([]rune(s)[:limit])

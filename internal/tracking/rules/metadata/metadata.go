@@ -1,6 +1,5 @@
-// Package metadata reads the free-form metadata and summaries of events: counts, names,
-// and the items of work that a step left undone. Producers choose the types of the
-// values, so each function accepts several and ignores all others.
+// Package metadata reads the free-form metadata and summaries of events. Producers choose the
+// types of the values, so each function accepts several and ignores all others.
 package metadata
 
 import (
@@ -37,9 +36,9 @@ func Amount(v any) int {
 	return Number(v)
 }
 
-// Remaining returns the items that partial success left undone, and reports whether
-// there was partial success. The items are in remaining, remaining_items or
-// partial_success, which may also be a flag.
+// Remaining returns the items that partial success left undone, and reports whether there was
+// partial success. The items are in remaining, remaining_items or partial_success, which may
+// also be a flag.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)
@@ -69,7 +68,6 @@ func Deferred(metadata map[string]any, summary string) []string {
 	return distinct(items)
 }
 
-// truth reports whether v is true, "true", "yes" or a number other than 0.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -107,7 +105,6 @@ func listed(v any) []string {
 	return nil
 }
 
-// distinct removes the items that have the key of an earlier item.
 func distinct(items []string) []string {
 	seen := make(map[string]bool)
 	var out []string

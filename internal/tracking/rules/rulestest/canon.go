@@ -12,8 +12,7 @@ type Likeness struct {
 	Transitions bool // all statuses of an issue in order, not only the last one
 }
 
-// Canon returns o in a sorted form for comparison. It has the tenant, kind, last status,
-// occurrences, labels and links of each issue, but no ids and times.
+// Canon returns o in a sorted form for comparison, without ids and times of issues.
 func Canon(o Outcome, like Likeness) []string {
 	names := make(map[string]string)
 	for _, i := range o.Issues {

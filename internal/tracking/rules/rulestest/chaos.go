@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Chaos returns a random history of n events. It has few names, all kinds of events, and
-// times that jump forward by seconds or days, and back. It has no labels.
+// Chaos returns a random history of n events with few names, all kinds of events, and times
+// that jump forward by seconds or days, and back. It has no labels.
 func Chaos(seed uint64, n int) Scenario {
 	c := &chaos{rng: rand.New(rand.NewPCG(seed, 99))}
 	sc := Scenario{Name: fmt.Sprintf("C%03d", seed), Title: "chaos"}

@@ -15,14 +15,14 @@ import (
 // Epoch is second 0 of every scenario.
 var Epoch = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// Delivery is the delivery of an event.
+// Delivery is one event to deliver, or a restart of the tracker.
 type Delivery struct {
 	Event   events.Event
 	Restart bool   // the tracker restarts; there is no event
 	IssueOf string // the event edits the issue that covers this event
 }
 
-// Deal returns the CloudEvents of a scenario in the order of their delivery.
+// Deal returns the CloudEvents of a scenario in the order of delivery, starting at [Epoch].
 func Deal(tb testing.TB, sc Scenario) []Delivery {
 	tb.Helper()
 	return DealFrom(tb, sc, Epoch)
@@ -98,8 +98,8 @@ func (se Event) failure() *events.Failure {
 	return &events.Failure{Message: se.Err, Class: class}
 }
 
-// metadata returns the metadata with the names of events, like work_item for workItem. It
-// skips values that have a field of their own in an event.
+// metadata returns the metadata with the names of events, like work_item for workItem. It skips
+// values that are attributes or fields of an event.
 func (se Event) metadata() map[string]any {
 	m := make(map[string]any)
 	for name, v := range se.Meta {

@@ -34,9 +34,9 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-// Judge compares o with the labels of sc. An issue matches the best of the expected issues
-// of its tenant whose covers contain its first event. A second match is a duplicate, an
-// issue without a match is spam, and a required issue without a match is a miss.
+// Judge compares o with the labels of sc. An issue matches the best of the expected issues of
+// its tenant whose covers contain its first event. A second match is a duplicate, an issue
+// without a match is spam, and a required issue without a match is a miss.
 func Judge(sc Scenario, o Outcome) Verdict {
 	v := Verdict{Issues: len(o.Issues)}
 	pairs := match(sc, o)
@@ -103,7 +103,6 @@ func (want Expected) may(i Issue) bool {
 	return i.Tenant == want.Tenant && len(i.Events) > 0 && slices.Contains(want.Covers, i.Events[0])
 }
 
-// fit returns how well i fits an expected issue.
 func (want Expected) fit(i Issue) int {
 	fit := 0
 	if slices.Contains(want.Kind, i.Kind) {
@@ -128,7 +127,6 @@ func misfit(sc Scenario, i Issue) string {
 	return "spam"
 }
 
-// faults returns the differences between i and an expected issue.
 func (want Expected) faults(i Issue) []string {
 	var faults []string
 	fault := func(format string, args ...any) {

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// memory is a Store of maps.
 type memory struct {
 	records map[rules.Key][]byte
 	timers  map[[2]string]rules.Timer

@@ -47,8 +47,8 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of deliveries before normalisation, without restarts. Edits
-// have the issue ids that result from c.
+// Events returns the events of deliveries before normalisation, without restarts. Edits have
+// the issue ids that result from c.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -64,9 +64,8 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run folds deliveries and returns the result. Each batch has a new State over one store,
-// and batch returns the size of the next one. If batch is nil, only a restart creates a
-// new State.
+// Run folds deliveries and returns the result. Each batch has a new State over one store, and
+// batch returns the size of the next one. If batch is nil, only a restart creates a new State.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -128,7 +127,6 @@ func (r *runner) apply(s *rules.State, d Delivery) {
 	r.take(decisions)
 }
 
-// resolved returns the event with the id of the issue that it edits.
 func (r *runner) resolved(d Delivery) events.Event {
 	r.tb.Helper()
 	e := d.Event
@@ -146,7 +144,6 @@ func (r *runner) resolved(d Delivery) events.Event {
 	return e
 }
 
-// covering returns the id of the issue that an event is an occurrence of.
 func (r *runner) covering(tenant, event string) string {
 	for _, id := range slices.Sorted(maps.Keys(r.issues)) {
 		if i := r.issues[id]; i.Tenant == tenant && !i.times[event].IsZero() {
@@ -205,7 +202,6 @@ func (r *runner) effect(d rules.Decision, e rules.Effect) {
 	}
 }
 
-// save stores the changes of s.
 func (r *runner) save(s *rules.State) {
 	r.tb.Helper()
 	for key, data := range r.store.apply(s.Changes()) {
@@ -217,14 +213,13 @@ func (r *runner) save(s *rules.State) {
 	}
 }
 
-// stored is the stored record of an issue.
 type stored struct {
 	rules.Issue
 	Labels []string `json:"labels"`
 }
 
-// reconcile compares the issues that result from effects with the stored ones. Stored
-// issues may be ahead of the effects during grace periods.
+// reconcile copies the stored kinds, titles, statuses and links to the issues that result from
+// effects. It reports other differences between them as test errors.
 func (r *runner) reconcile() {
 	r.tb.Helper()
 	for id, is := range r.stored {
@@ -252,8 +247,8 @@ func (r *runner) reconcile() {
 	}
 }
 
-// complete checks that each considered event has one decision, and every other event at
-// most one.
+// complete checks that each considered event has one decision, and every other event at most
+// one.
 func (r *runner) complete(list []Delivery) {
 	r.tb.Helper()
 	count := make(map[[2]string]int)

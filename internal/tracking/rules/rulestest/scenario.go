@@ -40,10 +40,9 @@ type Event struct {
 	Files  []string       `json:"files"`
 	Tokens int64          `json:"tokens"`
 
-	// A person edits an issue, or the issue that covers an event.
 	Event   string `json:"event"`
 	Issue   string `json:"issue"`
-	IssueOf string `json:"issue_of"` // the issue that covers this event
+	IssueOf string `json:"issue_of"` // edits the issue that covers this event
 	Action  string `json:"action"`
 	By      string `json:"by"`
 	Value   string `json:"value"`
@@ -98,7 +97,7 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Load returns all scenarios of testdata and, if available, of the recorded data.
+// Load returns all scenarios of testdata and of the recorded data.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed
@@ -106,8 +105,7 @@ func Load(tb testing.TB) []Scenario {
 	return append(Given(tb), own...)
 }
 
-// Given returns the scenarios of the recorded data. It skips the test if they are not
-// available.
+// Given returns the scenarios of the recorded data. It skips the test without them.
 func Given(tb testing.TB) []Scenario {
 	tb.Helper()
 	return read(tb, realdata.Path(tb, "..", "tracker-scenarios-dev.json"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -37,8 +38,8 @@ func StepAt(tb testing.TB, tenant, run string, seconds int, name string, status 
 	return e
 }
 
-// Story returns a short history of two tenants. It results in issues of most kinds, and
-// has events without an issue.
+// Story returns the events of two tenants that result in issues of most kinds. Some events get
+// no issue.
 func Story(tb testing.TB) []events.Event {
 	tb.Helper()
 	const deferred = "Done. Out of scope: migrate the schema. Next steps: add retry; write docs; tune the cache; drop the flag"
@@ -56,6 +57,27 @@ func Story(tb testing.TB) []events.Event {
 		At(tb, "acme", "r1", 5, events.Error, events.ErrorData{Error: events.Failure{Message: "boom"}}),
 		At(tb, "acme", "r1", 6, events.RunFinished, events.RunFinishedData{Success: true}),
 	}
+}
+
+// LongStory is [Story] with a late event that ends all grace periods.
+func LongStory(tb testing.TB) []events.Event {
+	tb.Helper()
+	return append(Story(tb), At(tb, "beta", "r2", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
+}
+
+// Fold folds list under the default configuration with a new State.
+func Fold(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
+	tb.Helper()
+	s := new(rules.State)
+	var decisions []rules.Decision
+	for _, e := range list {
+		d, err := s.Apply(e, rules.DefaultConfig())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		decisions = append(decisions, d...)
+	}
+	return s, decisions
 }
 
 // WriteEvents writes events to a temporary file, one per line, and returns its path.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The sizes of the world. Times are in seconds.
+// Times are in seconds.
 const (
 	worldAgents = 50
 	worldHours  = 24
@@ -15,10 +15,10 @@ const (
 	hour        = 3600.0
 )
 
-// World returns a day of 50 agents that work for four tenants, with known causes of
-// trouble: provider outages, checks that break and are repaired, retried work, a storm,
-// steps that recover at once, and deferred work. It expects one issue for each cause.
-// The causes stay within the rate limits of a tenant.
+// World returns a day of 50 agents that work for four tenants, with known causes of trouble:
+// provider outages, checks that break and are repaired, retried work, a storm, steps that
+// recover at once, and deferred work. It expects one issue for each cause. Only the storm
+// exceeds the rate limits of a tenant.
 func World(seed uint64) Scenario {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 50)),
@@ -86,7 +86,6 @@ func (w *world) add(e Event) string {
 	return e.ID
 }
 
-// cause adds an expected issue with its events and its last status.
 func (w *world) cause(key, tenant, kind string, final Words, ids ...string) {
 	x := w.causes[key]
 	if x == nil {
@@ -99,7 +98,6 @@ func (w *world) cause(key, tenant, kind string, final Words, ids ...string) {
 
 var parts = strings.Fields("alder birch cedar dogwood elm fir gum hazel iris juniper kapok larch maple nutmeg oak pine quince rowan spruce teak")
 
-// name returns different words for each n.
 func name(n int) string { return parts[n%20] + " " + parts[n/20%20] + " " + parts[n/400%20] }
 
 func (w *world) noise() string {
@@ -122,7 +120,6 @@ func (w *world) storm(tenant string) {
 	w.cause("storm digest", tenant, "digest", Words{"open"}, ids[5:]...)
 }
 
-// plan chooses the outages of a tenant's provider.
 func (w *world) plan(tenant string) {
 	for _, class := range []string{"provider_unavailable", "rate_limit"} {
 		from := w.between(hour, (worldHours-3)*hour)
@@ -142,7 +139,6 @@ func (w *world) out(tenant string, t float64) string {
 	return ""
 }
 
-// check runs a check of a target repeatedly, which breaks from time to time.
 func (w *world) check(tenant, target string) {
 	broken, left, n := "", 0, 0
 	for t := w.between(0, 1500); t < worldHours*hour-600; t += w.between(1200, 1900) {
@@ -179,14 +175,12 @@ func (w *world) repaired(prefix string) {
 	}
 }
 
-// fails lets a step and its run fail because of an outage.
 func (w *world) fails(step, end Event, class string) {
 	step.Status, step.Err = "failed", "provider: "+w.noise()
 	step.Meta["errorClass"] = class
 	w.cause("outage "+step.Tenant+" "+class, step.Tenant, "failure", Words{"open", "closed", "flapping"}, w.add(step), w.add(end))
 }
 
-// agent works for a tenant on tracked work items and on small tasks.
 func (w *world) agent(tenant string, agent int) {
 	for n, t := 0, w.between(0, hour); t < (worldHours-2)*hour; n, t = n+1, t+w.between(900, 3600) {
 		run := fmt.Sprintf("a%d-%d", agent, n)
@@ -198,7 +192,6 @@ func (w *world) agent(tenant string, agent int) {
 	}
 }
 
-// work works on a work item up to three times, and returns the end time.
 func (w *world) work(tenant, item string, t float64) float64 {
 	for try := range 3 {
 		run := fmt.Sprintf("%s-%d", item, try)
@@ -237,7 +230,6 @@ func (w *world) work(tenant, item string, t float64) float64 {
 	return t
 }
 
-// small does a task that needs no issue unless it defers work.
 func (w *world) small(tenant, run string, t float64, n int) {
 	meta := map[string]any{"complexity": 1.0, "target": run}
 	step := Event{T: t, Tenant: tenant, Run: run, Ev: "step", Type: []string{"PLAN", "TRIAGE"}[n%2], Role: "PLANNER", Step: "PLANNER", Meta: meta, Status: "completed", Out: "Wrote the plan; nothing is out of scope."}
@@ -265,7 +257,6 @@ func (w *world) small(tenant, run string, t float64, n int) {
 	w.add(end)
 }
 
-// finish sorts the events by time and the causes by name.
 func (w *world) finish() Scenario {
 	for _, key := range w.keys {
 		x := w.causes[key]

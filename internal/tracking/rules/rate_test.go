@@ -28,7 +28,7 @@ func leaveAt(tb testing.TB, list []events.Event, at time.Duration) []events.Even
 
 // Follow-ups count against the limit of failures. The follow-ups of one event are
 // admitted together, and each counts.
-func TestLimits_RoomOfFollowups(t *testing.T) {
+func TestLimits_RateOfFollowups(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		failures int // first
@@ -86,7 +86,7 @@ func stored(s *rules.State) memoryStore {
 }
 
 // Tracking issues have a separate limit.
-func TestLimits_RoomToTrack(t *testing.T) {
+func TestLimits_RateOfTracking(t *testing.T) {
 	for _, tt := range []struct {
 		name              string
 		runs              int

@@ -1,0 +1,48 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+//guarantee:denied-result
+func TestState_ResultOfADeniedCall(t *testing.T) {
+	deny := func(n int) events.Event {
+		return event(t, n, events.ToolBefore, events.ToolBeforeData{
+			Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny},
+		}, call("c1"))
+	}
+	result := func(n int, status events.ToolStatus) events.Event {
+		return event(t, n, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: status}, call("c1"))
+	}
+	alarm := map[string]string{
+		`tool_calls_total["acme","Bash","denied"]`: "1", `tool_results_after_denial_total["acme","Bash"]`: "1",
+	}
+	for name, tt := range map[string]struct {
+		sent []events.Event
+		want map[string]string
+	}{
+		"Success":         {[]events.Event{deny(1), result(2, events.ToolSuccess)}, alarm},
+		"ResultFirst":     {[]events.Event{result(1, events.ToolSuccess), deny(2)}, alarm},
+		"ErrorThenForged": {[]events.Event{deny(1), result(2, events.ToolError), result(3, events.ToolSuccess)}, alarm},
+		"ForgedThenError": {[]events.Event{deny(1), result(2, events.ToolSuccess), result(3, events.ToolError)}, alarm},
+		"Error":           {[]events.Event{deny(1), result(2, events.ToolError)}, map[string]string{`tool_calls_total["acme","Bash","error"]`: "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := apply(t, dir, 100, messages(1, tt.sent...)...); err != nil {
+				t.Fatal(err)
+			}
+			got := values(t, dir)
+			maps.DeleteFunc(got, func(k, v string) bool { return v == "0" || !slices.Contains([]string{"tool_c", "tool_r"}, k[:6]) })
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("series (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

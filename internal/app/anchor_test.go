@@ -22,7 +22,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// urls sends every "url" that is logged.
+// urls receives every "url" in the log.
 type urls struct {
 	slog.Handler
 
@@ -42,10 +42,11 @@ func (u urls) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// What is signed is shown elsewhere by up as by auditor serve: in a file, in the
-// broker's bucket, and as a log that anyone's tools read.
+// up stores checkpoints in the same places as auditor serve: a file, the bucket of the
+// broker, and a log for common tools.
 func TestRun_ShowsCheckpoints(t *testing.T) {
 	dir, away := t.TempDir(), t.TempDir()
+	t.Setenv(cli.EnvName("known-ledgers"), filepath.Join(away, "known"))
 	log := urls{slog.DiscardHandler, make(chan string, 8)}
 	r := startUp(t, dir, func(o *Options) {
 		o.Logger = slog.New(log)

@@ -14,6 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	bearer "github.com/hooktrail/hooktrail/internal/capture/tokens"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/metrics"
+	"github.com/hooktrail/hooktrail/internal/stream/admission"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
@@ -21,7 +23,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout limits how long open requests take, and an outbox without a deadline.
+// closeTimeout limits open requests, and an outbox without a deadline.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
@@ -29,17 +31,19 @@ type Options struct {
 	DataDir      string // required
 	NATSURL      string // URL of an external broker; empty starts the embedded one
 	Login        broker.Login
-	Auth         broker.AuthMode // mode of the embedded broker
-	NATSListen   string          // address of the embedded broker; empty picks a free loopback port once
-	HTTPListen   string          // required
-	AllowRemote  bool            // allows an HTTPListen address outside the loopback
+	Auth         broker.AuthMode
+	NATSListen   string // of the embedded broker; empty picks a free loopback port once
+	HTTPListen   string // required
+	AllowRemote  bool   // an HTTPListen address outside the loopback
 	Access       publisher.Access
-	Tenant       string // empty means all tenants
+	Metrics      metrics.Access    // to /metrics
+	Tenants      *admission.Policy // tenants that publisher and auditor accept; nil accepts all
+	Tenant       string            // empty means all tenants
 	DrainTimeout time.Duration
-	Redactor     publish.Redactor // nil applies all rules of pkg/redact
-	Hooks        *hookfile.File   // hooks that decide; nil allows everything
-	Audit        auditor.Options  // anchors, retention and tiles; Run sets the other fields
-	Track        tracker.Options  // rules and backend; Run sets the other fields
+	Redactor     publish.Redactor
+	Hooks        *hookfile.File  // nil allows everything
+	Audit        auditor.Options // anchors, retention and tiles only
+	Track        tracker.Options // rules and backend only
 	Logger       *slog.Logger
 	Listening    func(Addresses) // called once the HTTP server accepts events
 }
@@ -59,12 +63,15 @@ func (o Options) Validate() error {
 	if o.DrainTimeout < 0 {
 		return fmt.Errorf("--drain-timeout %v: it cannot be negative", o.DrainTimeout)
 	}
+	if err := o.Metrics.Validate(); err != nil {
+		return err
+	}
 	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote, Access: o.Access}.Validate()
 }
 
-// Run runs all services until ctx ends, then drains them. It returns nil on a
-// clean stop, also when the drain exceeds its deadline. It fails if the broker is
-// unreachable or the address is in use.
+// Run runs all services until ctx ends, then drains them. A drain that exceeds its
+// deadline is not an error. Run fails if the broker is unreachable or the address is in
+// use.
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
@@ -78,7 +85,6 @@ func Run(ctx context.Context, opts Options) error {
 	})
 }
 
-// app is one call of [Run].
 type app struct {
 	opts      Options
 	consumers Consumers
@@ -90,6 +96,7 @@ type app struct {
 
 func newApp(opts Options, b *broker.Broker) *app {
 	a := &app{opts: opts, registry: prometheus.NewRegistry()}
+	opts.Audit.Admit = opts.Tenants.Admit
 	a.consumers = Consumers{
 		Broker: b, DataDir: opts.DataDir, Tenant: opts.Tenant, Audit: opts.Audit, Track: opts.Track,
 		Logger: opts.Logger, Registry: a.registry,
@@ -110,7 +117,6 @@ func newApp(opts Options, b *broker.Broker) *app {
 	return a
 }
 
-// serve runs the services and the HTTP server until ctx ends or the server fails.
 func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	var err error
 	if a.tokens, err = a.opts.Access.Tokens(a.opts.DataDir); err != nil {
@@ -147,7 +153,6 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	return failed
 }
 
-// announce logs and reports the addresses.
 func (a *app) announce(ctx context.Context, listening net.Addr) {
 	scheme := "http://"
 	if a.opts.Access.TLS.Cert != "" {
@@ -161,7 +166,6 @@ func (a *app) announce(ctx context.Context, listening net.Addr) {
 	}
 }
 
-// start starts s in the background. stop cancels it and waits for its end.
 func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -172,8 +176,8 @@ func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	}
 }
 
-// drain stops the services in the order of the data flow. Then the consumers
-// handle the remaining messages of the stream.
+// drain stops the services in the order of the data flow. Then the consumers handle the
+// remaining messages.
 func (a *app) drain(ctx context.Context, stops []func()) {
 	began := time.Now()
 	log := a.opts.Logger
@@ -191,7 +195,6 @@ func (a *app) drain(ctx context.Context, stops []func()) {
 	log.InfoContext(ctx, "drain completed", "took", time.Since(began).Round(time.Millisecond).String())
 }
 
-// publish is the publisher service: the outbox behind POST /v1/events, and the hooks.
 func (a *app) publish(ctx context.Context, report report) error {
 	opts := publisher.Options{
 		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Tenant: a.opts.Tenant, Redactor: a.opts.Redactor,
@@ -208,24 +211,16 @@ func (a *app) publish(ctx context.Context, report report) error {
 		stopHooks = h.Start(ctx)
 		a.gate.open(publisher.Handler(p, publisher.HandlerOptions{
 			Tenant: a.opts.Tenant, AllowRemote: a.opts.AllowRemote, Logger: a.opts.Logger, Decisions: d.Handler(), Hooks: h,
-			Tokens: a.tokens, Rate: a.opts.Access.Rate,
+			Tokens: a.tokens, Rate: a.opts.Access.Rate, Tenants: a.opts.Tenants,
 		}))
 		report(nil, 0)
 		err = d.Run(ctx)
 	}
-	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), a.gate.close())
-	defer cancel()
-	err = errors.Join(err, stopHooks())
-	closed := p.Close(closing)
-	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(closed, context.DeadlineExceeded) {
-		a.opts.Logger.WarnContext(ctx, "events stay in the outbox", "events", waiting)
-		closed = nil
-	}
-	return errors.Join(err, closed)
+	deadline := a.gate.close()
+	return errors.Join(err, stopHooks(), publisher.Close(ctx, p, deadline, a.opts.Logger))
 }
 
-// forwardShared forwards the events that hook commands append to the shared
-// outbox while no publisher answers.
+// forwardShared forwards the shared outbox of the hook commands.
 func (a *app) forwardShared(ctx context.Context, report report) error {
 	report(nil, 0) // also while another process forwards
 	return publisher.RunShared(ctx, publisher.Options{

@@ -21,13 +21,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// running is a house that a test has started.
+// running is a call of Run.
 type running struct {
 	Addresses
 	stop func() // stops it and fails the test if it does not end well
 }
 
-// startUp runs a house in dir until the test ends or stops it.
+// startUp runs all services in dir until the test ends or stops them.
 func startUp(t *testing.T, dir string, change ...func(*Options)) running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -142,8 +142,7 @@ func verify(t *testing.T, dir string) int {
 	return s.Kinds["custom"]
 }
 
-// TestRun_DrainsWhatItTook stops right behind the last event: all are in the
-// ledger, and the next start goes on.
+// After a stop right behind the last event, all events are in the ledger.
 //
 //guarantee:up-stops
 func TestRun_DrainsWhatItTook(t *testing.T) {
@@ -160,8 +159,7 @@ func TestRun_DrainsWhatItTook(t *testing.T) {
 	}
 }
 
-// TestRun_ServiceFails breaks the tracker: the others go on without it, and it comes
-// back by itself.
+// A failed tracker does not affect the others, and restarts.
 //
 //guarantee:service-fails
 func TestRun_ServiceFails(t *testing.T) {
@@ -190,28 +188,15 @@ func TestRun_ServiceFails(t *testing.T) {
 	}
 }
 
-// TestRun_DrainIsBounded stops while a part cannot end its work: it gives up at
-// its deadline, well, and turns requests away meanwhile.
+// A drain that exceeds its deadline is a clean stop.
 //
 //guarantee:up-stops
 func TestRun_DrainIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	listening := make(chan Addresses, 1)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- Run(ctx, Options{
-			DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: time.Nanosecond,
-			Logger: slog.New(slog.DiscardHandler), Listening: func(a Addresses) { listening <- a },
-		})
-	}()
-	r := running{Addresses: <-listening}
+	r := startUp(t, dir, func(o *Options) { o.DrainTimeout = time.Nanosecond })
 	r.until(t, "ready", isReady)
 	r.send(t, "x", 100)
-	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("up ended with: %v", err)
-	}
+	r.stop()
 	again := startUp(t, dir)
 	again.until(t, "ready", isReady)
 	again.stop()

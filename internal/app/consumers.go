@@ -20,13 +20,12 @@ type Consumers struct {
 	Broker   *broker.Broker
 	DataDir  string
 	Tenant   string          // empty means all tenants
-	Audit    auditor.Options // anchors, retention and tiles; the other fields are set from here
-	Track    tracker.Options // rules and backend; the other fields are set from here
+	Audit    auditor.Options // anchors, retention and tiles only
+	Track    tracker.Options // rules and backend only
 	Logger   *slog.Logger
 	Registry *prometheus.Registry // receives the metrics; nil exposes none
 }
 
-// mode says how long a consumer reads.
 type mode bool
 
 const (
@@ -34,13 +33,11 @@ const (
 	draining mode = true  // up to the last message of the stream
 )
 
-// consumer is a service that reads the stream.
 type consumer struct {
 	name string
 	run  func(ctx context.Context, m mode, progress func(consume.Progress)) error
 }
 
-// The names of the services.
 const (
 	publisherName = "publisher"
 	outboxName    = "outbox"
@@ -49,8 +46,8 @@ const (
 	metricsName   = "metrics"
 )
 
-// stages returns the consumers in the order of the data flow. A stage reads what
-// the stage before it publishes.
+// stages returns the consumers in the order of the data flow. A stage reads the events
+// that the stage before it publishes.
 func (c Consumers) stages() [][]consumer {
 	return [][]consumer{
 		{{trackerName, c.runTracker}},
@@ -58,8 +55,7 @@ func (c Consumers) stages() [][]consumer {
 	}
 }
 
-// Drain lets all consumers handle every message of the stream, including the
-// messages that they publish themselves.
+// Drain handles every message of the stream, including those that the consumers publish.
 func (c Consumers) Drain(ctx context.Context) error {
 	var errs []error
 	for _, stage := range c.stages() {

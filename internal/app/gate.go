@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// gate forwards requests to the publisher's handler while the publisher runs.
 type gate struct {
 	mu       sync.RWMutex // guards handler and deadline
 	handler  http.Handler // nil while the publisher does not run
 	deadline time.Time    // for the publisher's end; set when the drain starts
 }
 
-// ServeHTTP implements [http.Handler]. It answers 503 while the gate is closed.
+// ServeHTTP passes requests to the publisher, and answers 503 while it does not run.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.RLock()
 	handler := g.handler
@@ -32,7 +31,7 @@ func (g *gate) open(handler http.Handler) {
 	g.handler = handler
 }
 
-// close rejects further requests. It returns the deadline for the publisher's end.
+// close rejects further requests, and returns the deadline for the publisher's end.
 func (g *gate) close() (deadline time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -40,7 +39,6 @@ func (g *gate) close() (deadline time.Time) {
 	return g.deadlineLocked()
 }
 
-// closeBy returns the deadline for the end of every sender.
 func (g *gate) closeBy() (deadline time.Time) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -54,7 +52,6 @@ func (g *gate) deadlineLocked() time.Time {
 	return g.deadline
 }
 
-// drain sets the deadline for the publisher's end.
 func (g *gate) drain(deadline time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,15 +8,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"github.com/hooktrail/hooktrail/internal/metrics"
 )
 
-// server returns the HTTP server for events, health and metrics.
 func (a *app) server(ctx context.Context) (*http.Server, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", &a.gate)
-	mux.Handle("GET /metrics", metrics.Handler(a.registry))
+	mux.Handle("GET /metrics", a.opts.Metrics.Handler(a.registry))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", a.readyz)
 	return a.opts.Access.Server(ctx, mux, a.opts.Logger)
@@ -38,8 +35,8 @@ type BrokerStatus struct {
 	Warnings  []string `json:"warnings,omitempty"` // for operators; they do not affect Ready
 }
 
-// readiness returns the state of the services. An unreachable broker does not
-// make the process unready, because the outbox accepts events meanwhile.
+// readiness returns the answer of /readyz. It is ready if every service runs and no
+// drain has begun. Without the broker the consumers are stuck.
 func (a *app) readiness() Readiness {
 	b := a.consumers.Broker
 	r := Readiness{Draining: a.gate.draining(), Broker: BrokerStatus{
@@ -69,7 +66,6 @@ func (a *app) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// instrument registers the metrics of the process and its services.
 func instrument(registry *prometheus.Registry, services []*service) {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, s := range services {

@@ -26,8 +26,8 @@ type ServiceStatus struct {
 	State    ServiceState `json:"state"`
 	Since    time.Time    `json:"since"`
 	Restarts int          `json:"restarts"`
-	Lag      uint64       `json:"lag"`             // stream messages that it has not handled
-	Error    string       `json:"error,omitempty"` // the latest one, until the service runs again
+	Lag      uint64       `json:"lag"`             // stream messages
+	Error    string       `json:"error,omitempty"` // until the service runs again
 }
 
 // The back-off of restarts.
@@ -37,27 +37,25 @@ const (
 	stableAfter = 10 * time.Minute // a longer run resets the pause to firstPause
 )
 
-// service runs one service until it is stopped, and restarts it when it ends
-// early. A failure does not affect the other services.
+// service restarts a service that ends early. A failure does not affect the others.
 type service struct {
 	name string
 	run  func(ctx context.Context, report report) error
 
-	mu     sync.Mutex // guards status
+	mu     sync.Mutex
 	status ServiceStatus
 }
 
-// report is how a running service reports its error, if any, and its lag.
+// report receives the error, if any, and the lag of a running service.
 type report func(err error, lag uint64)
 
 func newService(name string, run func(ctx context.Context, report report) error) *service {
 	return &service{name: name, run: run, status: ServiceStatus{Name: name, State: Stopped, Since: time.Now()}}
 }
 
-// errEnded is the error of a service that ends early without an error.
 var errEnded = errors.New("ended by itself")
 
-// supervise runs the service until ctx ends and returns after its end.
+// supervise runs the service until ctx ends, and waits for its end.
 func (s *service) supervise(ctx context.Context, log *slog.Logger) {
 	pause := firstPause
 	for {
@@ -87,7 +85,6 @@ func (s *service) supervise(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// report records the progress of the running service.
 func (s *service) report(err error, lag uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +114,7 @@ func (s *service) current() ServiceStatus {
 	return s.status
 }
 
-// sleep waits for d. It reports false if ctx ended first.
+// sleep waits for d. It returns false if ctx ended before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// supervised runs a part in a bubble until the test ends it.
+// supervised runs a service until stop is called.
 func supervised(t *testing.T, run func(ctx context.Context, report report) error) (p *service, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

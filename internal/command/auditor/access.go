@@ -11,11 +11,11 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/osuser"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// accessFlags are the flags of access.
 type accessFlags struct {
 	selection
 	purpose
@@ -87,7 +87,7 @@ func printUses(out io.Writer, list []access.Use, waiting uint64) {
 		if a.As != "" {
 			action += " as " + a.As
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Time.Format(time.RFC3339), cell(a.By), cell(action),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Time.Format(time.RFC3339), cell(osuser.WithNote(a.By, a.User)), cell(action),
 			cell(what), cell(strings.TrimSpace(a.Ticket+" "+a.Reason)))
 	}
 	w.Flush()
@@ -96,7 +96,6 @@ func printUses(out io.Writer, list []access.Use, waiting uint64) {
 	}
 }
 
-// whatOf describes a selection.
 func whatOf(s *events.AuditSelection) string {
 	if s == nil {
 		return "everything"

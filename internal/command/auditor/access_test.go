@@ -1,7 +1,6 @@
 package auditor
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -15,13 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/osuser"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// listed runs auditor access and returns what it printed as JSON.
-func listed(tb testing.TB, args ...string) (list []access.Use, waiting uint64) {
+func runAccess(tb testing.TB, args ...string) (list []access.Use, waiting uint64) {
 	tb.Helper()
 	status, out := command(tb, append([]string{"access", "--json"}, args...)...)
 	var got struct {
@@ -34,8 +32,8 @@ func listed(tb testing.TB, args ...string) (list []access.Use, waiting uint64) {
 	return got.Accesses, got.Waiting
 }
 
-// Who replayed, exported, proved and listed is on record before there is a broker
-// again, and in the ledger after the next drain.
+// Each use of evidence is recorded without a broker, and is in the ledger after the
+// next drain.
 //
 //guarantee:access-recorded
 func TestAccess_CommandsAreOnRecord(t *testing.T) {
@@ -60,7 +58,7 @@ func TestAccess_CommandsAreOnRecord(t *testing.T) {
 			t.Fatalf("%v: status %d", args, status)
 		}
 	}
-	if list, waiting := listed(t, in...); len(list) != 0 || waiting != 5 {
+	if list, waiting := runAccess(t, in...); len(list) != 0 || waiting != 5 {
 		t.Errorf("before they were sent %d are in the ledger and %d wait, want 0 and 5", len(list), waiting)
 	}
 	drain(t, b, dir)
@@ -72,28 +70,31 @@ func TestAccess_CommandsAreOnRecord(t *testing.T) {
 		{Action: events.AuditAccess, By: "jdoe", What: &events.AuditSelection{Run: "run-1"}},
 		{Action: events.AuditAccess, By: "jdoe"},
 	}
+	for i := range want {
+		want[i].User = osuser.Current()
+	}
 	ignored := cmpopts.IgnoreFields(access.Use{}, "Leaf", "ID", "Time", "Producer")
-	list, waiting := listed(t, in...)
+	list, waiting := runAccess(t, in...)
 	if diff := cmp.Diff(want, list, ignored); diff != "" || waiting != 0 {
 		t.Errorf("%d wait, on record (-want +got):\n%s", waiting, diff)
 	}
-	// Of another run are the replay of run-1 and the list about it.
-	list, _ = listed(t, append(in, "--run", "run-2")...)
+	// The replay of run-1 and the list about it belong to another run.
+	list, _ = runAccess(t, append(in, "--run", "run-2")...)
 	if diff := cmp.Diff([]access.Use{want[1], want[2], want[3], want[5]}, list, ignored); diff != "" {
 		t.Errorf("about run-2 (-want +got):\n%s", diff)
 	}
-	list, _ = listed(t, append(in, "--who", "jdoe", "--action", "proof")...)
+	list, _ = runAccess(t, append(in, "--who", "jdoe", "--action", "proof")...)
 	if diff := cmp.Diff(want[3:4], list, ignored); diff != "" {
 		t.Errorf("proofs (-want +got):\n%s", diff)
 	}
-	if list, _ = listed(t, append(in, "--to", "2020-01-01")...); len(list) != 0 {
+	if list, _ = runAccess(t, append(in, "--to", "2020-01-01")...); len(list) != 0 {
 		t.Errorf("%d are on record from before 2020", len(list))
 	}
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), "VERIFIED", "COMPLETE")
 }
 
-// Of a copy of a ledger no record can be kept: the command says so and reads.
-// Where no record can be written nothing is read.
+// The use of a copy of a ledger is not recorded, and the command says so. If a record
+// cannot be written, nothing is read.
 //
 //guarantee:access-recorded
 func TestAccess_WhatCannotBeRecorded(t *testing.T) {
@@ -105,12 +106,7 @@ func TestAccess_WhatCannotBeRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(args ...string) (status int, stdout, stderr string) {
-		var out, errs bytes.Buffer
-		cmd := Command()
-		cmd.SetOut(&out)
-		cmd.SetErr(&errs)
-		status = cli.Execute(auditortest.Deadline(t), cmd, append([]string{"replay", "--run", "run-1", "--data-dir", dir}, args...))
-		return status, out.String(), errs.String()
+		return commandBoth(t, append([]string{"replay", "--run", "run-1", "--data-dir", dir}, args...)...)
 	}
 	status, out, errs := run("--ledger", elsewhere)
 	if status != 0 || out == "" || !strings.Contains(errs, "not recorded") {
@@ -133,7 +129,7 @@ func TestAccess_WhatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// What an engine publishes as a use of evidence, and is none, hides no other one.
+// An unreadable record that an engine published hides no other record.
 //
 //guarantee:coverage
 func TestAccess_UnreadableOnesHideNothing(t *testing.T) {
@@ -154,7 +150,7 @@ func TestAccess_UnreadableOnesHideNothing(t *testing.T) {
 	}
 	drain(t, b, dir)
 	in := []string{"--data-dir", dir, "--tenant", "acme"}
-	list, _ := listed(t, in...)
+	list, _ := runAccess(t, in...)
 	if len(list) != 2 || !list[0].Unreadable || list[0].Producer != "engine" || list[1].By != "jdoe" {
 		t.Errorf("got %+v, want one that cannot be read, and jdoe's", list)
 	}

@@ -26,7 +26,6 @@ func agentfsCommand(shared *cli.Shared) *cobra.Command {
 		agentfsListCommand(shared), agentfsExportCommand(shared))
 }
 
-// agentfsFile is the result of list and export for one file.
 type agentfsFile struct {
 	ID    string `json:"id"` // the id for AgentFS tools
 	Agent string `json:"agent"`
@@ -34,8 +33,8 @@ type agentfsFile struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 	Calls int64  `json:"calls"`           // rows of tool_calls; -1 is unknown
-	Own   int64  `json:"own"`             // rows of other tools among them; -1 is unknown
-	Leaf  int64  `json:"leaf"`            // the last leaf in the file; -1 is none
+	Own   int64  `json:"own"`             // of these, rows of other tools; -1 is unknown
+	Leaf  int64  `json:"leaf"`            // last leaf in the file; -1 is none
 	Busy  bool   `json:"busy,omitempty"`  // another process has it open
 	State string `json:"state,omitempty"` // why the file cannot be read
 }
@@ -59,15 +58,15 @@ has open is listed as in use, because its contents are unknown.`,
 			}
 			if len(files) == 0 {
 				r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), "")
+				if err == nil {
+					err = r.Close()
+				}
+				if err == nil && run != "" {
+					err = fmt.Errorf("tenant %q has no AgentFS file with run %q", shared.TenantOrDefault(), run)
+				}
 				if err != nil {
 					return err
 				}
-				if err := r.Close(); err != nil {
-					return err
-				}
-			}
-			if len(files) == 0 && run != "" {
-				return fmt.Errorf("tenant %q has no AgentFS file with run %q", shared.TenantOrDefault(), run)
 			}
 			return printFiles(cmd, shared, files)
 		},
@@ -121,7 +120,6 @@ func printFiles(cmd *cobra.Command, shared *cli.Shared, files []agentfsFile) err
 	})
 }
 
-// agentfsExportFlags are the flags of agentfs export.
 type agentfsExportFlags struct {
 	purpose
 
@@ -155,21 +153,17 @@ func (x agentfsExportFlags) run(cmd *cobra.Command, shared *cli.Shared, ids []st
 	if x.out == "" {
 		return cli.Usage("--out is required: name a folder for the copies")
 	}
-	tenant := shared.TenantOrDefault()
-	chosen, err := chooseFiles(auditor.AgentFSDir(shared.DataDir), tenant, ids)
+	chosen, err := chooseFiles(auditor.AgentFSDir(shared.DataDir), shared.TenantOrDefault(), ids)
 	if err != nil {
 		return err
 	}
-	r, err := openLedger(shared.DataDir, tenant, "")
+	d := x.access(events.AuditExport, events.AuditSelection{})
+	d.As = "agentfs"
+	r, err := openRecorded(cmd, shared, "", d)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	d := x.access(events.AuditExport, events.AuditSelection{})
-	d.As = "agentfs"
-	if err := recordRead(cmd, shared, r, "", d); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(x.out, 0o700); err != nil {
 		return fmt.Errorf("create folder: %w", err)
 	}
@@ -189,7 +183,6 @@ func (x agentfsExportFlags) run(cmd *cobra.Command, shared *cli.Shared, ids []st
 	return errors.Join(append(errs, printFiles(cmd, shared, copies))...)
 }
 
-// copyFile copies a file of dir to the folder out and describes the copy.
 func copyFile(ctx context.Context, f agentfs.File, dir, out string, r *ledger.Reader) (agentfsFile, error) {
 	path := filepath.Join(out, f.Name)
 	if err := agentfs.Copy(ctx, filepath.Join(dir, f.Name), path, auditor.AgentFSSource(r)); err != nil {
@@ -208,7 +201,6 @@ func copyFile(ctx context.Context, f agentfs.File, dir, out string, r *ledger.Re
 	}, nil
 }
 
-// chooseFiles returns a tenant's files with the given ids, or all of them.
 func chooseFiles(dir, tenant string, ids []string) ([]agentfs.File, error) {
 	files, err := agentfs.List(dir, tenant)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Another program has an AgentFS file open when something in it is erased: the
-// command does not say that it is gone, and it goes when the file is given back.
+// While another program has an AgentFS file open, erase does not report success. The
+// payload is erased when the file is released.
 //
 //guarantee:erase-agentfs
 func TestErase_AgentFSFileInUse(t *testing.T) {
@@ -26,8 +26,8 @@ func TestErase_AgentFSFileInUse(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	p := auditortest.Outbox(t, b, "engine", "acme")
-	tell(t, p, "run-1", "jane", secret)
-	tell(t, p, "run-2", "jane", "something else")
+	publishText(t, p, "run-1", "jane", secret)
+	publishText(t, p, "run-2", "jane", "something else")
 	drain(t, b, dir)
 	files, err := agentfs.List(auditor.AgentFSDir(dir), "acme")
 	if err != nil || len(files) != 1 {
@@ -45,7 +45,7 @@ func TestErase_AgentFSFileInUse(t *testing.T) {
 	go func() { ended <- auditor.Run(ctx, auditor.Options{Broker: b, DataDir: dir}) }()
 	at := []string{"--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL()}
 	erase := append([]string{"erase", "--run", "run-1", "--reason", "subject request"}, at...)
-	change(t, 1, nil, append(erase, "--wait", "5s")...)
+	order(t, 1, nil, append(erase, "--wait", "5s")...)
 	if found := filesWith(t, auditor.LedgerDir(dir), secret); len(found) > 0 {
 		t.Errorf("the secret is still in %v", found)
 	}

@@ -81,15 +81,14 @@ func TestCommand_AgentFS(t *testing.T) {
 	}
 }
 
-func TestCommand_AgentFSOfNobody(t *testing.T) {
+func TestCommand_AgentFSUnknownTenant(t *testing.T) {
 	if status, text := command(t, "agentfs", "list", "--data-dir", t.TempDir()); status != 1 {
 		t.Errorf("where there is no ledger: got status %d, want 1:\n%s", status, text)
 	}
 }
 
-// A file that cannot be read is listed as that, not as an empty one, and keeps
-// nobody from the others.
-func TestCommand_AgentFSFileNobodyCanRead(t *testing.T) {
+// An unreadable file is listed as unreadable, and the other files are listed too.
+func TestCommand_AgentFSUnreadableFile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
 	drain(t, b, dir)

@@ -10,13 +10,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// AnchorFlags are the flags for anchors and for serving tiles: where an auditor
-// publishes its checkpoints.
+// AnchorFlags are the flags for anchors and for serving tiles.
 type AnchorFlags struct {
 	file   anchor.File
 	bucket bool
 	policy string
 	tiles  string
+	known  knownLedgers
 }
 
 // Register adds the flags to cmd.
@@ -25,12 +25,13 @@ func (p *AnchorFlags) Register(cmd *cobra.Command) {
 	flags.StringVar((*string)(&p.file), "checkpoint-file", "", anchor.FileUsage)
 	flags.BoolVar(&p.bucket, "checkpoint-bucket", true, "store the newest checkpoints in the broker's bucket too")
 	flags.StringVar(&p.policy, "witness-policy", "", anchor.PolicyUsage)
+	p.known.register(flags)
 	flags.StringVar(&p.tiles, "tiles-listen", "",
 		"`address` on which to serve the leaves of the ledgers as tlog-tiles, without payloads")
 }
 
-// Apply sets o to the values of the flags, and reads the witness policy. o.Tenant must be
-// set. An invalid value is a usage error.
+// Apply sets o to the values of the flags, and reads the witness policy. o.Tenant must
+// be set. An invalid value is a usage error.
 func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 	if err := p.file.Validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)
@@ -46,5 +47,8 @@ func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 		}
 	}
 	o.CheckpointFile, o.NoBucket, o.TilesListen = p.file, !p.bucket, p.tiles
+	if o.KnownLedgers, err = p.known.path(); err != nil {
+		o.KnownLedgers = "" // a service user without a home
+	}
 	return nil
 }

@@ -16,19 +16,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// drainWithFile handles all that there is, and keeps checkpoints in file.
-func drainWithFile(tb testing.TB, o auditor.Options, file string) {
-	tb.Helper()
-	o.Drain, o.CheckpointFile = true, anchor.File(file)
-	if err := auditor.Run(auditortest.Deadline(tb), o); err != nil {
-		tb.Fatalf("drain: %v", err)
-	}
-}
-
-// anchorOnce stores the checkpoint of a tenant at the anchors of o, as an auditor does at
-// its end, and returns the failure.
+// anchorOnce stores the checkpoint of a tenant at the anchors of o, as an auditor does
+// at its end, and returns the failure.
 func anchorOnce(tb testing.TB, o auditor.Options, tenant string) error {
 	tb.Helper()
 	key, err := writer.OpenKey(auditor.KeyDir(o.DataDir))
@@ -37,7 +29,7 @@ func anchorOnce(tb testing.TB, o auditor.Options, tenant string) error {
 	}
 	options := anchor.Options{
 		LedgerDir: auditor.LedgerDir(o.DataDir), Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
-		Candidate: bucket.Candidate{Durable: commandName}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Candidate: bucket.Candidate{Durable: string(subjects.AuditorRole)}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 	if !o.NoBucket {
 		options.Bucket = bucket.At(o.Broker.JetStream(), o.Broker.Space())
@@ -55,10 +47,10 @@ func TestAnchor_File(t *testing.T) {
 	auditortest.PublishRun(t, acme, "r1", 5)
 	auditortest.PublishRun(t, other, "r1", 5)
 	kept := filepath.Join(away, "{tenant}.checkpoint")
-	drainWithFile(t, auditor.Options{Broker: b, DataDir: dir}, kept)
+	drainWith(t, auditor.Options{Broker: b, DataDir: dir, CheckpointFile: anchor.File(kept)})
 	older := auditortest.ReadFile(t, auditortest.LedgerFile(t, dir, "acme"))
 	auditortest.PublishRun(t, acme, "r2", 5)
-	drainWithFile(t, auditor.Options{Broker: b, DataDir: dir}, kept)
+	drainWith(t, auditor.Options{Broker: b, DataDir: dir, CheckpointFile: anchor.File(kept)})
 
 	check := []string{"verify", "--data-dir", dir, "--tenant", "acme", "--checkpoint-file", kept, "--require-trusted", "--json"}
 	status, text := command(t, check...)
@@ -75,7 +67,7 @@ func TestAnchor_File(t *testing.T) {
 		t.Errorf("the other tenant's: got %+v, %v", c, err)
 	}
 
-	// An older copy comes back: what proves it stays.
+	// An older copy of the ledger does not replace the checkpoint.
 	auditortest.Put(t, auditortest.LedgerFile(t, dir, "acme"), string(older))
 	if status, text := command(t, check...); status != verifier.ExitDiverged {
 		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
@@ -87,14 +79,14 @@ func TestAnchor_File(t *testing.T) {
 	if !bytes.Equal(auditortest.ReadFile(t, file), newest) {
 		t.Error("the kept checkpoint was replaced by that of an older copy")
 	}
-	// What it lacks comes from the stream again, and it goes on.
-	drainWithFile(t, auditor.Options{Broker: b, DataDir: dir}, kept)
+	// The ledger reads the missing records from the stream again.
+	drainWith(t, auditor.Options{Broker: b, DataDir: dir, CheckpointFile: anchor.File(kept)})
 	if status, text := command(t, check...); status != 0 {
 		t.Errorf("read from the stream again: got status %d:\n%s", status, text)
 	}
 }
 
-// An address that no server can have is told before anything runs, not again and again.
+// An address that cannot be listened on is rejected before anything runs.
 func TestAnchorFlags_TilesNowhere(t *testing.T) {
 	status, _ := command(t, "serve", "--data-dir", t.TempDir(), "--nats-url", "nats://127.0.0.1:1", "--tiles-listen", "8555")
 	if status != 2 {

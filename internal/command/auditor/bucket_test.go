@@ -41,7 +41,7 @@ func TestAnchor_Bucket(t *testing.T) {
 		t.Errorf("the other tenant's: got %+v, %v", c, err)
 	}
 
-	// An older copy comes back: what proves it stays, until it has caught up.
+	// An older copy of the ledger does not replace the checkpoint.
 	auditortest.Put(t, auditortest.LedgerFile(t, dir, "acme"), string(older))
 	if status, text := command(t, check...); status != verifier.ExitDiverged {
 		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
@@ -56,15 +56,14 @@ func TestAnchor_Bucket(t *testing.T) {
 	if status, text := command(t, check...); status != 0 {
 		t.Errorf("read from the stream again: got status %d:\n%s", status, text)
 	}
-	// Asked not to, it does not look.
 	if status, _ := command(t, append(check, "--checkpoint-bucket=false")...); status != verifier.ExitUntrusted {
 		t.Errorf("without the bucket: got status %d, want %d", status, verifier.ExitUntrusted)
 	}
 }
 
-// The bucket of the broker in the data directory lies where the ledgers lie: it is
-// compared, and proves nothing to who asks for a checkpoint from elsewhere.
-func TestVerify_BucketBesideTheLedger(t *testing.T) {
+// The bucket of the broker in the data directory is next to the ledgers. It is
+// compared, but it is not a checkpoint from elsewhere.
+func TestVerify_BucketInDataDir(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(auditortest.Deadline(t), broker.Options{DataDir: dir, Name: "test"})
 	if err != nil {
@@ -98,7 +97,7 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 	if status, _ := command(t, append(check, "--require-trusted")...); status != verifier.ExitUntrusted {
 		t.Errorf("required: got status %d, want %d", status, verifier.ExitUntrusted)
 	}
-	// A copy elsewhere is not asked about, and neither is a server that does not run.
+	// The bucket is not read for a ledger elsewhere, or if the broker does not run.
 	for _, args := range [][]string{append(check, "--ledger", auditortest.LedgerFile(t, dir, "acme")), check} {
 		if args[len(args)-1] == "--json" {
 			end()
@@ -111,7 +110,7 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 	}
 }
 
-// A broker that was named and is not there is told, and the verdict comes all the same.
+// An unreachable broker is reported and does not change the verdict.
 func TestVerify_BucketOutOfReach(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

@@ -67,7 +67,7 @@ func TestCommand_VerifyOffline(t *testing.T) {
 	}
 }
 
-// TestCommand_ReplayGivesTheSameRun pipes a run into a second pipeline.
+// The run is piped into a second pipeline.
 func TestCommand_ReplayGivesTheSameRun(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 30)
@@ -112,7 +112,7 @@ func summary(tb testing.TB, dir string) ledger.RunSummary {
 	return s
 }
 
-// A run is not shown to the tenant in whose place the ledger of another lies.
+// A ledger in the place of another tenant's ledger is not shown.
 func TestCommand_LedgersSwapped(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "secret", 1)

@@ -14,16 +14,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/coverage"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/osuser"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// coverageFlags are the flags of coverage.
 type coverageFlags struct {
 	purpose
 	verification
 
-	from, to string
+	during selection // only its times
 }
 
 func coverageCommand(shared *cli.Shared) *cobra.Command {
@@ -41,24 +41,22 @@ hour of its last event, a gap in the hour in which it was noticed, and an erased
 record in the hour in which it was stored. This command is recorded first; see
 auditor access.
 
-The exit status is the status of auditor verify.`,
+The line "As of" and the exit status are those of auditor verify.`,
 		Example: `  auditor coverage --from 2026-11-01 --to 2026-12-01
   auditor coverage --tenant acme --json --reason "quarterly review"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd, shared) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.from, "from", "", "only from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
-	flags.StringVar(&c.to, "to", "", "only before this `time`, in the same forms")
-	flags.StringVar(&c.file, "ledger", "", "`file` of the ledger; default is the ledger of the tenant in the data directory")
-	flags.StringVar(&c.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
-	flags.DurationVar(&c.silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
+	c.during.registerTimes(flags)
+	c.registerSource(flags)
+	c.registerWait(flags)
 	c.register(flags)
 	return cmd
 }
 
 func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
-	chosen, err := selection{from: c.from, to: c.to}.parse()
+	chosen, err := c.during.parse()
 	if err != nil {
 		return err
 	}
@@ -66,19 +64,13 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if opts.Key, err = c.verifier(shared); err != nil {
 		return err
 	}
-	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), c.file)
+	r, err := openRecorded(cmd, shared, c.file, c.access(events.AuditCoverage, access.SelectionOf(chosen)))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	opts.Tenant = r.Tenant()
-	if err := recordRead(cmd, shared, r, c.file, c.access(events.AuditCoverage, access.SelectionOf(chosen))); err != nil {
-		return err
-	}
-	bar := cli.NewProgress(cmd.ErrOrStderr(), "coverage")
-	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
-	report, err := c.verify(cmd.Context(), shared, opts)
-	bar.Finish()
+	report, err := c.verify(cmd, shared, opts)
 	if err != nil {
 		return err
 	}
@@ -91,10 +83,16 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 
 func printCoverage(out io.Writer, c coverage.Report) {
 	fmt.Fprintf(out, "Ledger of tenant %s: %s, %s", oneLine(termtext.Printable(c.Tenant)), c.Integrity, c.Completeness)
+	if c.Anchor != nil {
+		fmt.Fprintf(out, ", anchor %s", c.Anchor.State)
+	}
 	if c.Cosignatures > 0 {
 		fmt.Fprintf(out, "; witnesses cosigned %s leaves", thousands(c.Witnessed))
 	}
 	fmt.Fprint(out, "\n")
+	if c.AsOf != nil {
+		fmt.Fprintf(out, "As of %s\n", termtext.Printable(oneLine(asOfText(*c.AsOf, runsText(c.Open, "open")))))
+	}
 	if len(c.Hours) == 0 {
 		fmt.Fprintln(out, "no records in that time")
 		return
@@ -113,14 +111,21 @@ func printCoverage(out io.Writer, c coverage.Report) {
 	w.Flush()
 }
 
-// usedBy names who used evidence, and how.
+func usedOnce(a access.Use) string {
+	how := string(a.Action)
+	if osuser.Differs(a.By, a.User) {
+		how += " by " + a.User
+	}
+	return a.By + " (" + how + ")"
+}
+
 func usedBy(list []access.Use) string {
 	var parts []string
 	for _, a := range list {
 		if a.Unreadable {
 			continue
 		}
-		if part := a.By + " (" + string(a.Action) + ")"; !slices.Contains(parts, part) {
+		if part := usedOnce(a); !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
 	}

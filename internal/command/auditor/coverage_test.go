@@ -12,10 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/coverage"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/osuser"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// covered runs auditor coverage and returns what it printed as JSON.
 func covered(tb testing.TB, want int, args ...string) (c coverage.Report) {
 	tb.Helper()
 	status, out := command(tb, append([]string{"coverage", "--json"}, args...)...)
@@ -25,12 +25,12 @@ func covered(tb testing.TB, want int, args ...string) (c coverage.Report) {
 	return c
 }
 
-// What lies below the checkpoint that witnesses cosigned last is told apart.
-func TestCoverage_TellsWhatIsWitnessed(t *testing.T) {
+// Records above the last cosigned checkpoint are not witnessed.
+func TestCoverage_Witnessed(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", 3)
 	drain(t, b, dir)
-	// Whether a cosignature holds is not for coverage to say.
+	// Coverage does not verify cosignatures.
 	cosigned := auditortest.Verify(t, dir, "acme").Checkpoint.Note + "— witness.example " + base64.StdEncoding.EncodeToString(make([]byte, 76)) + "\n"
 	if err := ledger.WriteWitnessed(auditortest.LedgerFile(t, dir, "acme"), []byte(cosigned)); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestCoverage_TellsWhatIsWitnessed(t *testing.T) {
 	}
 }
 
-// total sums up hours: the test may begin in one and end in the next.
+// total sums up hours, because the test may begin in one hour and end in the next.
 func total(c coverage.Report) (sum coverage.Hour) {
 	for _, h := range c.Hours {
 		sum.Records, sum.Events, sum.Checkpoints = sum.Records+h.Records, sum.Events+h.Events, sum.Checkpoints+h.Checkpoints
@@ -59,8 +59,8 @@ func total(c coverage.Report) (sum coverage.Hour) {
 	return sum
 }
 
-// A sealed run, one that goes on or went silent, an event that the stream lost, and
-// who looked: coverage tells each.
+// Coverage reports a sealed run, an open run, a silent run, an event that the stream
+// lost, and each use.
 //
 //guarantee:coverage
 func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
@@ -90,7 +90,7 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	if len(sum.Accesses) != 1 || sum.Accesses[0].By != "jdoe" || sum.Accesses[0].Action != events.AuditReplay {
 		t.Errorf("used by %+v, want jdoe's replay", sum.Accesses)
 	}
-	// The open run counts as silent when so much silence is not asked for.
+	// With a short --silence, the open run counts as ended.
 	if sum = total(covered(t, verifier.ExitIncomplete, append(in, "--silence", "1ns")...)); sum.Open != 0 || sum.Unsealed != 1 {
 		t.Errorf("got %+v, want an unsealed run", sum)
 	}
@@ -103,13 +103,12 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	if far.Records == 0 || far.Records != sum.Records {
 		t.Errorf("%d records from 1000 to 9999, want all %d", far.Records, sum.Records)
 	}
-	if _, out := command(t, append([]string{"coverage"}, in...)...); !strings.Contains(out, "jdoe (replay)") || !strings.Contains(out, "GAPS") {
+	if _, out := command(t, append([]string{"coverage"}, in...)...); !strings.Contains(out, "jdoe (replay by "+osuser.Current()+")") || !strings.Contains(out, "GAPS") {
 		t.Errorf("printed:\n%s", out)
 	}
 	if c.Cosignatures != 0 || c.Witnessed != 0 {
 		t.Errorf("%d cosignatures on %d leaves where there are no witnesses", c.Cosignatures, c.Witnessed)
 	}
-	// Who asked for coverage is on record itself.
 	drain(t, b, dir)
 	if sum = total(covered(t, verifier.ExitIncomplete, in...)); len(sum.Accesses) != 6 {
 		t.Errorf("%d uses are on record, want 6", len(sum.Accesses))

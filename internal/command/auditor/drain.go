@@ -3,6 +3,7 @@ package auditor
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
@@ -19,19 +20,11 @@ func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error 
 	if err != nil {
 		return err
 	}
-	o := auditorBroker(cmd, shared)
+	o := service.Broker(cmd, shared, subjects.AuditorRole)
 	o.Tenant = who
 	return broker.Use(cmd.Context(), o, func(b *broker.Broker) error {
 		return auditor.Run(cmd.Context(), auditor.Options{
 			Broker: b, DataDir: shared.DataDir, Tenant: who, Drain: true, Logger: shared.Logger(cmd),
 		})
 	})
-}
-
-// auditorBroker returns the options for the auditor's connection to its broker.
-func auditorBroker(cmd *cobra.Command, shared *cli.Shared) broker.Options {
-	return broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: commandName, Logger: shared.Logger(cmd), Login: broker.Login(shared.Login),
-		Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
-	}
 }

@@ -17,11 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxRepeats limits how often erase repeats an order for records that arrived after it.
-// Without a limit, eraseFlags an active run might never end.
+// Without maxRepeats, the erasure of an active run might never end.
 const maxRepeats = 5
 
-// eraseFlags are the flags of erase.
 type eraseFlags struct {
 	orderFlags
 
@@ -69,15 +67,15 @@ limits of the stream.`,
 type Change struct {
 	Tenant  string                `json:"tenant"`
 	Action  events.AuditAction    `json:"action"`
-	Orders  []string              `json:"orders"`  // ids
-	Records int64                 `json:"records"` // records whose payloads are gone, or would be in a dry run
+	Orders  []string              `json:"orders"`
+	Records int64                 `json:"records"` // with payloads that are gone, or would be in a dry run
 	DryRun  bool                  `json:"dry_run,omitempty"`
 	Effects []ledger.Effect       `json:"effects,omitempty"`
 	By      string                `json:"by"`
 	Reason  string                `json:"reason"`
 	Ticket  string                `json:"ticket,omitempty"`
 	Stream  StreamCopy            `json:"stream_copy,omitempty"`
-	Expires *time.Time            `json:"stream_copy_expires,omitempty"` // when the stream's copy expires at the latest
+	Expires *time.Time            `json:"stream_copy_expires,omitempty"` // at the latest
 	What    ledger.OrderSelection `json:"selection"`
 }
 
@@ -104,7 +102,6 @@ func (e *eraseFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return e.carryOut(cmd, shared, r, []ledger.Order{o})
 }
 
-// refuseHeld returns an error if holds prevent an order.
 func refuseHeld(ctx context.Context, r *ledger.Reader, o ledger.Order) error {
 	holds, err := r.Orders().BlockingHolds(ctx, o)
 	if err != nil || len(holds) == 0 {
@@ -117,7 +114,6 @@ func refuseHeld(ctx context.Context, r *ledger.Reader, o ledger.Order) error {
 	return fmt.Errorf("nothing was erased because of hold %s; auditor hold lift ends a hold", strings.Join(texts, ", and by hold "))
 }
 
-// carryOut gives orders to erase or prune, or reports what they would remove.
 func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) error {
 	first := orders[0]
 	c := Change{
@@ -147,9 +143,9 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
-// giveAll gives orders. It repeats an order to erase while more matching records have
-// arrived, for example from the tracker. With an error it also returns the results of
-// the orders that took effect before.
+// giveAll repeats an order to erase while more matching records have arrived, for
+// example from the tracker. With an error it also returns the results of earlier
+// orders.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {
@@ -186,7 +182,6 @@ func printChange(out io.Writer, c Change) {
 	printStreamCopy(out, c)
 }
 
-// selectionText describes the selection of an order.
 func selectionText(s ledger.OrderSelection) string {
 	var parts []string
 	for _, p := range [...]struct{ word, value string }{

@@ -26,8 +26,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// tell publishes the result of a tool that says something.
-func tell(tb testing.TB, p *publish.Publisher, run, user, text string) events.Event {
+// publishText publishes the result of a tool with this text.
+func publishText(tb testing.TB, p *publish.Publisher, run, user, text string) events.Event {
 	tb.Helper()
 	e, err := events.New(events.ToolResult, "/test", events.ToolResultData{
 		Tool: "Read", Status: events.ToolSuccess, Result: []byte(`"` + text + `"`),
@@ -46,7 +46,7 @@ func tell(tb testing.TB, p *publish.Publisher, run, user, text string) events.Ev
 	return e
 }
 
-// filesWith returns the files below dir that have text in them.
+// filesWith returns the files below dir that contain text.
 func filesWith(tb testing.TB, dir, text string) (found []string) {
 	tb.Helper()
 	if err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -64,8 +64,8 @@ func filesWith(tb testing.TB, dir, text string) (found []string) {
 	return found
 }
 
-// change runs a command that gives an order and returns what it printed.
-func change(tb testing.TB, want int, into any, args ...string) {
+// order runs a command that gives an order and decodes its output.
+func order(tb testing.TB, want int, into any, args ...string) {
 	tb.Helper()
 	status, out := command(tb, append(args, "--json")...)
 	if status != want {
@@ -87,8 +87,8 @@ func TestErase_Command(t *testing.T) {
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	p := auditortest.Outbox(t, b, "engine", "acme")
 	for range 20 {
-		tell(t, p, "run-1", "jane", secret+strings.Repeat(".", 700))
-		tell(t, p, "run-2", "john", "something else")
+		publishText(t, p, "run-1", "jane", secret+strings.Repeat(".", 700))
+		publishText(t, p, "run-2", "john", "something else")
 	}
 	drain(t, b, dir)
 	if len(filesWith(t, dir, secret)) < 2 {
@@ -98,21 +98,21 @@ func TestErase_Command(t *testing.T) {
 	erase := append([]string{"erase", "--run", "run-1", "--reason", "subject request", "--ticket", "DSR-88", "--by", "jdoe"}, at...)
 
 	var planned, done Change
-	change(t, 0, &planned, append(erase, "--dry-run")...)
+	order(t, 0, &planned, append(erase, "--dry-run")...)
 	if planned.Records != 20 || !planned.DryRun || len(filesWith(t, dir, secret)) == 0 {
 		t.Errorf("dry run: %+v", planned)
 	}
 	var hold Hold
-	change(t, 0, &hold, append([]string{"hold", "add", "--user", "jane", "--reason", "case 17"}, at...)...)
-	change(t, 1, nil, erase...)
+	order(t, 0, &hold, append([]string{"hold", "add", "--user", "jane", "--reason", "case 17"}, at...)...)
+	order(t, 1, nil, erase...)
 	var list []Hold
-	change(t, 0, &list, append([]string{"hold", "list"}, at...)...)
+	order(t, 0, &list, append([]string{"hold", "list"}, at...)...)
 	if len(list) != 1 || list[0].ID != hold.ID || list[0].What.User != "jane" {
 		t.Errorf("holds: %+v, want %+v", list, hold)
 	}
-	change(t, 0, nil, append([]string{"hold", "lift", hold.ID, "--reason", "case closed"}, at...)...)
-	change(t, 1, nil, append([]string{"hold", "lift", hold.ID, "--reason", "case closed"}, at...)...)
-	change(t, 0, &done, erase...)
+	order(t, 0, nil, append([]string{"hold", "lift", hold.ID, "--reason", "case closed"}, at...)...)
+	order(t, 1, nil, append([]string{"hold", "lift", hold.ID, "--reason", "case closed"}, at...)...)
+	order(t, 0, &done, erase...)
 	if done.Records != 20 || !slices.Equal(done.Effects, []ledger.Effect{ledger.EffectDone}) {
 		t.Errorf("erased: %+v", done)
 	}
@@ -122,7 +122,7 @@ func TestErase_Command(t *testing.T) {
 	if len(filesWith(t, dir, "something else")) == 0 {
 		t.Error("another run was erased")
 	}
-	change(t, 1, nil, erase...) // nothing is left to erase
+	order(t, 1, nil, erase...) // nothing is left to erase
 	if status, out := command(t, append([]string{"replay", "--run", "run-1"}, at...)...); status != 0 || out != "" {
 		t.Errorf("replay of the run: exit %d, %q, want nothing but a warning", status, out)
 	}
@@ -134,17 +134,17 @@ func TestErase_Command(t *testing.T) {
 	}
 }
 
-// What of a run is still on its way when an erasure is ordered is erased as well.
-func TestErase_WhatComesMeanwhile(t *testing.T) {
+// Records of the run that are still in the stream are erased too.
+func TestErase_LateRecords(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	p := auditortest.Outbox(t, b, "engine", "acme")
-	tell(t, p, "run-1", "jane", "the first half of the secret")
+	publishText(t, p, "run-1", "jane", "the first half of the secret")
 	drain(t, b, dir)
 	between := time.Now()
-	tell(t, p, "run-1", "jane", "the second half of the secret") // in the stream; nothing has read it
+	publishText(t, p, "run-1", "jane", "the second half of the secret") // in the stream; nothing has read it
 	var done Change
-	change(t, 0, &done, "erase", "--run", "run-1", "--reason", "subject request",
+	order(t, 0, &done, "erase", "--run", "run-1", "--reason", "subject request",
 		"--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
 	if done.Records != 2 || len(done.Orders) != 2 {
 		t.Errorf("erased: %+v, want two records, by two orders", done)
@@ -157,14 +157,14 @@ func TestErase_WhatComesMeanwhile(t *testing.T) {
 	}
 }
 
-// Where a later order fails, it is told what the one before it did.
+// If a later order fails, the result of the earlier one is printed.
 func TestErase_LateOrderFails(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	p := auditortest.Outbox(t, b, "engine", "acme")
-	tell(t, p, "run-1", "jane", "the first half")
+	publishText(t, p, "run-1", "jane", "the first half")
 	drain(t, b, dir)
-	tell(t, p, "run-1", "jane", "the second half")
+	publishText(t, p, "run-1", "jane", "the second half")
 	path, err := ledger.Path(auditor.LedgerDir(dir), "acme")
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestErase_LateOrderFails(t *testing.T) {
 		gone <- errors.Join(err, os.Remove(filepath.Join(auditor.KeyDir(dir), "ledger.key")), other.Close(), reader.Close())
 	}()
 	var done Change
-	change(t, 1, &done, "erase", "--run", "run-1", "--reason", "subject request",
+	order(t, 1, &done, "erase", "--run", "run-1", "--reason", "subject request",
 		"--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
 	if err := <-gone; err != nil {
 		t.Fatal(err)
@@ -211,20 +211,20 @@ func TestErase_LateOrderFails(t *testing.T) {
 	}
 }
 
-// TestErase_WhileServing lets a running auditor carry the order out.
+// A running auditor carries the order out.
 //
 //guarantee:erase
 func TestErase_WhileServing(t *testing.T) {
 	const secret = "a sentence that nobody may read again"
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
-	e := tell(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", "jane", secret)
+	e := publishText(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", "jane", secret)
 	drain(t, b, dir)
 	ctx, stop := context.WithCancel(auditortest.Deadline(t))
 	ended := make(chan error, 1)
 	go func() { ended <- auditor.Run(ctx, auditor.Options{Broker: b, DataDir: dir}) }()
 	var done Change
-	change(t, 0, &done, "erase", "--event", e.ID, "--reason", "a password", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
+	order(t, 0, &done, "erase", "--event", e.ID, "--reason", "a password", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
 	stop()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -241,13 +241,11 @@ func TestPrune(t *testing.T) {
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	p := auditortest.Outbox(t, b, "engine", "acme")
 	auditortest.PublishRun(t, p, "run-1", 3)
-	tell(t, p, "run-1", "jane", "said long ago")
+	publishText(t, p, "run-1", "jane", "said long ago")
 	drain(t, b, dir)
 	later := func() time.Time { return time.Now().Add(100 * day) }
 	keep := []ledger.RetentionRule{{Kind: "tool.result", Age: 30 * day}, {Kind: "tool.*", Age: 365 * day}}
-	if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, Retention: keep, Now: later}); err != nil {
-		t.Fatal(err)
-	}
+	drainWith(t, auditor.Options{Broker: b, DataDir: dir, Retention: keep, Now: later})
 	r := auditortest.Verify(t, dir, "acme")
 	if r.Integrity != verifier.Verified || r.Redacted.Pruned != 4 || r.Redacted.Erased != 0 {
 		t.Errorf("%s, redacted %+v: %v", r.Integrity, r.Redacted, r.Problems)
@@ -256,11 +254,11 @@ func TestPrune(t *testing.T) {
 		t.Errorf("what was pruned is still in %v", found)
 	}
 	var none Change
-	change(t, 0, &none, "prune", "--keep", "tool.*=90d,*=forever", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
+	order(t, 0, &none, "prune", "--keep", "tool.*=90d,*=forever", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
 	if none.Records != 0 {
 		t.Errorf("pruned %d records that are not past their retention", none.Records)
 	}
-	change(t, 2, nil, "prune", "--keep", "tool.*=soon", "--data-dir", dir)
+	order(t, 2, nil, "prune", "--keep", "tool.*=soon", "--data-dir", dir)
 }
 
 func TestParseRetention(t *testing.T) {
@@ -299,17 +297,14 @@ func FuzzParseRetention(f *testing.F) {
 	})
 }
 
-// TestErase_BesideOthersAuditor erases in a data directory where the auditor of
-// another tenant runs, and this one's does not.
-func TestErase_BesideOthersAuditor(t *testing.T) {
+// The auditor of another tenant runs in the data directory.
+func TestErase_OtherTenantServed(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
-	e := tell(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", "jane", "what nobody may read again")
-	tell(t, auditortest.Outbox(t, b, "other", "other"), "run-1", "", "something else")
+	e := publishText(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", "jane", "what nobody may read again")
+	publishText(t, auditortest.Outbox(t, b, "other", "other"), "run-1", "", "something else")
 	for _, tenant := range []string{"acme", "other"} {
-		if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Tenant: tenant, Drain: true}); err != nil {
-			t.Fatal(err)
-		}
+		drainWith(t, auditor.Options{Broker: b, DataDir: dir, Tenant: tenant})
 	}
 	ctx, stop := context.WithCancel(auditortest.Deadline(t))
 	ended, up := make(chan error, 1), make(chan bool, 1)
@@ -328,7 +323,7 @@ func TestErase_BesideOthersAuditor(t *testing.T) {
 		}
 	}
 	var done Change
-	change(t, 0, &done, "erase", "--event", e.ID, "--reason", "a password", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
+	order(t, 0, &done, "erase", "--event", e.ID, "--reason", "a password", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
 	stop()
 	if err := <-ended; err != nil {
 		t.Fatal(err)

@@ -3,15 +3,16 @@ package auditor
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
@@ -21,15 +22,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// bundleFormat is the only format of export besides tables and tiles.
 const bundleFormat bundle.Format = "bundle"
 
-// exportFlags are the flags of export.
 type exportFlags struct {
 	selection
 	purpose
 
 	format, out, key string
+	signing          signing
+
+	wait time.Duration
 }
 
 func exportCommand(shared *cli.Shared) *cobra.Command {
@@ -51,8 +53,14 @@ stops at the checkpoint that is the newest when it starts.
   tiles    a folder with the whole log in the tlog-tiles layout of C2SP, without
            the records, for mirrors and other checkers
 
+A bundle holds a statement about its contents that the ledger's key signs. Without
+the private key in the data directory or in --signing-key, the bundle has none, and
+verify never finds it COMPLETE. Before it signs, export verifies the whole ledger. It
+exits with 40 if the ledger is INVALID; --unsigned exports it anyway.
+
 The same ledger gives the same bytes. Export reads the ledger file and needs no
-server. The export is recorded first, with --by, --reason and --ticket; see auditor
+server. It prints on stderr up to which position in the stream the export speaks, and
+which events are not in the ledger yet. The export is recorded first, with --by, --reason and --ticket; see auditor
 access.`,
 		Example: `  auditor export --tenant acme --run r-42 --out r-42.zip
   auditor verify r-42.zip --key ledger.pub
@@ -62,6 +70,8 @@ access.`,
 	}
 	x.selection.register(cmd.Flags())
 	x.purpose.register(cmd.Flags())
+	x.signing.register(cmd)
+	cmd.Flags().DurationVar(&x.wait, "wait", defaultWait, waitUsage)
 	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet or tiles")
 	cmd.Flags().StringVar(&x.out, "out", "", "new `file` to write, or folder of tiles; default is stdout")
 	cmd.Flags().StringVar(&x.key, "key", "", "verifier `key` to put into the bundle, or a file with it; default is ledger.pub in the data directory")
@@ -80,29 +90,30 @@ func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	if bundle.Format(x.format) == bundleFormat {
-		if opts.Key, err = x.publicKey(shared); err != nil {
+		if opts.Key, opts.Signer, err = x.keys(shared); err != nil {
 			return err
 		}
 	}
-	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), x.file)
+	r, err := x.open(cmd, shared, opts.Selection)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := x.record(cmd, shared, r, opts.Selection); err != nil {
+	say, err := x.asOf(cmd, shared, r)
+	if err != nil {
 		return err
 	}
+	defer func() { say(err) }()
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
 	defer bar.Finish()
 	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
-	err = writeTo(x.out, cmd.OutOrStdout(), func(w io.Writer) error { return x.write(cmd.Context(), w, r, opts) })
+	err = writeTo(x.out, cmd.OutOrStdout(), func(w io.Writer) error { return x.write(cmd, w, r, opts) })
 	if errors.Is(err, bundle.ErrNothing) {
 		return nothingChosen(r.Tenant(), opts.Selection)
 	}
 	return err
 }
 
-// checkFormat returns an error for an unknown format, or for a binary format on a terminal.
 func (x exportFlags) checkFormat(cmd *cobra.Command) error {
 	switch bundle.Format(x.format) {
 	case bundle.JSONL, bundle.CSV:
@@ -116,24 +127,33 @@ func (x exportFlags) checkFormat(cmd *cobra.Command) error {
 	return nil
 }
 
-// record records that a selection is about to be exported.
-func (x exportFlags) record(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, chosen ledger.Selection) error {
+// open opens the ledger and records the export of a selection.
+func (x exportFlags) open(cmd *cobra.Command, shared *cli.Shared, chosen ledger.Selection) (*ledger.Reader, error) {
 	d := x.access(events.AuditExport, access.SelectionOf(chosen))
 	d.As = x.format
-	return recordRead(cmd, shared, r, x.file, d)
+	return openRecorded(cmd, shared, x.file, d)
 }
 
-func (x exportFlags) write(ctx context.Context, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
+func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	if bundle.Format(x.format) == bundleFormat {
-		return bundle.WriteBundle(ctx, w, r, opts)
+		return x.signing.write(cmd, w, r, opts)
 	}
-	return bundle.WriteTable(ctx, w, r, bundle.Format(x.format), opts)
+	return bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts)
 }
 
-// publicKey returns the key to put into a bundle.
+// keys returns the verifier key for a bundle, and the key that signs its selection or nil.
+func (x exportFlags) keys(shared *cli.Shared) (public string, signer note.Signer, err error) {
+	signer, public, err = x.signing.key(shared)
+	if err != nil || x.signing.file != "" && x.key == "" {
+		return public, signer, err
+	}
+	public, err = x.publicKey(shared)
+	return public, signer, err
+}
+
 func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 	if x.key != "" {
-		_, text, err := keyFlag(x.key)
+		text, err := keyFlag(x.key)
 		return text, err
 	}
 	_, text, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
@@ -144,7 +164,7 @@ func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 }
 
 // writeTo calls write with a new file, or with out if file is empty. The file gets its
-// name after all of it is on disk.
+// name when it is complete on disk.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)
@@ -173,7 +193,6 @@ func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error
 	return rename(f.Name(), file)
 }
 
-// rename renames a file, unless a file with the new name exists.
 func rename(from, to string) error {
 	err := os.Link(from, to)
 	if errors.Is(err, fs.ErrExist) {

@@ -41,7 +41,7 @@ func TestExport_BundleVerifiesOffline(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil { // nothing but the bundle and the key is left
 		t.Fatal(err)
 	}
-	verify := []string{"verify", "--data-dir", away, "--json"}
+	verify, none := []string{"verify", "--data-dir", away, "--json"}, filepath.Join(away, "none")
 	for _, tt := range []struct {
 		name   string
 		args   []string
@@ -50,7 +50,8 @@ func TestExport_BundleVerifiesOffline(t *testing.T) {
 	}{
 		{"Run", []string{one, "--key", key}, verifier.ExitVerified, false},
 		{"All", []string{all, "--key", key, "--tenant", "acme"}, verifier.ExitVerified, false},
-		{"OwnKey", []string{one}, verifier.ExitVerified, true},
+		{"Pinned", []string{one}, verifier.ExitVerified, false},
+		{"OwnKey", []string{one, "--known-ledgers", none}, verifier.ExitUnanchored, true},
 		{"OtherTenant", []string{one, "--key", key, "--tenant", "other"}, verifier.ExitInvalid, false},
 		{"NoTrusted", []string{one, "--key", key, "--require-trusted"}, verifier.ExitUntrusted, false},
 	} {
@@ -62,8 +63,8 @@ func TestExport_BundleVerifiesOffline(t *testing.T) {
 			}
 		})
 	}
-	status, text := command(t, "verify", "--data-dir", away, one)
-	if status != 0 || !strings.Contains(text, "run r1 of tenant acme: ") || !strings.Contains(text, "ITS OWN") {
+	status, text := command(t, "verify", "--data-dir", away, one, "--known-ledgers", none)
+	if status != verifier.ExitUnanchored || !strings.Contains(text, "run r1 of tenant acme: ") || !strings.Contains(text, "\nAnchor:       NONE ") {
 		t.Errorf("status %d:\n%s", status, text)
 	}
 	if status, _ := command(t, "verify", "--data-dir", away, filepath.Join(away, "none.zip")); status != 1 {

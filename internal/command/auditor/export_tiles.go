@@ -11,10 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// tilesFormat exports a folder of static files.
 const tilesFormat bundle.Format = "tiles"
 
-// runTiles exports the whole log into a folder.
 func (x exportFlags) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	switch {
 	case x.out == "":
@@ -22,14 +20,16 @@ func (x exportFlags) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error
 	case !x.isAll():
 		return cli.Usage("--format tiles exports the whole log: omit --run, --from and --to")
 	}
-	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), x.file)
+	r, err := x.open(cmd, shared, ledger.Selection{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := x.record(cmd, shared, r, ledger.Selection{}); err != nil {
+	say, err := x.asOf(cmd, shared, r)
+	if err != nil {
 		return err
 	}
+	defer func() { say(err) }()
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
 	defer bar.Finish()
 	return tiles.Export(cmd.Context(), r, x.out, func(done, all int) { bar.Set(uint64(done), uint64(all)) })

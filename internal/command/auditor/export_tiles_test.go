@@ -50,8 +50,8 @@ func TestCommand_ExportTiles(t *testing.T) {
 	}
 }
 
-// serve --tiles-listen answers while the auditor runs, of its tenants alone, and
-// frees its address.
+// serve --tiles-listen serves the ledgers of its tenants while the auditor runs, and
+// then releases its address.
 //
 //guarantee:tiles
 func TestServe_Tiles(t *testing.T) {

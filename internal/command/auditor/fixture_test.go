@@ -2,6 +2,8 @@ package auditor
 
 import (
 	"bytes"
+	"context"
+	"os"
 	"sync"
 	"testing"
 
@@ -13,9 +15,35 @@ import (
 
 func drain(tb testing.TB, b *broker.Broker, dir string) {
 	tb.Helper()
-	if err := auditor.Run(auditortest.Deadline(tb), auditor.Options{Broker: b, DataDir: dir, Drain: true}); err != nil {
+	drainWith(tb, auditor.Options{Broker: b, DataDir: dir})
+}
+
+func drainWith(tb testing.TB, o auditor.Options) {
+	tb.Helper()
+	if err := tryDrain(tb, o); err != nil {
 		tb.Fatalf("drain: %v", err)
 	}
+}
+
+func tryDrain(tb testing.TB, o auditor.Options) error {
+	tb.Helper()
+	o.Drain, o.KnownLedgers = true, os.Getenv(cli.EnvName("known-ledgers"))
+	return auditor.Run(auditortest.Deadline(tb), o)
+}
+
+// embedded runs the embedded broker of a data directory.
+func embedded(tb testing.TB, dir string) *broker.Broker {
+	tb.Helper()
+	b, err := broker.Open(auditortest.Deadline(tb), broker.Options{DataDir: dir, Name: "test"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := b.Close(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Error(err)
+		}
+	})
+	return b
 }
 
 // command runs an auditor command and returns its exit status and output.
@@ -28,11 +56,10 @@ func command(tb testing.TB, args ...string) (status int, stdout string) {
 	return status, stdout
 }
 
-// commandBoth returns what the command says to stderr, too.
 func commandBoth(tb testing.TB, args ...string) (status int, stdout, stderr string) {
 	tb.Helper()
 	var out bytes.Buffer
-	var errs atOnce
+	var errs syncBuffer
 	cmd := Command()
 	cmd.SetOut(&out)
 	cmd.SetErr(&errs)
@@ -40,14 +67,13 @@ func commandBoth(tb testing.TB, args ...string) (status int, stdout, stderr stri
 	return status, out.String(), errs.String()
 }
 
-// atOnce is what several goroutines log to, as they may to a file.
-type atOnce struct {
-	mu sync.Mutex // guards what follows
+// syncBuffer is a buffer for several goroutines.
+type syncBuffer struct {
+	mu sync.Mutex // guards Buffer
 	bytes.Buffer
 }
 
-// Write implements io.Writer.
-func (a *atOnce) Write(text []byte) (int, error) {
+func (a *syncBuffer) Write(text []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.Buffer.Write(text)

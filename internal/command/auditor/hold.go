@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,17 +16,16 @@ import (
 )
 
 func holdCommand(shared *cli.Shared) *cobra.Command {
-	cmd := cli.Group("hold", "Protect evidence from erasure and pruning",
+	return cli.Group("hold", "Protect evidence from erasure and pruning",
 		holdAddCommand(shared), holdLiftCommand(shared), holdListCommand(shared))
-	return cmd
 }
 
 func holdAddCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		f        orderFlags
-		what     ledger.OrderSelection
-		from, to string
-		all      bool
+		f      orderFlags
+		what   ledger.OrderSelection
+		during selection // only its times
+		all    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "add --run RUN | --event ID | --user USER | --from TIME --to TIME | --all",
@@ -38,7 +38,7 @@ the key of the ledger. The command prints its id, which auditor hold lift takes.
   auditor hold add --from 2026-11-01 --to 2026-12-01 --reason audit --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			chosen, err := selection{from: from, to: to}.parse()
+			chosen, err := during.parse()
 			if err != nil {
 				return err
 			}
@@ -53,8 +53,8 @@ the key of the ledger. The command prints its id, which auditor hold lift takes.
 	flags.StringVar(&what.Run, "run", "", "the records of this `run`")
 	flags.StringVar(&what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&what.User, "user", "", "the events of this `user`")
-	flags.StringVar(&from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
-	flags.StringVar(&to, "to", "", "events before this `time`, in the same forms")
+	flags.StringVar(&during.from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&during.to, "to", "", "events before this `time`, in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
 	f.register(cmd)
 	return cmd
@@ -78,7 +78,6 @@ hold has prevented is not repeated.`,
 	return cmd
 }
 
-// hold gives an order to hold or to lift, and waits for its effect.
 func (f *orderFlags) hold(cmd *cobra.Command, shared *cli.Shared, action events.AuditAction, about func(*ledger.Order)) (err error) {
 	o, err := f.order(action)
 	if err != nil {
@@ -119,10 +118,8 @@ func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, h := range holds {
-		if h.ID == id {
-			return nil
-		}
+	if slices.ContainsFunc(holds, func(h ledger.Order) bool { return h.ID == id }) {
+		return nil
 	}
 	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (see auditor hold list)", id, r.Tenant())
 }
@@ -132,7 +129,7 @@ type Hold struct {
 	ID     string                `json:"id"`
 	Tenant string                `json:"tenant"`
 	Action events.AuditAction    `json:"action"`
-	Hold   string                `json:"hold,omitempty"` // the hold that a lift ends
+	Hold   string                `json:"hold,omitempty"` // that a lift ends
 	What   ledger.OrderSelection `json:"selection"`
 	Time   time.Time             `json:"time"`
 	By     string                `json:"by"`

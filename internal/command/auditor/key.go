@@ -12,25 +12,26 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// keyShown is the data that others need to verify or witness the ledgers.
 type keyShown struct {
-	ID      string              `json:"id"`  // the name of the key in reports
+	ID      string              `json:"id"`  // name of the key in reports
 	Key     string              `json:"key"` // verifier key
 	Ledgers []logOrigin         `json:"ledgers"`
-	Changes []ledger.KeyChanged `json:"changes,omitempty"` // the changes of the key, the oldest first
+	Changes []ledger.KeyChanged `json:"changes,omitempty"` // the oldest first
+	Anchor  *verifier.Anchor    `json:"anchor"`            // what this user has pinned
 }
 
-// logOrigin is the name of a ledger for witnesses and monitors.
 type logOrigin struct {
 	Tenant string `json:"tenant"`
 	Origin string `json:"origin"` // first line of its checkpoints
 }
 
 func keyCommand(shared *cli.Shared) *cobra.Command {
+	var known knownLedgers
 	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Show the verifier key and the origins of the ledgers",
@@ -38,13 +39,17 @@ func keyCommand(shared *cli.Shared) *cobra.Command {
 of the ledger of --tenant. A witness or monitor needs both to watch a ledger. The
 command does not read the signing key.
 
-If the key was changed (auditor key rotate), the changes follow.`,
+If the key was changed (auditor key rotate), the changes follow. The last line says
+whether this user has pinned the key (auditor key pin).`,
 		Example: `  auditor key
   auditor key --json | jq -r .key > ledger.pub`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			shown, err := showKey(shared)
 			if err != nil {
+				return err
+			}
+			if shown.Anchor, err = known.anchorOf(shared.DataDir, shown.Key); err != nil {
 				return err
 			}
 			return cli.Print(cmd, shared, shown, func(out io.Writer) {
@@ -56,15 +61,17 @@ If the key was changed (auditor key rotate), the changes follow.`,
 					fmt.Fprintf(out, "%s %s replaced %s, by %s: %s\n", c.Time.Format(time.RFC3339), c.To, c.From,
 						termtext.Printable(c.By), termtext.Printable(oneLine(c.Reason)))
 				}
+				fmt.Fprintf(out, "anchor %s %s\n", shown.Anchor.State, termtext.Printable(AnchorText(shown.Anchor)))
 			})
 		},
 	}
-	cmd.AddCommand(rotateCommand(shared))
+	known.register(cmd.Flags())
+	cmd.AddCommand(rotateCommand(shared, &known), pinCommand(shared, &known))
 	return cmd
 }
 
 func showKey(shared *cli.Shared) (keyShown, error) {
-	verifier, text, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
+	key, text, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
 	if errors.Is(err, os.ErrNotExist) {
 		return keyShown{}, fmt.Errorf("%w (the first start of auditor serve creates it in %s)", err, filepath.Clean(auditor.KeyDir(shared.DataDir)))
 	}
@@ -82,7 +89,7 @@ func showKey(shared *cli.Shared) (keyShown, error) {
 	if err != nil {
 		return keyShown{}, err
 	}
-	shown := keyShown{Changes: changes, ID: ledger.KeyID(verifier), Key: text, Ledgers: make([]logOrigin, 0, len(tenants))}
+	shown := keyShown{Changes: changes, ID: ledger.KeyID(key), Key: text, Ledgers: make([]logOrigin, 0, len(tenants))}
 	for _, tenant := range tenants {
 		origin, err := ledger.Origin(tenant)
 		if err != nil {

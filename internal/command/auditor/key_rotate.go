@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-func rotateCommand(shared *cli.Shared) *cobra.Command {
+func rotateCommand(shared *cli.Shared, known *knownLedgers) *cobra.Command {
 	var f orderFlags
 	var destroy bool
 	cmd := &cobra.Command{
@@ -44,6 +44,9 @@ command can be repeated.`,
 			if err != nil {
 				return err
 			}
+			if err := repin(cmd.Context(), shared, *known, done.Key); err != nil {
+				shared.Logger(cmd).WarnContext(cmd.Context(), "new key not pinned, auditor key pin does it", "error", err)
+			}
 			return cli.Print(cmd, shared, done, func(out io.Writer) {
 				fmt.Fprintf(out, "%s\n%s has replaced %s\n", done.Key, done.To, done.From)
 				fmt.Fprintf(out, "%s: auditor serve sends the orders when it starts\n", plural(int64(done.Ledgers), "ledger", "ledgers"))
@@ -54,6 +57,7 @@ command can be repeated.`,
 		},
 	}
 	f.purpose.register(cmd.Flags())
+	known.register(cmd.Flags())
 	cmd.Flags().BoolVar(&destroy, "destroy", false, "remove the old key instead of moving it to keys/retired")
 	return cmd
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// rotateOnce runs the command that replaces the key.
 func rotateOnce(tb testing.TB, dir string) writer.Rotated {
 	tb.Helper()
 	status, out := command(tb, "key", "rotate", "--reason", "every year", "--by", "jdoe", "--data-dir", dir, "--json")
@@ -27,7 +26,6 @@ func rotateOnce(tb testing.TB, dir string) writer.Rotated {
 	return done
 }
 
-// publicKey returns the verifier key of a data directory.
 func publicKey(tb testing.TB, dir string) string {
 	tb.Helper()
 	_, text, err := ledger.ReadVerifier(auditor.KeyDir(dir))
@@ -37,7 +35,7 @@ func publicKey(tb testing.TB, dir string) string {
 	return text
 }
 
-// report runs verify and returns what it says.
+// report returns the output of verify.
 func report(tb testing.TB, want int, args ...string) (r verifier.Report) {
 	tb.Helper()
 	status, out := command(tb, append([]string{"verify", "--tenant", "acme", "--json"}, args...)...)
@@ -47,8 +45,8 @@ func report(tb testing.TB, want int, args ...string) (r verifier.Report) {
 	return r
 }
 
-// The key is changed three times, with checkpoints in a file and in the bucket,
-// and a rebuild at the end.
+// The key is changed three times, with checkpoints in a file and in the bucket, and a
+// rebuild at the end.
 //
 //guarantee:rotate
 func TestKeyRotate(t *testing.T) {
@@ -99,7 +97,7 @@ func TestKeyRotate(t *testing.T) {
 		return r
 	}
 	before := check()
-	if stranger := outsider(t); report(t, 40, "--data-dir", dir, "--key", stranger).Integrity != verifier.Invalid {
+	if stranger := otherKey(t); report(t, 40, "--data-dir", dir, "--key", stranger).Integrity != verifier.Invalid {
 		t.Error("a stranger's key verified it")
 	}
 	rebuild(t, b, dir)
@@ -115,8 +113,7 @@ func TestKeyRotate(t *testing.T) {
 	}
 }
 
-// outsider returns a verifier key that has signed nothing.
-func outsider(tb testing.TB) string {
+func otherKey(tb testing.TB) string {
 	tb.Helper()
 	key, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
 	if err != nil {
@@ -155,8 +152,8 @@ func TestKeyRotate_Refused(t *testing.T) {
 	}
 }
 
-// One that stands by follows the change when it has a copy of the new keys folder.
-// Until then it holds the ledger back, and says what to do.
+// A standby follows the change when it has a copy of the new keys folder. Until then it
+// fails with the remedy.
 //
 //guarantee:rotate-absent
 func TestKeyRotate_Standby(t *testing.T) {
@@ -166,7 +163,7 @@ func TestKeyRotate_Standby(t *testing.T) {
 	drain(t, b, first)
 	auditortest.CopyKeys(t, second, first)
 	follow := func() error {
-		return auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: second, Drain: true, NoBucket: true})
+		return tryDrain(t, auditor.Options{Broker: b, DataDir: second, NoBucket: true})
 	}
 	if err := follow(); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
 func TestCommand_Key(t *testing.T) {
@@ -20,23 +22,28 @@ func TestCommand_Key(t *testing.T) {
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 1)
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder2", "b c"), "r1", 1)
 	drain(t, b, dir)
-	verifier, public, err := ledger.ReadVerifier(auditor.KeyDir(dir))
+	key, public, err := ledger.ReadVerifier(auditor.KeyDir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, text := command(t, "key", "--data-dir", dir); status != 0 || text != public+"\norigin hooktrail/acme\norigin hooktrail/b=20c\n" {
+	status, text := command(t, "key", "--data-dir", dir)
+	want := public + "\norigin hooktrail/acme\norigin hooktrail/b=20c\nanchor PINNED key " + ledger.KeyID(key) + ", first seen "
+	if status != 0 || !strings.HasPrefix(text, want) {
 		t.Errorf("got status %d:\n%s", status, text)
 	}
-	status, text := command(t, "key", "--data-dir", dir, "--tenant", "new", "--json")
+	status, text = command(t, "key", "--data-dir", dir, "--tenant", "new", "--json")
 	var got keyShown
 	if err := json.Unmarshal([]byte(text), &got); err != nil || status != 0 {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
-	want := keyShown{ID: ledger.KeyID(verifier), Key: public, Ledgers: []logOrigin{{"new", "hooktrail/new"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if got.Anchor == nil || got.Anchor.State != verifier.AnchorPinned {
+		t.Errorf("got %+v", got.Anchor)
+	}
+	shown := keyShown{ID: ledger.KeyID(key), Key: public, Ledgers: []logOrigin{{"new", "hooktrail/new"}}, Anchor: got.Anchor}
+	if diff := cmp.Diff(shown, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// The origin is the first line of what a witness is asked to cosign.
+	// The origin is the first line of a checkpoint.
 	if note := auditortest.Verify(t, dir, "b c").Checkpoint.Note; note[:len("hooktrail/b=20c\n")] != "hooktrail/b=20c\n" {
 		t.Errorf("got\n%s", note)
 	}

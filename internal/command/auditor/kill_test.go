@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// process is the auditor as a process of its own.
+// process is an auditor in a separate process.
 type process struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
@@ -42,13 +42,12 @@ func start(tb testing.TB, args ...string) *process {
 	return p
 }
 
-// kill ends the process as a power failure of its own would.
+// kill ends the process without a warning.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended by itself
 	<-p.done
 }
 
-// leavesOf returns how many leaves the ledger of tenant has.
 func leavesOf(tb testing.TB, dir, tenant string) int64 {
 	tb.Helper()
 	path, err := ledger.Path(auditor.LedgerDir(dir), tenant)

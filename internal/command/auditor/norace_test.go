@@ -2,5 +2,5 @@
 
 package auditor
 
-// killEvents is how many events an auditor is killed amidst.
+// killEvents is how many events are published while an auditor is killed.
 const killEvents = 100_000

@@ -19,12 +19,11 @@ import (
 )
 
 const (
-	orderPoll = 50 * time.Millisecond  // poll interval for the effect of an order
-	filesPoll = 250 * time.Millisecond // poll interval for the AgentFS files, which it opens
+	orderPoll = 50 * time.Millisecond  // for the effect of an order
+	filesPoll = 250 * time.Millisecond // for the AgentFS files, which it opens
 	orderWait = time.Minute
 )
 
-// orderFlags are the flags of the commands that give orders.
 type orderFlags struct {
 	purpose
 
@@ -37,17 +36,12 @@ func (f *orderFlags) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.wait, "wait", orderWait, "how long to wait for the effect")
 }
 
-// order returns an order for an action, without its selection.
 func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	if f.reason == "" {
 		return ledger.Order{}, cli.Usage("--reason is required, for the record")
 	}
-	by := f.by
-	if by == "" {
-		by = systemUser()
-	}
 	return ledger.Order{
-		Action: action, ID: events.NewID(), Time: time.Now().UTC(), By: by, Reason: f.reason, Ticket: f.ticket,
+		Action: action, ID: events.NewID(), Time: time.Now().UTC(), By: f.person(), Reason: f.reason, Ticket: f.ticket,
 	}, nil
 }
 
@@ -97,14 +91,13 @@ func (f *orderFlags) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Rea
 	}
 }
 
-// awaitFiles waits until the AgentFS files contain no payloads that the orders removed.
 func (f *orderFlags) awaitFiles(ctx context.Context, dataDir string, r *ledger.Reader, done []ledger.Outcome) error {
 	if !slices.ContainsFunc(done, func(o ledger.Outcome) bool { return o.Removed > 0 }) {
 		return nil
 	}
 	tick := time.NewTicker(filesPoll)
 	defer tick.Stop()
-	var remains error // the result of the last complete scan
+	var remains error // of the last complete scan
 	for {
 		left, err := agentfs.Unerased(ctx, auditor.AgentFSDir(dataDir), r.Tenant(), auditor.AgentFSSource(r))
 		if err != nil && !errors.Is(err, agentfs.ErrBusy) && ctx.Err() == nil {
@@ -124,8 +117,6 @@ func (f *orderFlags) awaitFiles(ctx context.Context, dataDir string, r *ledger.R
 	}
 }
 
-// remaining describes the AgentFS files that still contain removed payloads or could
-// not be read.
 func remaining(left []string, err error) error {
 	if errors.Is(err, agentfs.ErrBusy) {
 		err = fmt.Errorf("another process has: %w", err)
@@ -136,7 +127,6 @@ func remaining(left []string, err error) error {
 	return err
 }
 
-// effects returns the effects of the orders that are in the ledger.
 func effects(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.Outcome, err error) {
 	for _, id := range ids {
 		done, ok, err := r.Orders().Outcome(ctx, id)

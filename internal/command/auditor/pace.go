@@ -15,7 +15,6 @@ type speed float64
 
 const maxSpeed = "max"
 
-// String returns the speed in the form that [speed.Set] reads.
 func (s *speed) String() string {
 	if *s == 0 {
 		return maxSpeed
@@ -37,16 +36,15 @@ func (s *speed) Set(text string) error {
 	return nil
 }
 
-// Type names the flag's type.
+// Type implements pflag.Value.
 func (s *speed) Type() string { return "speed" }
 
-// A pacer waits between events at its speed.
 type pacer struct {
 	speed speed
 	flush func() error // called before each wait
 
-	begun time.Time // when the first event was sent
-	first time.Time // the time of the first event
+	begun time.Time
+	first time.Time
 }
 
 // wait waits until an event with the time t is due. An event without a time, or older

@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// proofFlags are the flags of proof.
 type proofFlags struct {
 	file, bundle, out string
 	why               purpose
@@ -43,7 +42,7 @@ bundle is not recorded.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, shared, args[0]) },
 	}
-	cmd.Flags().StringVar(&p.file, "ledger", "", "`file` of the ledger; default is the ledger of the tenant in the data directory")
+	registerLedger(cmd.Flags(), &p.file)
 	cmd.Flags().StringVar(&p.bundle, "bundle", "", "`file` of a bundle to take the proof from, instead of a ledger")
 	p.why.register(cmd.Flags())
 	cmd.Flags().StringVar(&p.out, "out", "", "new `file` to write the proof to; default is stdout")
@@ -68,7 +67,6 @@ func (p proofFlags) run(cmd *cobra.Command, shared *cli.Shared, id string) error
 	return cli.Print(cmd, shared, result, func(out io.Writer) { fmt.Fprintf(out, "%s", proof.Encode()) })
 }
 
-// prove returns the proof of the event with an id.
 func (p proofFlags) prove(cmd *cobra.Command, shared *cli.Shared, id string) (transparency.Proof, error) {
 	if p.bundle != "" {
 		shared.Logger(cmd).WarnContext(cmd.Context(), "use of evidence not recorded, the proof comes from a bundle", "bundle", p.bundle)
@@ -77,8 +75,6 @@ func (p proofFlags) prove(cmd *cobra.Command, shared *cli.Shared, id string) (tr
 	return proveEvent(cmd, shared, p.file, id, p.why)
 }
 
-// proveFromBundle returns the proof of an event from a bundle. If tenant is not empty,
-// the bundle must belong to it.
 func proveFromBundle(ctx context.Context, path, id, tenant string) (transparency.Proof, error) {
 	p, err := bundle.Prove(ctx, path, id)
 	if errors.Is(err, ledger.ErrNoLeaf) {
@@ -94,17 +90,13 @@ func proveFromBundle(ctx context.Context, path, id, tenant string) (transparency
 	return proofOf(p), err
 }
 
-// proveEvent returns the proof of an event from a ledger.
 func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why purpose) (p transparency.Proof, err error) {
 	ctx := cmd.Context()
-	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)
+	r, err := openRecorded(cmd, shared, file, why.access(events.AuditProof, events.AuditSelection{Event: id}))
 	if err != nil {
 		return p, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := recordRead(cmd, shared, r, file, why.access(events.AuditProof, events.AuditSelection{Event: id})); err != nil {
-		return p, err
-	}
 	e, ok, err := r.Find(ctx, id)
 	if err != nil {
 		return p, err
@@ -119,7 +111,6 @@ func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why pur
 // It uses the newest cosigned checkpoint if that covers the leaf, and otherwise the
 // newest checkpoint.
 func ProveLeaf(ctx context.Context, r *ledger.Reader, leaf int64) (transparency.Proof, error) {
-	// A cosigned checkpoint proves more and is rarely much older.
 	p, ok, err := r.Tree().ProveWitnessed(ctx, leaf)
 	if err == nil && !ok {
 		p, err = r.Tree().Prove(ctx, leaf)

@@ -18,9 +18,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// checkAlone checks a tlog-proof as its specification says, with x/mod's code and
-// nothing of this repository, and returns the record.
-func checkAlone(text, key string) (string, error) {
+// checkIndependently checks a tlog-proof by its specification, with the code of x/mod
+// and without the code of this repository, and returns the record.
+func checkIndependently(text, key string) (string, error) {
 	head, signed, ok := strings.Cut(text, "\n\n")
 	rows := strings.Split(head, "\n")
 	if !ok || len(rows) < 3 || rows[0] != "c2sp.org/tlog-proof@v1" {
@@ -80,7 +80,7 @@ func TestCommand_Proof(t *testing.T) {
 		if status != 0 {
 			t.Fatalf("event %s: got status %d", event.ID, status)
 		}
-		record, err := checkAlone(text, key)
+		record, err := checkIndependently(text, key)
 		if err != nil || !strings.Contains(record, "\nid "+event.ID+"\n") {
 			t.Fatalf("event %s: %v, proved is %q", event.ID, err, record)
 		}
@@ -96,8 +96,7 @@ func TestCommand_Proof(t *testing.T) {
 	}
 }
 
-// TestCommand_ProofFromBundle takes a proof where there is neither a ledger nor a
-// data directory.
+// A proof needs neither a ledger nor a data directory.
 //
 //guarantee:bundle-proof
 func TestCommand_ProofFromBundle(t *testing.T) {
@@ -123,7 +122,7 @@ func TestCommand_ProofFromBundle(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("got status %d", status)
 	}
-	record, err := checkAlone(text, key)
+	record, err := checkIndependently(text, key)
 	if err != nil || !strings.Contains(record, "\nid "+event.ID+"\n") {
 		t.Errorf("%v, proved is %q", err, record)
 	}

@@ -2,6 +2,6 @@
 
 package auditor
 
-// killEvents is how many events an auditor is killed amidst. The detector makes
-// the database ten times slower, so that fewer are as much of a test.
+// killEvents is how many events are published while an auditor is killed. The race
+// detector makes the database ten times slower.
 const killEvents = 20_000

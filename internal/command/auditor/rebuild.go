@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
@@ -16,6 +17,7 @@ import (
 
 func rebuildCommand(shared *cli.Shared) *cobra.Command {
 	var o auditor.RebuildOptions
+	var tenants service.Tenants
 	cmd := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Rebuild ledgers, checkpoints and AgentFS files from the stream or from ledgers",
@@ -39,18 +41,21 @@ needs no broker.`,
 				return cli.Usage("--from: --agentfs-only reads the ledgers in the data directory")
 			}
 			o.DataDir, o.Tenant, o.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			accepted, err := tenants.Policy(shared, "")
+			if err != nil {
+				return err
+			}
+			o.Admit = accepted.Admit
 			if o.AgentFS {
 				return runRebuild(cmd, shared, o)
 			}
-			return broker.Use(cmd.Context(), broker.Options{
-				DataDir: shared.DataDir, URL: shared.NATSURL, Name: commandName, Logger: o.Logger,
-				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
-			}, func(b *broker.Broker) error {
+			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.AuditorRole), func(b *broker.Broker) error {
 				o.Broker = b
 				return runRebuild(cmd, shared, o)
 			})
 		},
 	}
+	tenants.Register(cmd)
 	cmd.Flags().StringArrayVar(&o.From, "from", nil, "`file` of a ledger to start with; repeat for other tenants")
 	cmd.Flags().BoolVar(&o.AgentFS, "agentfs-only", false, "rebuild only the AgentFS files, from the current ledgers")
 	return cmd

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The stream still has what was erased; nothing that is rebuilt from it has.
+// The stream still has erased payloads. Rebuilt files do not.
 //
 //guarantee:rebuild
 func TestRebuild_ShowsNothingErased(t *testing.T) {

@@ -17,38 +17,45 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// purpose are the flags that record who uses evidence, and why.
 type purpose struct{ by, reason, ticket string }
 
 func (p *purpose) register(flags *pflag.FlagSet) {
-	flags.StringVar(&p.by, "by", "", "the `person` who does this, for the record; default is the system user")
+	flags.StringVar(&p.by, "by", "", "the `person` who does this, for the record; default is the system user, who is on record in any case")
 	flags.StringVar(&p.reason, "reason", "", "the `reason`, for the record")
 	flags.StringVar(&p.ticket, "ticket", "", "a `ticket` for this, for the record")
 }
 
-// access returns the record of an action.
 func (p purpose) access(action events.AuditAction, selection events.AuditSelection) events.AuditAccessedData {
-	d := events.AuditAccessedData{Action: action, By: p.by, Reason: p.reason, Ticket: p.ticket}
-	if d.By == "" {
-		d.By = systemUser()
-	}
+	d := events.AuditAccessedData{Action: action, By: p.person(), Reason: p.reason, Ticket: p.ticket}
 	if selection != (events.AuditSelection{}) {
 		d.Selection = &selection
 	}
 	return d
 }
 
-// systemUser returns the name of the user that runs the process.
-func systemUser() string {
+func (p purpose) person() string {
+	if p.by != "" {
+		return p.by
+	}
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
 	}
 	return "uid " + strconv.Itoa(os.Getuid())
 }
 
-// recordRead records that a command is about to read from r. file is the value of
-// --ledger. The use of a ledger outside the data directory is not recorded, and
-// recordRead logs that.
+// openRecorded records the use of a ledger and opens it. file is the value of --ledger.
+func openRecorded(cmd *cobra.Command, shared *cli.Shared, file string, d events.AuditAccessedData) (*ledger.Reader, error) {
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)
+	if err != nil {
+		return nil, err
+	}
+	if err := recordRead(cmd, shared, r, file, d); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// recordRead only logs the use of a ledger outside the data directory.
 func recordRead(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, file string, d events.AuditAccessedData) error {
 	if file != "" {
 		own, err := isOwnLedger(shared.DataDir, r.Tenant(), file)
@@ -68,7 +75,6 @@ func recordRead(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, file s
 	return nil
 }
 
-// isOwnLedger reports whether file is the ledger of tenant in a data directory.
 func isOwnLedger(dataDir, tenant, file string) (bool, error) {
 	named, err := os.Stat(file)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
@@ -20,10 +21,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// flushTimeout limits the wait for the broker's answer.
 const flushTimeout = 30 * time.Second
 
-// replayFlags are the flags of replay.
 type replayFlags struct {
 	selection
 	purpose
@@ -66,7 +65,7 @@ directory. No stream stores the messages unless it has that subject. Without
 	return cmd
 }
 
-func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) error {
+func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if r.isAll() {
 		return cli.Usage("--run, --from or --to is required")
 	}
@@ -78,25 +77,20 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) error {
 		return err
 	}
 	r.logger = shared.Logger(cmd)
-	reader, err := openLedger(shared.DataDir, shared.TenantOrDefault(), r.file)
+	d := r.access(events.AuditReplay, access.SelectionOf(chosen))
+	d.As = r.subject
+	reader, err := openRecorded(cmd, shared, r.file, d)
 	if err != nil {
 		return err
 	}
-	d := r.access(events.AuditReplay, access.SelectionOf(chosen))
-	d.As = r.subject
-	if err := recordRead(cmd, shared, reader, r.file, d); err != nil {
-		return errors.Join(err, reader.Close())
-	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
 	if r.subject == "" {
-		err = r.print(cmd, reader, chosen)
-	} else {
-		err = r.publish(cmd, shared, reader, chosen)
+		return r.print(cmd, reader, chosen)
 	}
-	return errors.Join(err, reader.Close())
+	return r.publish(cmd, shared, reader, chosen)
 }
 
-// checkSubject rejects invalid subjects and the subjects of the evidence. The auditor
-// would take a replayed event for a repeated one.
+// The auditor would count a replayed event as a repeated one.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil
@@ -134,12 +128,10 @@ func writeLine(out *bufio.Writer, line []byte) error {
 	return nil
 }
 
-// publish publishes the events and waits until the broker has them.
 func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledger.Reader, chosen ledger.Selection) error {
-	nc, err := broker.Dial(cmd.Context(), broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: "auditor replay", Login: broker.Login(shared.Login),
-		Role: subjects.Owner,
-	})
+	o := service.Broker(cmd, shared, subjects.Owner)
+	o.Name = "auditor replay"
+	nc, err := broker.Dial(cmd.Context(), o)
 	if err != nil {
 		return fmt.Errorf("--subject needs a broker: %w", err)
 	}
@@ -169,7 +161,6 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	return flush()
 }
 
-// each calls send with every event when the event is due, and flush before each wait.
 func (r replayFlags) each(
 	ctx context.Context, reader *ledger.Reader, chosen ledger.Selection, flush func() error,
 	bar *cli.Progress, send func(ledger.Entry) error,
@@ -206,7 +197,6 @@ func (r replayFlags) each(
 	return nil
 }
 
-// nothingChosen returns the error for an empty selection.
 func nothingChosen(tenant string, chosen ledger.Selection) error {
 	if chosen.Run != "" && chosen.From.IsZero() && chosen.To.IsZero() {
 		return fmt.Errorf("run %q is not in the ledger of tenant %q", chosen.Run, tenant)

@@ -16,13 +16,10 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
-	"github.com/hooktrail/hooktrail/internal/stream/broker"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// appendAt publishes an event that happened at t.
 func appendAt(tb testing.TB, p *publish.Publisher, run string, t time.Time) events.Event {
 	tb.Helper()
 	e, err := events.New(events.Custom, "/test", map[string]string{"text": "at " + t.Format(time.TimeOnly)})
@@ -36,7 +33,6 @@ func appendAt(tb testing.TB, p *publish.Publisher, run string, t time.Time) even
 	return e
 }
 
-// idsOf returns the ids of events, one per line.
 func idsOf(tb testing.TB, text string) []string {
 	tb.Helper()
 	var ids []string
@@ -161,18 +157,9 @@ func TestReplay_ToASubject(t *testing.T) {
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }
 
-// TestReplay_ToTheEmbeddedBroker finds the broker that runs in the data directory.
 func TestReplay_ToTheEmbeddedBroker(t *testing.T) {
 	dir := t.TempDir()
-	b, err := broker.Open(auditortest.Deadline(t), broker.Options{DataDir: dir, Name: "test", Role: subjects.Owner})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	b := embedded(t, dir)
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
 	drain(t, b, dir)
 	sub, err := b.Conn().SubscribeSync("replay.acme")
@@ -194,18 +181,10 @@ func TestReplay_ToTheEmbeddedBroker(t *testing.T) {
 	}
 }
 
-// Whom the broker refuses hears it once, and at once: not for each event.
+// A refusal of the broker is reported once and not for each event.
 func TestReplay_WithoutTheRight(t *testing.T) {
 	dir := t.TempDir()
-	b, err := broker.Open(auditortest.Deadline(t), broker.Options{DataDir: dir, Name: "test", Role: subjects.Owner})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	b := embedded(t, dir)
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 50)
 	drain(t, b, dir)
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr")) // what libraries print there
@@ -229,7 +208,7 @@ func TestReplay_WithoutTheRight(t *testing.T) {
 //guarantee:replay
 func TestPacer_Waits(t *testing.T) {
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	// Seconds after the first event: of each event, and when it comes.
+	// In seconds after the first event.
 	happened := []int{0, 10, 5, 60, 60}
 	for _, tt := range []struct {
 		speed string

@@ -18,7 +18,7 @@ const (
 	maxListed = 5  // names in one line
 )
 
-// lines prints a report. Each line has a label, and further lines follow without it.
+// Each line has a label, and further lines follow without it.
 type lines struct {
 	out     io.Writer
 	palette cli.Palette
@@ -34,31 +34,26 @@ func (l lines) print(label, verdict, text string) {
 	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, termtext.Printable(oneLine(text)))
 }
 
-// PrintReport prints a report as text: the two verdicts with their facts, and what no
-// ledger can prove.
+// PrintReport prints the verdicts of a report with their facts as text, and the limits
+// of the proof.
 func PrintReport(out io.Writer, r verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.integrity(r)
+	l.only(r)
 	l.completeness(r)
+	l.foreign(r)
+	l.anchor(r.Anchor)
+	l.asOf(r)
 	l.breaks(r)
 	l.trusted(r)
 	l.witnesses(r.Witnesses)
 	l.redacted(r.Redacted)
 	l.keys(r)
-	if r.SetApart > 0 {
-		l.print("Set apart", "", plural(r.SetApart, "record", "records"))
-		for i, f := range r.Findings {
-			if l.more(i, len(r.Findings)) {
-				break
-			}
-			l.print("", "  ", fmt.Sprintf("leaf %d, %s: %s, producer %s #%d, stream sequence %d",
-				f.Leaf, f.Class, f.Finding, f.Producer, f.Sequence, f.StreamSequence))
-		}
-	}
+	l.setApart(r)
+	l.deniedResults(r)
 	fmt.Fprintf(out, "%-14s%s\n", "Not proven:", r.NotProven)
 }
 
-// verdict pads a verdict, so that the facts are aligned.
 func (l lines) verdict(text string, paint func(string) string) string {
 	return paint(text) + strings.Repeat(" ", max(0, 12-len(text)))
 }
@@ -88,7 +83,6 @@ func (l lines) integrity(r verifier.Report) {
 	}
 }
 
-// more prints how many lines are left out, if i reaches the limit.
 func (l lines) more(i, total int) bool {
 	if i < maxLines {
 		return false
@@ -103,27 +97,22 @@ func (l lines) completeness(r verifier.Report) {
 	switch r.Completeness {
 	case verifier.Complete:
 		paint = l.palette.Good
-		texts = []string{strings.Join([]string{
-			plural(int64(len(r.Producers)), "producer", "producers"), plural(eventsHeld(r), "event", "events"),
-			plural(int64(r.Runs.Sealed), "run", "runs") + " sealed",
-		}, ", ")}
+		facts := []string{plural(int64(len(r.Producers)), "producer", "producers")}
+		if onlyText(r) == "" {
+			facts = append(facts, plural(eventsHeld(r), "event", "events"))
+		}
+		texts = []string{strings.Join(append(facts, plural(int64(r.Runs.Sealed), "run", "runs")+" sealed"), ", ")}
 	case verifier.Gaps:
 		word, paint = fmt.Sprintf("%s (%d)", word, len(r.Gaps)), l.palette.Bad
 		texts = gapLines(r)
 	case verifier.Unsealed:
 		word = fmt.Sprintf("%s (%d)", word, len(r.Unsealed))
+	case verifier.Empty:
+		texts = []string{"the ledger has no records"}
 	case verifier.Unproven:
-		texts = append(unprovenLines(r), unheard(r)...)
+		texts = slices.Concat(unprovenLines(r), unheard(r), behindLines(r))
 	}
-	if len(r.Unsealed) > 0 {
-		texts = append(texts, "ended without a seal: "+list(r.Unsealed))
-	}
-	if len(r.Open) > 0 {
-		texts = append(texts, fmt.Sprintf("%s open: %s", plural(int64(len(r.Open)), "run", "runs"), list(r.Open)))
-	}
-	if r.SeenAgain > 0 {
-		texts = append(texts, plural(r.SeenAgain, "event", "events")+" seen again")
-	}
+	texts = append(texts, runLines(r)...)
 	if len(texts) == 0 {
 		texts = []string{""}
 	}
@@ -136,7 +125,19 @@ func (l lines) completeness(r verifier.Report) {
 	}
 }
 
-// eventsHeld returns how many events of its producers the ledger has.
+func runLines(r verifier.Report) (texts []string) {
+	if len(r.Unsealed) > 0 {
+		texts = append(texts, "ended without a seal: "+list(r.Unsealed))
+	}
+	if len(r.Open) > 0 {
+		texts = append(texts, fmt.Sprintf("%s open: %s", plural(int64(len(r.Open)), "run", "runs"), list(r.Open)))
+	}
+	if r.SeenAgain > 0 {
+		texts = append(texts, plural(r.SeenAgain, "event", "events")+" seen again")
+	}
+	return texts
+}
+
 func eventsHeld(r verifier.Report) (n int64) {
 	for _, p := range r.Producers {
 		n += int64(p.Received)
@@ -144,7 +145,6 @@ func eventsHeld(r verifier.Report) (n int64) {
 	return n
 }
 
-// gapLines returns one line for each producer with gaps.
 func gapLines(r verifier.Report) []string {
 	var texts []string
 	for _, p := range r.Producers {
@@ -188,7 +188,6 @@ func gapText(g verifier.Gap) string {
 	return span
 }
 
-// unprovenLines names the producers whose manifests are missing.
 func unprovenLines(r verifier.Report) []string {
 	var without, behind, unchecked []string
 	for _, p := range r.Producers {
@@ -222,7 +221,7 @@ func (l lines) trusted(r verifier.Report) {
 	for _, k := range r.Anchored {
 		l.compared("Kept", k)
 	}
-	if r.Exit == verifier.ExitUntrusted && r.Trusted == nil {
+	if r.Untrusted {
 		text := "--require-trusted needs a checkpoint that was stored elsewhere: name one with --trusted"
 		if slices.ContainsFunc(r.Anchored, func(k verifier.Trusted) bool { return !k.Unusable }) {
 			text += "; a checkpoint next to the ledger does not count"
@@ -231,7 +230,6 @@ func (l lines) trusted(r verifier.Report) {
 	}
 }
 
-// compared prints the comparison of the ledger with a checkpoint from outside.
 func (l lines) compared(label string, t verifier.Trusted) {
 	at := ""
 	if t.From != "" {
@@ -249,7 +247,6 @@ func (l lines) compared(label string, t verifier.Trusted) {
 	l.print(label, l.verdict("AGREES", l.palette.Good), at)
 }
 
-// list joins the first maxListed names.
 func list(names []string) string {
 	if len(names) > maxListed {
 		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
@@ -273,7 +270,6 @@ func thousands(n int64) string {
 	return s
 }
 
-// oneLine replaces line breaks and tabs with spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {

@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// breaks prints where the stream broke.
 func (l lines) breaks(r verifier.Report) {
 	label := "Stream"
 	for i, b := range r.Breaks {
@@ -31,11 +30,10 @@ func breakText(b verifier.Break) string {
 	return at + fmt.Sprintf("it was another one, or was taken back, behind #%d: read on behind #%d, which both have", b.After, b.Until)
 }
 
-// unheard names the producers without messages since the stream broke.
 func unheard(r verifier.Report) []string {
 	var names []string
 	for _, p := range r.Producers {
-		if p.Unheard {
+		if p.SilentSinceBreak {
 			names = append(names, p.Name)
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// keys prints the records that changed the key, and the orders that a replaced key has
-// signed afterwards.
 func (l lines) keys(r verifier.Report) {
 	for i, k := range r.Keys {
 		label := "Keys"

@@ -15,9 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// redacted prints how many records were erased, pruned or held.
 func (l lines) redacted(r verifier.Redacted) {
-	others := func(o verifier.OrderAt) bool { return o.Action != events.AuditKey } // keys prints these
+	others := func(o verifier.OrderAt) bool { return o.Action != events.AuditKey } // printed by keys
 	if r.Erased+r.Pruned == 0 && !slices.ContainsFunc(r.Orders, others) {
 		return
 	}
@@ -41,7 +40,6 @@ func (l lines) redacted(r verifier.Redacted) {
 	}
 }
 
-// givers names in brackets who ordered an erasure.
 func givers(orders []verifier.OrderAt, action events.AuditAction) string {
 	var all []string
 	for _, o := range orders {
@@ -66,12 +64,10 @@ func giver(o verifier.OrderAt) string {
 	return who
 }
 
-// removedCount counts the erased and pruned events in a selection, by their removal.
 type removedCount map[ledger.Removal]int
 
 func (c removedCount) add(r ledger.Removal) { c[r]++ }
 
-// warn logs the counts and the orders.
 func (c removedCount) warn(ctx context.Context, logger *slog.Logger, tenant string) {
 	for _, r := range slices.SortedFunc(maps.Keys(c), func(a, b ledger.Removal) int { return cmp.Compare(a.Order, b.Order) }) {
 		logger.WarnContext(ctx, "erased or pruned events left out", "tenant", tenant,

@@ -19,8 +19,8 @@ const (
 	forever = "forever"
 )
 
-// ParseRetention reads a retention rule: "tool.*=90d", "prompt.submit=26w",
-// "issue.*=forever", "*=7y". A day has 24 hours, a week 7 days, a year 365 days.
+// ParseRetention reads a retention rule such as "tool.*=90d", "prompt.submit=26w",
+// "issue.*=forever" or "*=7y". A day has 24 hours, a week 7 days, a year 365 days.
 func ParseRetention(text string) (ledger.RetentionRule, error) {
 	kind, age, ok := strings.Cut(text, "=")
 	if _, err := path.Match(kind, ""); !ok || kind == "" || err != nil {
@@ -36,7 +36,6 @@ func ParseRetention(text string) (ledger.RetentionRule, error) {
 	return ledger.RetentionRule{Kind: kind, Age: d}, nil
 }
 
-// parseAge reads a duration that may be in days, weeks or years.
 func parseAge(text string) (time.Duration, error) {
 	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day, "y": 365 * day} {
 		number, ok := strings.CutSuffix(text, unit)
@@ -63,10 +62,8 @@ func (r *RetentionFlags) Register(cmd *cobra.Command) {
 // Apply sets o to the values of the flags.
 func (r *RetentionFlags) Apply(o *auditor.Options) { o.Retention = r.rules }
 
-// retentionRules are the values of a repeatable flag.
 type retentionRules []ledger.RetentionRule
 
-// String implements pflag.Value.
 func (k *retentionRules) String() string {
 	texts := make([]string, 0, len(*k))
 	for _, r := range *k {

@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// selection are the flags that select records of a ledger.
 type selection struct {
 	run, from, to string
 	file          string
@@ -18,15 +17,21 @@ type selection struct {
 
 func (s *selection) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.run, "run", "", "only this `run`")
-	flags.StringVar(&s.from, "from", "", "only from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
-	flags.StringVar(&s.to, "to", "", "only before this `time`, in the same forms")
-	flags.StringVar(&s.file, "ledger", "", "`file` of the ledger; default is the ledger of the tenant in the data directory")
+	s.registerTimes(flags)
+	registerLedger(flags, &s.file)
 }
 
-// isAll reports whether all records are selected.
+func (s *selection) registerTimes(flags *pflag.FlagSet) {
+	flags.StringVar(&s.from, "from", "", "only from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&s.to, "to", "", "only before this `time`, in the same forms")
+}
+
+func registerLedger(flags *pflag.FlagSet, file *string) {
+	flags.StringVar(file, "ledger", "", "`file` of the ledger; default is the ledger of the tenant in the data directory")
+}
+
 func (s selection) isAll() bool { return s.run == "" && s.from == "" && s.to == "" }
 
-// parse returns the selection for the ledger.
 func (s selection) parse() (ledger.Selection, error) {
 	chosen := ledger.Selection{Run: s.run}
 	var err error
@@ -42,8 +47,8 @@ func (s selection) parse() (ledger.Selection, error) {
 	return chosen, nil
 }
 
-// parseTime reads a time, or a day, which begins at midnight UTC. Empty text is the zero
-// time.
+// parseTime reads a time, or a day, which begins at midnight UTC. Empty text is the
+// zero time.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

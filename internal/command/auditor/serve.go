@@ -12,18 +12,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/consumer"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
-	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
-
-// commandName names the connections of the auditor to its broker.
-const commandName = "auditor"
 
 // Command returns the auditor command.
 func Command() *cobra.Command {
@@ -33,6 +31,7 @@ func Command() *cobra.Command {
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
 		accessCommand(shared), coverageCommand(shared), agentfsCommand(shared), keyCommand(shared),
 		eraseCommand(shared), holdCommand(shared), pruneCommand(shared))
+	cmd.Example = "  auditor serve\n  auditor verify --tenant acme"
 	shared.Register(cmd)
 	return cmd
 }
@@ -42,6 +41,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 		opts      auditor.Options
 		retention RetentionFlags
 		anchors   AnchorFlags
+		tenants   service.Tenants
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -72,19 +72,22 @@ and takes over when the other auditor ends or stops answering.`,
 			if err := opts.CheckStandby(shared.NATSURL); err != nil {
 				return cli.Usage("%w", err)
 			}
+			accepted, err := tenants.Policy(shared, "")
+			if err != nil {
+				return err
+			}
+			opts.Admit = accepted.Admit
 			if len(shared.Tenants) > 1 {
 				return serveTenants(cmd, shared, opts)
 			}
-			return broker.Use(cmd.Context(), broker.Options{
-				DataDir: shared.DataDir, URL: shared.NATSURL, Name: commandName, Logger: opts.Logger,
-				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
-			}, func(b *broker.Broker) error {
+			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.AuditorRole), func(b *broker.Broker) error {
 				opts.Broker = b
 				return runServe(cmd, shared, opts)
 			})
 		},
 	}
 	retention.Register(cmd)
+	tenants.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle the messages that are in the stream now, then exit")
 	anchors.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "be the standby of an auditor with another data directory and the same keys")
@@ -99,17 +102,12 @@ func runServe(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) erro
 	if !opts.Drain {
 		return auditor.Run(ctx, opts)
 	}
-	bar := cli.NewProgress(cmd.ErrOrStderr(), "audit")
-	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
-	err := auditor.Run(ctx, opts)
-	bar.Finish()
-	if err != nil {
+	if err := consumer.Drain(cmd, "audit", &opts.Progress, func() error { return auditor.Run(ctx, opts) }); err != nil {
 		return err
 	}
 	return printLedgers(cmd, shared)
 }
 
-// ledgerSummary is the result of a drain for one ledger.
 type ledgerSummary struct {
 	Tenant     string    `json:"tenant"`
 	Leaves     int64     `json:"leaves"`
@@ -147,10 +145,8 @@ func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
 	})
 }
 
-// table returns a writer that aligns the columns of a text result.
 func table(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
 
-// printVerdict prints a report and exits with its status.
 func printVerdict(cmd *cobra.Command, shared *cli.Shared, report any, status int, text func(io.Writer)) error {
 	if err := cli.Print(cmd, shared, report, text); err != nil || status == verifier.ExitVerified {
 		return err
@@ -158,7 +154,6 @@ func printVerdict(cmd *cobra.Command, shared *cli.Shared, report any, status int
 	return cli.Exit(status)
 }
 
-// openLedger opens the ledger in file, or the ledger of tenant if file is empty.
 func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	path, err := ledgerPath(dataDir, tenant, file)
 	if err != nil {
@@ -174,7 +169,6 @@ func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	return r, err
 }
 
-// noLedger returns the error for a missing ledger. It names the tenants with a ledger.
 func noLedger(dataDir, tenant, path string) error {
 	err := fmt.Errorf("tenant %q has no ledger at %s", tenant, path)
 	others, failed := ledger.Tenants(auditor.LedgerDir(dataDir))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
@@ -15,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// cacheBytes is the memory for the caches of all ledgers of a process.
+// All ledgers of a process share cacheBytes.
 const cacheBytes = 64 << 20
 
 // serveTenants runs one auditor for each tenant, with separate connections, rights,
@@ -40,10 +41,9 @@ func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) 
 			o.Progress = func(p consume.Progress) { bar.Set(all.add(tenant, p)) }
 		}
 		wg.Go(func() {
-			err := broker.Use(ctx, broker.Options{
-				DataDir: shared.DataDir, URL: shared.NATSURL, Name: commandName, Logger: o.Logger, Role: subjects.AuditorRole, Tenant: tenant,
-				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth),
-			}, func(b *broker.Broker) error {
+			b := service.Broker(cmd, shared, subjects.AuditorRole)
+			b.Tenant, b.Logger = tenant, o.Logger
+			err := broker.Use(ctx, b, func(b *broker.Broker) error {
 				o.Broker = b
 				return auditor.Run(ctx, o)
 			})
@@ -63,13 +63,11 @@ func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) 
 	return printLedgers(cmd, shared)
 }
 
-// totalProgress adds up the progress of several auditors.
 type totalProgress struct {
-	mu sync.Mutex // guards of; no other lock is taken while it is held
+	mu sync.Mutex // guards of
 	of map[string]consume.Progress
 }
 
-// add stores the progress of one tenant and returns the sum.
 func (t *totalProgress) add(tenant string, p consume.Progress) (done, total uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// One process has a set of tenants, another one another set, on one data
-// directory: each writes its own ledgers and nobody else's, and a tenant moves
-// from one set to another without being read twice.
+// Two processes serve two sets of tenants in one data directory. Each writes only its
+// ledgers, and a tenant moves from one set to the other without being read twice.
 //
 //guarantee:split-auditors
 func TestServe_SeveralTenants(t *testing.T) {
@@ -46,7 +45,7 @@ func TestServe_SeveralTenants(t *testing.T) {
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "beta"), verifier.Verified, verifier.Complete)
 }
 
-func TestServe_TenantsGivenWrongly(t *testing.T) {
+func TestServe_InvalidTenants(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"verify", "--tenant", "acme", "--tenant", "beta"},

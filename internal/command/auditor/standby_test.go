@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 func TestStandby_Options(t *testing.T) {
@@ -32,7 +33,7 @@ func TestStandby_Options(t *testing.T) {
 	}
 }
 
-// history collects what is written to the bucket.
+// history collects the writes to the bucket.
 type history struct {
 	mu      sync.Mutex // guards entries
 	entries []jetstream.KeyValueEntry
@@ -66,16 +67,16 @@ func watchBucket(tb testing.TB, b *broker.Broker) *history {
 	return h
 }
 
-// putLine is a checkpoint in the bucket, and who had the turn when it was put there.
-type putLine struct {
+// putCheckpoint is a checkpoint in the bucket, and the holder of the lease at that
+// time.
+type putCheckpoint struct {
 	ledger.Checkpoint
 	holder string
 }
 
-// lines returns the checkpoints of tenant in the order in which they came, and who
-// had the turn. A turn that was not asked for, as of somebody who had been stopped
-// and went on, fails the test.
-func (h *history) lines(tb testing.TB, tenant string) (all []putLine, holders []string) {
+// checkpoints returns the checkpoints of tenant in order, and the holders of the lease.
+// It fails the test if a new holder has not challenged the previous one.
+func (h *history) checkpoints(tb testing.TB, tenant string) (all []putCheckpoint, holders []string) {
 	tb.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +84,7 @@ func (h *history) lines(tb testing.TB, tenant string) (all []putLine, holders []
 	var before lease
 	for _, e := range h.entries {
 		switch e.Key() {
-		case "lease." + commandName:
+		case "lease." + string(subjects.AuditorRole):
 			var now lease
 			if err := json.Unmarshal(e.Value(), &now); err != nil {
 				tb.Fatal(err)
@@ -100,15 +101,15 @@ func (h *history) lines(tb testing.TB, tenant string) (all []putLine, holders []
 			if err != nil {
 				tb.Fatal(err)
 			}
-			all = append(all, putLine{c, before.Holder})
+			all = append(all, putCheckpoint{c, before.Holder})
 		}
 	}
 	return all, holders
 }
 
-// covered tells whether the newest checkpoint in the bucket has so many leaves.
-func (h *history) covered(tb testing.TB, tenant string, leaves int64) bool {
+// reached reports whether the newest checkpoint in the bucket has so many leaves.
+func (h *history) reached(tb testing.TB, tenant string, leaves int64) bool {
 	tb.Helper()
-	all, _ := h.lines(tb, tenant)
+	all, _ := h.checkpoints(tb, tenant)
 	return len(all) > 0 && all[len(all)-1].Size >= leaves
 }

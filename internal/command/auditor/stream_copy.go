@@ -8,13 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // StreamCopy is the state of the stream's copy of erased payloads. The stream deletes
-// messages only by its own limits.
+// messages only by its limits.
 type StreamCopy string
 
 // The states of the stream's copy.
@@ -25,13 +27,12 @@ const (
 	CopyUnknown StreamCopy = "unknown" // the stream could not be read
 )
 
-// streamCopy sets the state of the stream's copy after orders. If the stream cannot be
-// read, the orders still succeed.
+// If the stream cannot be read, the orders still succeed.
 func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)
 	if err == nil {
-		err = broker.Use(cmd.Context(), auditorBroker(cmd, shared), func(b *broker.Broker) error {
+		err = broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.AuditorRole), func(b *broker.Broker) error {
 			stream, err := b.JetStream().Stream(cmd.Context(), b.Space().EventStream())
 			if err != nil {
 				return err
@@ -46,8 +47,8 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf returns the state of the copy of messages that a stream stored until last. first
-// is the time of its first message.
+// copyOf returns the state of the copy of messages that a stream stored until last.
+// first is the time of its first message.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):
@@ -58,7 +59,6 @@ func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time
 	return CopyKept, new(last.Add(maxAge).UTC())
 }
 
-// lastOf returns when the server stored the last record of the orders.
 func lastOf(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (last time.Time, err error) {
 	leaf := int64(-1)
 	for _, d := range done {

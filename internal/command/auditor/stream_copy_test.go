@@ -7,17 +7,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 )
 
-// Whoever erases is told until when the stream keeps its own copy.
+// The result of an erasure includes the expiry of the stream's copy.
 //
 //guarantee:erase-everywhere
 func TestErase_TellsWhenTheStreamsCopyExpires(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
-	tell(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", "jane", "a sentence")
+	publishText(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", "jane", "a sentence")
 	drain(t, b, dir)
 	stream := auditortest.EventStream(t, b)
 	var done Change
-	change(t, 0, &done, "erase", "--run", "run-1", "--reason", "subject request", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
+	order(t, 0, &done, "erase", "--run", "run-1", "--reason", "subject request", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
 	age := stream.CachedInfo().Config.MaxAge
 	if done.Stream != CopyKept || done.Expires == nil || time.Until(*done.Expires) > age || time.Until(*done.Expires) < age-auditortest.Limit {
 		t.Errorf("the stream's copy: %s until %v, want it kept for %v", done.Stream, done.Expires, age)

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// takeover is how long the bucket may be without an auditor that puts checkpoints
-// there, on a machine that has time for it.
+// takeover limits the time without checkpoints in the bucket, on a machine that is not
+// busy.
 const takeover = 5 * time.Second
 
 func (p *process) signal(tb testing.TB, s os.Signal) {
@@ -28,9 +28,8 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// TestStandby_TakesOver stops the auditor whose turn it is, again and again, and
-// lets it go on after the other one took over: there is one line of checkpoints,
-// of one tree, and who was stopped adds nothing to it.
+// The holder of the lease is stopped repeatedly, and continues after the other auditor
+// took over. All checkpoints belong to one tree, and a stopped holder adds none.
 //
 //guarantee:standby
 func TestStandby_TakesOver(t *testing.T) {
@@ -45,7 +44,7 @@ func TestStandby_TakesOver(t *testing.T) {
 	}
 	auditors := [2]*process{start(t, args(0)...), nil}
 	grow()
-	auditortest.Until(t, "the first one's checkpoint", func() bool { return h.covered(t, "acme", leaves) })
+	auditortest.Until(t, "the first one's checkpoint", func() bool { return h.reached(t, "acme", leaves) })
 	auditortest.CopyKeys(t, dirs[1], dirs[0])
 	auditors[1] = start(t, append(args(1), "--standby")...)
 	auditortest.Until(t, "the standby to follow", func() bool { return leavesOf(t, dirs[1], "acme") >= leaves })
@@ -57,25 +56,25 @@ func TestStandby_TakesOver(t *testing.T) {
 		began := time.Now()
 		grow()
 		held := leavesOf(t, other, "acme")
-		auditortest.Until(t, "the other one's checkpoint", func() bool { return h.covered(t, "acme", max(leaves, held+1)) })
+		auditortest.Until(t, "the other one's checkpoint", func() bool { return h.reached(t, "acme", max(leaves, held+1)) })
 		took = append(took, time.Since(began))
 		stopped.signal(t, syscall.SIGCONT)
 		grow()
 		auditortest.Until(t, "both to have all", func() bool {
 			n := leavesOf(t, dirs[0], "acme")
-			return n >= leaves && n == leavesOf(t, dirs[1], "acme") && h.covered(t, "acme", n)
+			return n >= leaves && n == leavesOf(t, dirs[1], "acme") && h.reached(t, "acme", n)
 		})
 	}
 	t.Logf("took over after %v", took)
 	if slices.Min(took) > takeover {
 		t.Errorf("took over after %v, want at most %v", took, takeover)
 	}
-	wantOneLine(t, h, dirs)
+	wantOneTree(t, h, dirs)
 
-	// The one that has the turn now is killed, and comes back behind the other.
+	// The current holder is killed, and follows the other auditor after its restart.
 	auditors[0].kill()
 	grow()
-	auditortest.Until(t, "the checkpoint of the one that is left", func() bool { return h.covered(t, "acme", leavesOf(t, dirs[0], "acme")+1) })
+	auditortest.Until(t, "the checkpoint of the one that is left", func() bool { return h.reached(t, "acme", leavesOf(t, dirs[0], "acme")+1) })
 	auditors[0] = start(t, args(0)...)
 	auditortest.Until(t, "it to follow", func() bool { return leavesOf(t, dirs[1], "acme") == leavesOf(t, dirs[0], "acme") })
 	for _, a := range auditors {
@@ -90,15 +89,15 @@ func TestStandby_TakesOver(t *testing.T) {
 			t.Errorf("status %d:\n%s", status, text)
 		}
 	}
-	wantOneLine(t, h, dirs)
+	wantOneTree(t, h, dirs)
 }
 
-// wantOneLine wants every checkpoint that ever was in the bucket to be of the tree
-// that both ledgers have, none shorter than the one before it, and each put there by
-// who had the turn: it was taken from nobody who had not been asked for it.
-func wantOneLine(tb testing.TB, h *history, dirs [2]string) {
+// wantOneTree expects that every checkpoint that was in the bucket belongs to the tree
+// of both ledgers, is not shorter than its predecessor, and was stored by a holder of
+// the lease.
+func wantOneTree(tb testing.TB, h *history, dirs [2]string) {
 	tb.Helper()
-	all, holders := h.lines(tb, "acme")
+	all, holders := h.checkpoints(tb, "acme")
 	if len(holders) < 3 {
 		tb.Errorf("turns of %q", holders)
 	}

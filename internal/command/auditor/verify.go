@@ -1,7 +1,6 @@
 package auditor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,16 +10,17 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor/pins"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// verification are the flags of verify.
 type verification struct {
 	file           string
 	key            string
@@ -29,10 +29,13 @@ type verification struct {
 	checkpointFile anchor.File
 	bucket         bool // compare with the broker's bucket, if there is a broker
 	witnessPolicy  string
+	known          knownLedgers
 	silence        time.Duration
+	wait           time.Duration
 
 	proof string
 	event string
+	only  selection // that completeness is about
 }
 
 func verifyCommand(shared *cli.Shared) *cobra.Command {
@@ -40,35 +43,7 @@ func verifyCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [BUNDLE]",
 		Short: "Verify that evidence is unaltered and complete",
-		Long: `Verify a ledger from its first byte and print two verdicts.
-
-Integrity: no record was altered after it was signed. Completeness: the ledger has
-all events that the producers sent. Verify needs only the ledger file and the public
-key, and no server.
-
-A thief of the signing key can sign another history. Compare the ledger with a
-checkpoint that was stored elsewhere. verify --json prints the newest checkpoint as
-checkpoint.note. If --nats-url names a broker, or one runs in the data directory,
-verify also compares the ledger with the checkpoint in its bucket.
-
-With the file of a bundle made by auditor export, verify the bundle instead. Without
---key and without a key in the data directory, verify uses the key in the bundle.
-Then the bundle is consistent, but its author is not proved.
-
-With --proof, check the proof of one event made by auditor proof. With --event, also
-check that it is the proof of this event. The status is 0 if the proof is valid and
-40 if not.
-
-With --witness-policy, the witnesses in the file must have cosigned a recent
-checkpoint of the ledger, as many as the policy requires.
-
-Exit status, the highest that applies:
-   0  verified and complete
-  10  too few cosignatures for --witness-policy
-  11  intact, but not complete
-  20  --require-trusted, and no trusted checkpoint was given or found
-  30  diverged from a trusted checkpoint
-  40  invalid`,
+		Long:  verifyHelp,
 		Example: `  auditor verify --tenant acme
   auditor verify --json | jq -r .checkpoint.note > /safe/acme.checkpoint
   auditor verify --ledger copy/ledger.db --key ledger.pub --trusted /safe/acme.checkpoint
@@ -98,29 +73,42 @@ Exit status, the highest that applies:
 
 func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&v.file, "ledger", "", "`file` of the ledger; default is the ledger of the tenant in the data directory")
-	flags.StringVar(&v.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
+	v.registerSource(flags)
+	v.registerWait(flags)
 	flags.StringVar(&v.trusted, "trusted", "", "`file` with a checkpoint of this ledger that was stored elsewhere")
 	flags.StringVar((*string)(&v.checkpointFile), "checkpoint-file", "", anchor.FileUsage)
 	flags.BoolVar(&v.bucket, "checkpoint-bucket", true,
 		"compare with the broker's bucket of checkpoints too, if --nats-url names a broker or one runs in the data directory")
 	flags.StringVar(&v.witnessPolicy, "witness-policy", "", anchor.PolicyUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 if no checkpoint from outside is given or found")
-	flags.DurationVar(&v.silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
+	flags.StringVar(&v.only.run, "run", "", "judge the completeness of this `run` alone")
+	v.only.registerTimes(flags)
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
 	flags.StringVar(&v.event, "event", "", "`file` with the event of --proof")
 	cmd.MarkFlagsMutuallyExclusive("proof", "ledger")
 	cmd.MarkFlagsMutuallyExclusive("proof", "trusted")
+	for _, of := range []string{"run", "from", "to"} {
+		cmd.MarkFlagsMutuallyExclusive("proof", of)
+	}
 	cmd.MarkFlagsMutuallyExclusive("proof", "require-trusted")
 }
 
+func (v *verification) registerSource(flags *pflag.FlagSet) {
+	registerLedger(flags, &v.file)
+	v.known.register(flags)
+	flags.StringVar(&v.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory, which needs a pin")
+	flags.DurationVar(&v.silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
+}
+
 func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
-	opts := verifier.Options{Silence: v.silence, RequireTrusted: v.requireTrusted}
-	// A named file may be the ledger of any tenant, unless --tenant is given too.
+	opts, err := v.options()
+	if err != nil {
+		return err
+	}
+	// A named file may be the ledger of any tenant, unless --tenant is given.
 	if v.file == "" || shared.Tenant != "" {
 		opts.Tenant = shared.TenantOrDefault()
 	}
-	var err error
 	if opts.Key, err = v.verifier(shared); err != nil {
 		return err
 	}
@@ -133,38 +121,46 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		if err := v.checkpointFile.Validate(opts.Tenant); err != nil {
 			return cli.Usage("%w", err)
 		}
-		// Read the stored checkpoint before the ledger, which may grow meanwhile.
-		opts.Anchored = append(opts.Anchored, v.checkpointFile.Kept(cmd.Context(), opts.Tenant))
+		// The ledger may grow while verify reads it.
+		opts.Anchored = append(opts.Anchored, v.checkpointFile.Checkpoint(cmd.Context(), opts.Tenant))
 	}
-	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
-	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
-	report, err := v.verify(cmd.Context(), shared, opts)
-	bar.Finish()
+	report, err := v.verify(cmd, shared, opts)
 	if err != nil {
+		return err
+	}
+	if err := v.foundNothing(opts, report); err != nil {
 		return err
 	}
 	return printVerdict(cmd, shared, report, report.Exit, func(out io.Writer) { PrintReport(out, report) })
 }
 
-func (v verification) verify(ctx context.Context, shared *cli.Shared, opts verifier.Options) (verifier.Report, error) {
+func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (verifier.Report, error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
 		return verifier.Report{}, err
 	}
-	if err := v.askBucket(ctx, shared, &opts, path); err != nil {
+	if opts.Anchor, err = v.anchoring(shared); err != nil {
+		return verifier.Report{}, err
+	}
+	if err := v.askBucket(cmd, shared, &opts, path); err != nil {
 		return verifier.Report{}, err
 	}
 	if err := v.askWitnesses(&opts, path); err != nil {
 		return verifier.Report{}, err
 	}
-	report, err := verifier.Verify(ctx, path, opts)
+	asked := ask(cmd, shared, source{file: v.file, path: path}, v.wait)
+	defer asked.close()
+	bar := cli.NewProgress(cmd.ErrOrStderr(), cmd.Name())
+	defer bar.Finish()
+	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
+	report, err := verifier.Verify(cmd.Context(), path, opts)
 	if errors.Is(err, os.ErrNotExist) && v.file == "" {
 		err = noLedger(shared.DataDir, shared.TenantOrDefault(), path)
 	}
+	asked.answer(cmd.Context(), &report)
 	return report, err
 }
 
-// verifier returns the key that must have signed the checkpoints.
 func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	if v.key == "" {
 		key, _, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
@@ -173,18 +169,41 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 		}
 		return key, err
 	}
-	key, _, err := keyFlag(v.key)
-	return key, err
+	text, err := keyFlag(v.key)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.ParseKey(text)
 }
 
-// keyFlag reads a verifier key or a file with one.
-func keyFlag(value string) (key note.Verifier, text string, err error) {
+// anchoring returns what can vouch for the key of a ledger. The pin of the data directory
+// binds if the key or the ledger comes from there.
+func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
+	switch {
+	case v.key == "":
+		return v.known.anchoring(shared.DataDir)
+	case v.file == "":
+		return v.known.given(shared.DataDir)
+	}
+	return v.known.given("")
+}
+
+// exported returns what can vouch for the key of evidence outside a data directory.
+func (v verification) exported() (*verifier.Anchoring, error) {
+	if v.key == "" {
+		return v.known.anchoring("")
+	}
+	return v.known.given("")
+}
+
+// keyFlag returns the verifier key that --key names, in the form of pins.
+func keyFlag(value string) (text string, err error) {
 	text = value
 	if data, err := os.ReadFile(value); err == nil {
 		text = string(data)
 	}
-	if key, text, err = ledger.ParseVerifier(text); err != nil {
-		return nil, "", cli.Usage("--key is neither a verifier key nor a file with one: %w", err)
+	if text, err = pins.Canonical(text); err != nil {
+		return "", cli.Usage("--key is neither a verifier key nor a file with one: %w", err)
 	}
-	return key, text, nil
+	return text, nil
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
@@ -16,13 +18,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// askLimit limits the wait for a broker, which a verification does not need.
+// A verification does not need a broker.
 const askLimit = 5 * time.Second
 
-// askBucket adds the checkpoint of the ledger at path from the broker's bucket. The
-// broker is the one of --nats-url, or the one that runs in the data directory of the
-// ledger. askBucket does not start a broker.
-func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *verifier.Options, path string) error {
+// askBucket adds the checkpoint from the bucket of the broker in --nats-url, or of the
+// broker that runs in the data directory. It does not start a broker.
+func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil
 	}
@@ -37,9 +38,9 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *v
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := context.WithTimeout(cmd.Context(), askLimit)
 	defer cancel()
-	k, err := askBroker(ctx, shared, tenant)
+	k, err := askBroker(ctx, cmd, shared, tenant)
 	if errors.Is(err, broker.ErrNotRunning) {
 		return nil
 	}
@@ -51,12 +52,10 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *v
 	return nil
 }
 
-// askBroker returns the checkpoint of a tenant from the bucket at the broker.
-func askBroker(ctx context.Context, shared *cli.Shared, tenant string) (verifier.Anchored, error) {
-	nc, err := broker.Dial(ctx, broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login), Name: "auditor verify",
-		Role: subjects.AuditorRole, Tenant: shared.Tenant,
-	})
+func askBroker(ctx context.Context, cmd *cobra.Command, shared *cli.Shared, tenant string) (verifier.Anchored, error) {
+	o := service.Broker(cmd, shared, subjects.AuditorRole)
+	o.Name = "auditor verify"
+	nc, err := broker.Dial(ctx, o)
 	if err != nil {
 		return verifier.Anchored{}, err
 	}

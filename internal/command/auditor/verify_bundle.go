@@ -16,14 +16,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// notOfBundles are flags that cannot be combined with a bundle.
-var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event"} //nolint:gochecknoglobals // a constant
+var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "run", "from", "to"} //nolint:gochecknoglobals // a constant
 
-// otherFiles maps the first bytes of other files to the flag that verifies them. A user
-// who forgot the flag is not told that the file is invalid.
+// otherFiles maps the first bytes of other files to the flag that verifies them.
 var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof"} //nolint:gochecknoglobals // a constant
 
-// notABundle returns an error if the file at path is known not to be a bundle.
 func notABundle(path string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -43,12 +40,16 @@ func notABundle(path string) (err error) {
 	return nil
 }
 
-// runBundle verifies a bundle.
 func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path string) error {
 	opts := bundle.CheckOptions{Silence: v.silence, RequireTrusted: v.requireTrusted, Tenant: shared.Tenant}
 	var err error
-	// Without another key, the key in the bundle is used, and the report says so.
-	if opts.Key, err = v.verifier(shared); err != nil && (v.key != "" || !errors.Is(err, os.ErrNotExist)) {
+	// Without a key or a pin, the key in the bundle is used, and the report names that.
+	if v.key != "" {
+		if opts.Key, err = v.verifier(shared); err != nil {
+			return err
+		}
+	}
+	if opts.Anchor, err = v.exported(); err != nil {
 		return err
 	}
 	if v.trusted != "" {
@@ -68,17 +69,18 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 	if err != nil {
 		return err
 	}
+	(*question)(nil).answer(cmd.Context(), &report.Report)
 	return printVerdict(cmd, shared, report, report.Exit, func(out io.Writer) { printBundle(out, report) })
 }
 
-// printBundle prints the report of a bundle as text.
 func printBundle(out io.Writer, r bundle.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	if r.Integrity == verifier.Verified {
 		l.print("Bundle", "", bundleText(r))
-		if r.OwnKey {
-			l.print("Key", l.verdict("ITS OWN", l.palette.Warn),
-				"the bundle is consistent, but only a key from elsewhere proves its author (--key)")
+		if r.Attested {
+			l.print("Selection", l.verdict("ATTESTED", l.palette.Good), "the ledger's key signed what the bundle has")
+		} else {
+			l.print("Selection", l.verdict("NOT ATTESTED", l.palette.Warn), r.NotAttested)
 		}
 	}
 	PrintReport(out, r.Report)

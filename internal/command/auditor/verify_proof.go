@@ -18,9 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// proofReport is the result of checking a proof.
 type proofReport struct {
-	Proof      string              `json:"proof"` // its file
+	Proof      string              `json:"proof"` // file name
 	Integrity  verifier.Integrity  `json:"integrity"`
 	Problem    string              `json:"problem,omitempty"`
 	Tenant     string              `json:"tenant,omitempty"`
@@ -30,6 +29,7 @@ type proofReport struct {
 	Key        string              `json:"key"`
 	Record     *provedRecord       `json:"record,omitempty"`    // nil if not proved
 	Event      string              `json:"event,omitempty"`     // file with the bytes of the record, if given
+	Anchor     *verifier.Anchor    `json:"anchor,omitempty"`    // nil if not proved
 	Witnesses  *verifier.Witnesses `json:"witnesses,omitempty"` // nil without a policy
 	Exit       int                 `json:"exit"`
 
@@ -37,7 +37,6 @@ type proofReport struct {
 	newest ledger.Checkpoint
 }
 
-// provedRecord is the content of a leaf.
 type provedRecord struct {
 	Class    ledger.Class `json:"class"`
 	ID       string       `json:"id,omitempty"`
@@ -49,9 +48,8 @@ type provedRecord struct {
 	SHA256   string       `json:"sha256"`
 }
 
-// runProof checks a proof and its event.
 func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
-	key, err := v.verifier(shared)
+	anchoring, err := v.exported()
 	if err != nil {
 		return err
 	}
@@ -65,13 +63,18 @@ func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 			return fmt.Errorf("event of the proof: %w", err)
 		}
 	}
-	r := proofReport{Proof: v.proof, Integrity: verifier.Verified, Key: ledger.KeyID(key), Event: v.event}
+	r := proofReport{Proof: v.proof, Integrity: verifier.Verified, Event: v.event}
+	key, err := v.proofKey(shared, &r, text, anchoring)
+	if err != nil {
+		return err
+	}
+	r.Key = ledger.KeyID(key)
 	if err := r.check(text, event, key, shared.Tenant); err != nil {
 		r.Integrity, r.Problem, r.Exit = verifier.Invalid, err.Error(), verifier.ExitInvalid
 	} else if r.Witnesses, err = v.witnessedProof(r.signed, r.newest); err != nil {
 		return err
-	} else if r.Witnesses != nil && !r.Witnesses.Met {
-		r.Exit = verifier.ExitUnwitnessed
+	} else {
+		r.conclude()
 	}
 	return printVerdict(cmd, shared, r, r.Exit, func(out io.Writer) { r.print(lines{out: out, palette: cli.PaletteFor(out)}) })
 }
@@ -121,6 +124,7 @@ func (r *proofReport) print(l lines) {
 		text += ", " + r.Witnesses.String()
 	}
 	l.print("Proof", l.verdict(string(r.Integrity), l.palette.Good), text)
+	l.anchor(r.Anchor)
 	l.witnesses(r.Witnesses)
 	rec := r.Record
 	l.print("Record", "", fmt.Sprintf("%s %s of tenant %q, producer %s #%d, %s", rec.Class, rec.ID, r.Tenant,

@@ -13,9 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Whoever verifies for the first time learns what is wrong with the question, and is
-// not told that the evidence is.
-func TestVerify_AskedWrongly(t *testing.T) {
+// A mistake in the command line is reported as such, and not as damage of the evidence.
+func TestVerify_Mistakes(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")
 	auditortest.PublishRun(t, p, "r1", 2)
@@ -38,7 +37,7 @@ func TestVerify_AskedWrongly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Meant for auditor serve, and for verify where that has a ledger.
+	// The variable is meant for auditor serve, and for verify of a ledger.
 	t.Setenv("HOOKTRAIL_CHECKPOINT_FILE", filepath.Join(t.TempDir(), "{tenant}.checkpoint"))
 	for _, tt := range []struct {
 		name string

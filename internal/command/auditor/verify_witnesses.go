@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// askWitnesses reads the policy, and the cosigned checkpoint of the ledger at path. The
-// checkpoint is next to the ledger or stored elsewhere. It is read before the ledger,
-// which may grow meanwhile.
+// askWitnesses reads the policy, and then the cosigned checkpoint next to the ledger at
+// path or stored elsewhere. The ledger is read later because it may grow meanwhile.
 func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil
@@ -24,9 +23,10 @@ func (v verification) askWitnesses(opts *verifier.Options, path string) (err err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	local = ledger.TrimNote(local)
 	found := [][]byte{local}
 	for _, k := range opts.Anchored {
-		found = append(found, k.Note)
+		found = append(found, ledger.TrimNote(k.Note))
 	}
 	for _, signed := range found {
 		if opts.Witnesses.Check(signed).Met() {
@@ -38,7 +38,6 @@ func (v verification) askWitnesses(opts *verifier.Options, path string) (err err
 	return nil
 }
 
-// witnessedProof checks the cosignatures on the checkpoint of a proof.
 func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*verifier.Witnesses, error) {
 	if v.witnessPolicy == "" {
 		return nil, nil
@@ -50,7 +49,6 @@ func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*verif
 	return verifier.NewWitnesses(policy, signed, c, c), nil
 }
 
-// witnesses prints whether the witness policy is met.
 func (l lines) witnesses(w *verifier.Witnesses) {
 	if w == nil || w.Met && w.Behind == 0 {
 		return // printed next to the verdict

@@ -21,7 +21,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// verifyWitnessed runs verify with a policy and returns its report.
 func verifyWitnessed(tb testing.TB, dir, policyFile string, more ...string) (int, verifier.Report) {
 	tb.Helper()
 	args := append([]string{"verify", "--data-dir", dir, "--tenant", "acme", "--witness-policy", policyFile, "--json"}, more...)
@@ -38,52 +37,48 @@ func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	all, file := auditortest.Watchers(t, dir)
 	p := auditortest.Outbox(t, b, "coder", "acme")
-	run := func() error {
-		return auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, Witnesses: auditortest.Policy(t, file)})
-	}
+	o := auditor.Options{Broker: b, DataDir: dir, Witnesses: auditortest.Policy(t, file)}
 	auditortest.PublishRun(t, p, "r1", 5)
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
+	drainWith(t, o)
 	older := auditortest.ReadFile(t, auditortest.LedgerFile(t, dir, "acme"))
 	olderWitnessed, err := ledger.ReadWitnessed(auditortest.LedgerFile(t, dir, "acme"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	auditortest.PublishRun(t, p, "r2", 5)
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
+	drainWith(t, o)
 	status, r := verifyWitnessed(t, dir, file)
 	w := r.Witnesses
 	if status != 0 || w == nil || !w.Met || len(w.By) != 3 || w.Of != 3 || w.Behind != 0 || w.Size != r.Leaves {
 		t.Fatalf("got status %d, %+v", status, w)
 	}
+	// The witnesses vouch for the key too.
+	if status, r := verifyWitnessed(t, dir, file, noPins(t)...); status != 0 || r.Anchor.State != verifier.AnchorGiven {
+		t.Errorf("without a pin: got status %d, %+v", status, r.Anchor)
+	}
 	if _, text := command(t, "verify", "--data-dir", dir, "--tenant", "acme", "--witness-policy", file); !strings.Contains(text, ", 3 of 3 witnesses\n") {
 		t.Errorf("got\n%s", text)
 	}
 
-	// An older copy comes back, with all that lies beside it, and another history
-	// is written behind it with the key: no witness cosigns it.
+	// An older copy of the ledger comes back with its files, and continues with another
+	// history. No witness cosigns it.
 	auditortest.Put(t, auditortest.LedgerFile(t, dir, "acme"), string(older))
 	other := auditortest.Connect(t, auditortest.Server(t))
 	auditortest.PublishRun(t, auditortest.Outbox(t, other, "coder", "acme"), "r3", 9)
 	if err := os.Remove(filepath.Join(auditor.LedgerDir(dir), "auditor.db")); err != nil {
 		t.Fatal(err)
 	}
-	if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: other, DataDir: dir, Drain: true, Witnesses: auditortest.Policy(t, file)}); err != nil {
-		t.Fatal(err)
-	}
+	drainWith(t, auditor.Options{Broker: other, DataDir: dir, Witnesses: o.Witnesses})
 	for i, one := range all {
 		if got := one.Size("hooktrail/acme"); got != uint64(w.Size) {
 			t.Errorf("witness %d stands at %d, want %d", i, got, w.Size)
 		}
 	}
-	// The cosigned checkpoint of the honest history is still there, and tells.
+	// The cosigned checkpoint of the original history shows the fork.
 	if status, r := verifyWitnessed(t, dir, file); status != verifier.ExitDiverged || r.Witnesses.Met {
 		t.Errorf("a fork: got status %d, %+v", status, r.Witnesses)
 	}
-	// Who puts the older one in its place has a ledger that went on without witnesses.
+	// With the older checkpoint in its place, the ledger continued without witnesses.
 	if err := ledger.WriteWitnessed(auditortest.LedgerFile(t, dir, "acme"), olderWitnessed); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +87,7 @@ func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 	}
 }
 
-// witnessesLater is what verify says of witnesses once the ledger is older than
+// witnessesLater returns the verdict about witnesses when the ledger is older than
 // [verifier.WitnessLag].
 func witnessesLater(tb testing.TB, dir, file string) *verifier.Witnesses {
 	tb.Helper()
@@ -119,12 +114,7 @@ func TestWitness_ExitStatus(t *testing.T) {
 	all, file := auditortest.Watchers(t, dir)
 	p := auditortest.Outbox(t, b, "coder", "acme")
 	auditortest.PublishRun(t, p, "r1", 5)
-	drain := func() {
-		t.Helper()
-		if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, Witnesses: auditortest.Policy(t, file)}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	o := auditor.Options{Broker: b, DataDir: dir, Witnesses: auditortest.Policy(t, file)}
 	want := func(name string, status, by int) {
 		t.Helper()
 		got, r := verifyWitnessed(t, dir, file)
@@ -134,19 +124,19 @@ func TestWitness_ExitStatus(t *testing.T) {
 	}
 	all[0].Answer(auditortest.Away)
 	all[1].Answer(auditortest.Away)
-	drain()
+	drainWith(t, o)
 	want("OneOfThree", verifier.ExitUnwitnessed, 1)
 	all[1].Answer(nil)
-	drain()
+	drainWith(t, o)
 	want("TwoOfThree", 0, 2)
 	all[0].Answer(nil)
-	drain()
+	drainWith(t, o)
 	want("ThreeOfThree", 0, 3)
-	// What meets the policy is not given up for what does not.
+	// A checkpoint that does not meet the policy does not replace one that does.
 	all[0].Answer(auditortest.Away)
 	all[1].Answer(auditortest.Away)
 	auditortest.PublishRun(t, p, "r2", 5)
-	drain()
+	drainWith(t, o)
 	if _, r := verifyWitnessed(t, dir, file); len(r.Witnesses.By) != 3 || r.Witnesses.Behind == 0 {
 		t.Errorf("without witnesses: got %+v", r.Witnesses)
 	}
@@ -187,7 +177,7 @@ func TestCommand_WitnessPolicy(t *testing.T) {
 	}
 }
 
-// Whoever keeps or serves the newest checkpoint has the cosignatures with it.
+// Stored and served checkpoints include the cosignatures.
 //
 //guarantee:witness-fails
 func TestWitness_CosignaturesGoAlong(t *testing.T) {
@@ -200,10 +190,7 @@ func TestWitness_CosignaturesGoAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := filepath.Join(t.TempDir(), "checkpoint")
-	o := auditor.Options{Broker: b, DataDir: dir, Tenant: "acme", Drain: true, Witnesses: auditortest.Policy(t, file), CheckpointFile: anchor.File(kept)}
-	if err := auditor.Run(auditortest.Deadline(t), o); err != nil {
-		t.Fatal(err)
-	}
+	drainWith(t, auditor.Options{Broker: b, DataDir: dir, Tenant: "acme", Witnesses: auditortest.Policy(t, file), CheckpointFile: anchor.File(kept)})
 	three := func(name string, signed []byte) {
 		t.Helper()
 		if got := auditortest.Policy(t, file).Check(signed); len(got.By) != 3 {
@@ -234,7 +221,7 @@ func TestWitness_CosignaturesGoAlong(t *testing.T) {
 	if status, text := command(t, check...); status != verifier.ExitUnwitnessed || !strings.Contains(text, "1 of 3 witnesses") {
 		t.Errorf("proof without two of them: got status %d:\n%s", status, text)
 	}
-	// A ledger that was copied has no checkpoint beside it; what was kept will do.
+	// A copied ledger has no checkpoint next to it, and the stored one is used.
 	moved := filepath.Join(t.TempDir(), "ledger.db")
 	auditortest.Put(t, moved, string(auditortest.ReadFile(t, auditortest.LedgerFile(t, dir, "acme"))))
 	if status, r := verifyWitnessed(t, dir, file, "--ledger", moved); status != verifier.ExitUnwitnessed {

@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// commands are the five of the image.
+// commands are the five commands of the image.
 func commands() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"hooktrail": Command, "publisher": publisher.Command, "auditor": auditor.Command,
@@ -48,7 +48,7 @@ func execute(root *cobra.Command, args ...string) (status int, stdout, stderr st
 	return status, out.String(), errs.String()
 }
 
-// TestCommands holds every command to the command contract.
+// Every command has help, an example, the shared flags and usage errors.
 func TestCommands(t *testing.T) {
 	for name, command := range commands() {
 		for _, leaf := range leaves(command()) {
@@ -88,16 +88,19 @@ func TestCommands(t *testing.T) {
 				})
 			})
 		}
+		if example := command().Example; !strings.Contains(example, name+" ") {
+			t.Errorf("the example of %s does not call it:\n%s", name, example)
+		}
 		if status, _, stderr := execute(command(), "no-such-command"); status != cli.ExitUsage {
 			t.Errorf("%s no-such-command: status %d, %q", name, status, stderr)
 		}
 	}
 }
 
-// foreignFlags tells of the flags of other programs, which policies look at.
+// foreignFlags describes flags of other programs.
 const foreignFlags = "docs/hooks-policies.md"
 
-// TestDocs_Flags holds the flags and variables in the documents to what there is.
+// The flags and variables in the documents exist.
 func TestDocs_Flags(t *testing.T) {
 	known := map[string]bool{"help": true}
 	for _, command := range commands() {
@@ -115,7 +118,7 @@ func TestDocs_Flags(t *testing.T) {
 	}
 	streams := []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "HOOKTRAIL_CHECKPOINTS"}
 	flag := regexp.MustCompile("[ `(]--([a-z][a-z-]+)")
-	git := regexp.MustCompile("(?m)\\bgit [^`\n]*|^nats [^`\n]*") // their flags are their own
+	git := regexp.MustCompile("(?m)\\bgit [^`\n]*|^(nats|docker) [^`\n]*") // their flags are their own
 	variable := regexp.MustCompile(`\bHOOKTRAIL_[A-Z_]*`)
 	for _, name := range documents(t) {
 		doc := git.ReplaceAllString(readDoc(t, name), "git")

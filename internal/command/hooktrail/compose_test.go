@@ -30,7 +30,7 @@ func compose(t *testing.T) *types.Project {
 func TestCompose_Services(t *testing.T) {
 	project := compose(t)
 	got := slices.Sorted(maps.Keys(project.Services))
-	if want := []string{"auditor", "metrics", "nats", "publisher", "tracker"}; !slices.Equal(got, want) {
+	if want := []string{"auditor", "credentials", "metrics", "nats", "publisher", "streams", "tracker"}; !slices.Equal(got, want) {
 		t.Fatalf("got services %v, want %v", got, want)
 	}
 	stages := map[string]stage{}
@@ -43,12 +43,8 @@ func TestCompose_Services(t *testing.T) {
 				t.Fatalf("the image is not of a stage of the Dockerfile: %+v", s.Build)
 			}
 			checkConfined(t, s)
-			checkHealth(t, s, project)
-			for _, v := range s.Volumes {
-				if _, ok := project.Volumes[v.Source]; v.Type != types.VolumeTypeVolume || !ok || v.Target != "/data" {
-					t.Errorf("got mount %s of %s at %s", v.Type, v.Source, v.Target)
-				}
-			}
+			checkStart(t, s, project)
+			checkVolumes(t, s, project, stages[s.Build.Target])
 			if name != "nats" {
 				checkCommand(t, name, s)
 			}
@@ -56,7 +52,6 @@ func TestCompose_Services(t *testing.T) {
 	}
 }
 
-// checkConfined holds a container to no more than it needs.
 func checkConfined(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	if s.Privileged || !s.ReadOnly || s.User != "65532:65532" || !slices.Contains(s.CapDrop, "ALL") || len(s.CapAdd) > 0 ||
@@ -71,9 +66,61 @@ func checkConfined(t *testing.T, s types.ServiceConfig) {
 	}
 }
 
-// checkHealth holds the health check to a port that the service listens on, or
-// to its process.
-func checkHealth(t *testing.T, s types.ServiceConfig, project *types.Project) {
+// once lists the services that run once and end.
+var once = []string{"credentials", "streams"}
+
+// checkStart checks the health check of a service, and that a service waits for those
+// that run once.
+func checkStart(t *testing.T, s types.ServiceConfig, project *types.Project) {
+	t.Helper()
+	for name, d := range s.DependsOn {
+		want := types.ServiceConditionHealthy
+		if slices.Contains(once, name) {
+			want = types.ServiceConditionCompletedSuccessfully
+		}
+		if _, ok := project.Services[name]; !ok || d.Condition != want {
+			t.Errorf("it depends on %s: %s", name, d.Condition)
+		}
+	}
+	if slices.Contains(once, s.Name) {
+		if s.Restart != "no" || s.HealthCheck != nil {
+			t.Errorf("it restarts: %q, or has a health check", s.Restart)
+		}
+		return
+	}
+	checkHealth(t, s)
+}
+
+// checkVolumes checks that each mount is a volume at a folder that the image has for
+// this user, and that a service can read only its own key.
+func checkVolumes(t *testing.T, s types.ServiceConfig, project *types.Project, image stage) {
+	t.Helper()
+	for _, v := range s.Volumes {
+		if _, ok := project.Volumes[v.Source]; v.Type != types.VolumeTypeVolume || !ok {
+			t.Errorf("got mount %s of %s", v.Type, v.Source)
+		}
+		if !slices.ContainsFunc(image.copies, func(c copied) bool {
+			return c.owner == s.User && (c.to == v.Target || c.to == filepath.Dir(v.Target))
+		}) {
+			t.Errorf("the image has no folder of %s at %s", s.User, v.Target)
+		}
+		owner, isKey := strings.CutSuffix(v.Source, "-key")
+		switch {
+		case s.Name == "credentials":
+		case v.Source == "credentials", isKey && owner != s.Name && (owner != "owner" || s.Name != "streams"),
+			v.Source == "nats-accounts" && s.Name != "nats":
+			t.Errorf("it has the volume %s", v.Source)
+		case isKey && (!v.ReadOnly || *s.Environment["HOOKTRAIL_NATS_NKEY"] != v.Target+"/"+owner+".nk"):
+			t.Errorf("it does not use %s", v.Source)
+		case !isKey && v.Source != "nats-accounts" && (v.Source != s.Name || v.Target != "/data"):
+			t.Errorf("it has the volume %s at %s", v.Source, v.Target)
+		}
+	}
+}
+
+// checkHealth checks that the health check asks a port of the service, or looks for its
+// process.
+func checkHealth(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	if s.HealthCheck == nil || len(s.HealthCheck.Test) < 3 {
 		t.Fatal("there is no health check")
@@ -96,19 +143,13 @@ func checkHealth(t *testing.T, s types.ServiceConfig, project *types.Project) {
 	if !strings.Contains(listens, "0.0.0.0:"+u.Port()) && !strings.Contains(listens, u.Host) {
 		t.Errorf("the health check asks port %s", u.Port())
 	}
-	for name := range s.DependsOn {
-		if _, ok := project.Services[name]; !ok {
-			t.Errorf("it depends on %s, which there is not", name)
-		}
-	}
 }
 
-// checkCommand runs the command of a service up to where it would do something:
-// command, flags and variables have to exist.
+// checkCommand checks that the command, flags and variables of a service exist.
 func checkCommand(t *testing.T, name string, s types.ServiceConfig) {
 	t.Helper()
 	command, ok := commands()[s.Command[0]]
-	if !ok || s.Command[0] != name {
+	if !ok || s.Command[0] != name && !slices.Contains(once, name) {
 		t.Fatalf("there is no command %s", s.Command[0])
 	}
 	leaf, args, err := command().Find(s.Command[1:])

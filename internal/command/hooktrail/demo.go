@@ -29,9 +29,9 @@ import (
 
 // DemoReport is the result of the demo.
 type DemoReport struct {
-	Session  string                  `json:"session"` // the transcript
+	Session  string                  `json:"session"` // file name of the transcript
 	Imported publisher.ImportSummary `json:"imported"`
-	Runs     []ledger.RunSummary     `json:"runs"` // the session first, its sub-agents after it
+	Runs     []ledger.RunSummary     `json:"runs"` // runs of sub-agents last
 	Title    string                  `json:"title"`
 	Issues   []tracker.Issue         `json:"issues"`
 	Metrics  metrics.Summary         `json:"metrics"`
@@ -105,13 +105,12 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, d demo, keep bool) (err err
 	return err
 }
 
-// demo takes one session through the pipeline.
 type demo struct {
-	dir      string // empty at the start, used by the demo alone
+	dir      string
 	tenant   string
-	session  string           // empty means the recorded one
-	redactor publish.Redactor // nil means all rules of pkg/redact
-	track    tracker.Options  // rules and backend of the tracker
+	session  string
+	redactor publish.Redactor
+	track    tracker.Options
 	progress func(done, total uint64)
 	log      *slog.Logger
 }
@@ -129,7 +128,6 @@ func (d demo) run(ctx context.Context) (DemoReport, error) {
 	return report, nil
 }
 
-// flow imports the session and drains all consumers.
 func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
 	files, err := d.files()
 	if err != nil {
@@ -165,7 +163,7 @@ func (d demo) files() ([]string, error) {
 	return sessionFiles(d.session)
 }
 
-// look reads the results of the services from their files. No server runs any more.
+// look reads the results from files. No server runs any more.
 func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	if err := d.readLedger(ctx, report); err != nil {
 		return err
@@ -191,11 +189,13 @@ func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	if err != nil {
 		return err
 	}
-	report.Verified, err = verifier.Verify(ctx, path, verifier.Options{Key: key, Tenant: d.tenant})
+	report.Verified, err = verifier.Verify(ctx, path, verifier.Options{
+		Key: key, Tenant: d.tenant, Anchor: &verifier.Anchoring{Given: "the demo, which made the key"},
+	})
 	return err
 }
 
-// readLedger sums up the runs. Runs of sub-agents come last.
+// readLedger reads the runs and the title. Runs of sub-agents come last.
 func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
 	r, err := openLedger(d.dir, d.tenant)
 	if err != nil {

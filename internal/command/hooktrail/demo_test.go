@@ -25,7 +25,7 @@ func runQuietDemo(t *testing.T, ctx context.Context, session string) (DemoReport
 	return d.run(ctx)
 }
 
-// TestDemo holds the services to each other: ledger and metrics count the same.
+// The ledger and the metrics count the same.
 func TestDemo(t *testing.T) {
 	r, err := runQuietDemo(t, t.Context(), "")
 	if err != nil {
@@ -57,7 +57,6 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestDemo_RecordedSession takes a session of a real tool.
 func TestDemo_RecordedSession(t *testing.T) {
 	session := realdata.Path(t, "claude-code", "marot-spotter", "ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl")
 	r, err := runQuietDemo(t, t.Context(), session)
@@ -80,8 +79,7 @@ func TestDemo_Interrupted(t *testing.T) {
 	}
 }
 
-// TestWriteDemo_Bad shows that bad news cannot be overlooked, and that text of
-// agents moves no cursor.
+// The summary shows all problems, and text of agents cannot move the cursor.
 func TestWriteDemo_Bad(t *testing.T) {
 	evil := "\x1b[2Jtitle"
 	r := DemoReport{

@@ -1,11 +1,11 @@
 package hooktrail
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
 
-// maxDetail limits a text before it is clipped to the width of the screen.
 const maxDetail = 500
 
 // duration formats ms like 30ms, 3.4s, 1m 23s or 2h 5m.
@@ -13,18 +13,17 @@ func duration(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {
 	case d < time.Second:
-		return strconv.FormatInt(ms, 10) + "ms"
+		return fmt.Sprintf("%dms", ms)
 	case d < 10*time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+		return fmt.Sprintf("%.1fs", d.Seconds())
 	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
+		return fmt.Sprintf("%ds", ms/1000)
 	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + "m " + strconv.Itoa(int(d.Seconds())%60) + "s"
+		return fmt.Sprintf("%dm %ds", ms/60_000, ms/1000%60)
 	}
-	return strconv.Itoa(int(d.Hours())) + "h " + strconv.Itoa(int(d.Minutes())%60) + "m"
+	return fmt.Sprintf("%dh %dm", ms/3_600_000, ms/60_000%60)
 }
 
-// count formats n with thousands separators.
 func count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
@@ -37,7 +36,6 @@ func count(n int64) string {
 	return sign + s
 }
 
-// plural formats n with its noun.
 func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one

@@ -36,7 +36,6 @@ func documents(t *testing.T) (names []string) {
 	return names
 }
 
-// TestLinks holds the links between the documents.
 func TestLinks(t *testing.T) {
 	for _, name := range documents(t) {
 		for _, m := range docLink.FindAllStringSubmatch(readDoc(t, name), -1) {
@@ -47,7 +46,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestAgents holds AGENTS.md to a length that is read.
 func TestAgents(t *testing.T) {
 	if n := strings.Count(readDoc(t, "AGENTS.md"), "\n"); n > 80 {
 		t.Errorf("AGENTS.md has %d lines, at most 80 are read", n)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/decision"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
@@ -21,7 +22,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// exitDenied is the exit status of hooks test for a denied event.
 const exitDenied = 3
 
 func hooksCommand(shared *cli.Shared) *cobra.Command {
@@ -29,7 +29,6 @@ func hooksCommand(shared *cli.Shared) *cobra.Command {
 		hooksListCommand(shared), hooksSchemaCommand(), hooksTestCommand(shared), hooksValidateCommand(shared))
 }
 
-// validity is the result of hooks validate.
 type validity struct {
 	File     string             `json:"file"`
 	Valid    bool               `json:"valid"`
@@ -150,7 +149,6 @@ reads it from stdin. The hooks really run, and nothing is published. The exit st
 	return cmd
 }
 
-// readDocument reads the event of hooks test.
 func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
@@ -167,7 +165,6 @@ func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
 	return d, nil
 }
 
-// tryHooks dispatches d to the hooks of a file and waits for all of them.
 func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Document) (out hooks.DocumentOutcome, err error) {
 	ctx := cmd.Context()
 	f, err := hookfile.Load(path)
@@ -184,10 +181,9 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	var opts hookfile.Options
 	if f.Asks(hookfile.NATSType) {
 		// Without a connection these hooks fail, and the output shows the failure.
-		nc, err := broker.Dial(ctx, broker.Options{
-			DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login),
-			Role: subjects.PublisherRole, Name: "hooktrail hooks test",
-		})
+		o := service.Broker(cmd, shared, subjects.PublisherRole)
+		o.Name = "hooktrail hooks test"
+		nc, err := broker.Dial(ctx, o)
 		if err != nil {
 			log.WarnContext(ctx, "nats hooks cannot ask", "error", err)
 		} else {
@@ -205,7 +201,6 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	return out, errors.Join(err, r.Close(closing))
 }
 
-// writeOutcome prints an outcome as text.
 func writeOutcome(w io.Writer, out hooks.DocumentOutcome) {
 	fmt.Fprintf(w, "%s: %s\n", out.Point, out.Verdict)
 	for _, line := range []struct{ name, text string }{
@@ -227,7 +222,6 @@ func writeOutcome(w io.Writer, out hooks.DocumentOutcome) {
 	writeTable(w, rows)
 }
 
-// said returns the contribution of a hook.
 func said(x hooks.Execution) string {
 	switch {
 	case !x.Success:

@@ -17,8 +17,8 @@ var (
 	took  = regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)`)
 )
 
-// TestHooksYAMLDoc runs docs/hooks-yaml.md: files are written, commands print what
-// stands below them, and every hooks.yaml can be used.
+// The commands of docs/hooks-yaml.md print the text below them, and every hooks.yaml in it
+// is valid.
 func TestHooksYAMLDoc(t *testing.T) {
 	doc := readDoc(t, "docs/hooks-yaml.md")
 	if !strings.HasPrefix(doc, "# hooks.yaml\n\n```yaml hooks.yaml\n") {
@@ -60,6 +60,5 @@ func TestHooksYAMLDoc(t *testing.T) {
 	}
 }
 
-// timeless returns what a command prints without what differs from one time to the
-// next: how long something took.
+// timeless replaces the durations in the output of a command.
 func timeless(s string) string { return strings.TrimSpace(took.ReplaceAllString(s, "1ms")) }

@@ -18,7 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// listedPoint is a hook point in the result of hooks list.
 type listedPoint struct {
 	Point events.Kind `json:"point"`
 	Class hooks.Class `json:"class"`
@@ -26,7 +25,6 @@ type listedPoint struct {
 	Async bool        `json:"async"`
 }
 
-// listedHook is a hook in the result of hooks list.
 type listedHook struct {
 	Point     events.Kind `json:"point"`
 	Name      string      `json:"name"`
@@ -103,7 +101,7 @@ func printHooks(cmd *cobra.Command, shared *cli.Shared, registered []hooks.Regis
 	})
 }
 
-// writeTable prints rows. The first row has the titles.
+// writeTable prints rows. The first one has the titles.
 func writeTable(w io.Writer, rows [][]string) {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	for _, row := range rows {

@@ -17,15 +17,15 @@ type stage struct {
 	copies  []copied
 }
 
-// copied is one COPY: what, out of which stage ("" is the repository), where to.
+// copied is one COPY. Without from it copies from the repository.
 type copied struct {
 	from    string
+	owner   string
 	sources []string
 	to      string
 }
 
-// dockerfile reads the stages of the Dockerfile. It knows as much of the
-// language as ours uses.
+// dockerfile reads the stages of the Dockerfile, and only the instructions in it.
 func dockerfile(t *testing.T) []stage {
 	t.Helper()
 	text := strings.ReplaceAll(readDoc(t, "Dockerfile"), "\\\n", " ")
@@ -66,6 +66,9 @@ func parseCopy(words []string) copied {
 	for len(words) > 0 && strings.HasPrefix(words[0], "--") {
 		if from, ok := strings.CutPrefix(words[0], "--from="); ok {
 			c.from = from
+		}
+		if owner, ok := strings.CutPrefix(words[0], "--chown="); ok {
+			c.owner = owner
 		}
 		words = words[1:]
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
@@ -13,7 +14,7 @@ import (
 )
 
 func natsCommand(shared *cli.Shared) *cobra.Command {
-	return cli.Group("nats", "Prepare your own NATS server", natsConfCommand(shared), natsInitCommand(shared))
+	return cli.Group("nats", "Prepare your own NATS server", natsConfCommand(shared), natsCredsCommand(shared), natsInitCommand(shared))
 }
 
 func natsConfCommand(shared *cli.Shared) *cobra.Command {
@@ -37,7 +38,41 @@ that serve that tenant only.`,
 	}
 }
 
-// initialized is the result of nats init.
+func natsCredsCommand(shared *cli.Shared) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "creds",
+		Short: "Write the accounts file and the seeds of all users into folders",
+		Long: `Write the accounts of "hooktrail nats conf" to DIR/nats/accounts.conf, which
+deploy/nats.conf includes, and the seed of each user to DIR/NAME/NAME.nk. The users are
+owner, publisher, auditor, tracker, metrics, reader and decide. Give each service its own
+folder only, and the server the folder nats. Only you can read the files.
+
+The keys are those of the data directory. The command creates missing keys and keeps the
+others, so it writes the same files again. Run it again after "hooktrail tenant add" or
+"tenant remove", and reload the server (SIGHUP). To replace a key, remove its file in
+DATA/nats/keys first.`,
+		Example: `  hooktrail nats creds --dir /etc/hooktrail/nats
+  auditor serve --nats-url nats://nats:4222 --nats-nkey /etc/hooktrail/nats/auditor/auditor.nk`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" {
+				return cli.Usage("--dir: name the folder for the credentials")
+			}
+			written, err := broker.WriteCredentials(shared.DataDir, dir, subjects.Space{}, shared.Tenant)
+			if err != nil {
+				return err
+			}
+			return cli.Print(cmd, shared, written, func(w io.Writer) {
+				for _, c := range written {
+					fmt.Fprintf(w, "%-10s %s\n", termtext.Printable(c.User), termtext.Printable(c.File))
+				}
+			})
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "`folder` for the accounts file and the seeds; created if it is missing")
+	return cmd
+}
+
 type initialized struct {
 	URL     string   `json:"url"`
 	Streams []string `json:"streams"`
@@ -59,11 +94,9 @@ differs.`,
 			if size < 0 || replicas < 1 || replicas > 5 {
 				return cli.Usage("--max-bytes is %d, want 0 or more; --replicas is %d, want 1 to 5", size, replicas)
 			}
-			return broker.Use(cmd.Context(), broker.Options{
-				DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login),
-				Auth: broker.AuthMode(shared.Auth), Name: "hooktrail nats init", Logger: shared.Logger(cmd),
-				StreamMaxBytes: size, Replicas: replicas,
-			}, func(b *broker.Broker) error {
+			o := service.Broker(cmd, shared, subjects.Owner)
+			o.Name, o.StreamMaxBytes, o.Replicas = "hooktrail nats init", size, replicas
+			return broker.Use(cmd.Context(), o, func(b *broker.Broker) error {
 				space := b.Space()
 				out := initialized{
 					URL:     b.URL(),

@@ -17,25 +17,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Fired lists the hook points that fired in a run. run show --points --json prints it.
-// Fields may be added and are never renamed.
+// Fired is the JSON of run show --points. Fields may be added and are never renamed.
 type Fired struct {
 	Run    string        `json:"run"`
 	Tenant string        `json:"tenant"`
-	Points []*FiredPoint `json:"points"` // points that fired, in the order of the documentation
-	Never  []events.Kind `json:"never"`  // points that never fired
+	Points []*FiredPoint `json:"points"` // in the order of the documentation
+	Never  []events.Kind `json:"never"`
 }
 
 // FiredPoint sums up one hook point in a run.
 type FiredPoint struct {
 	Point      events.Kind  `json:"point"`
 	Class      hooks.Class  `json:"class"`
-	Fired      int          `json:"fired"` // dispatches
+	Fired      int          `json:"fired"`
 	Denied     int          `json:"denied"`
 	Asked      int          `json:"asked"`
-	Executions int          `json:"executions"` // of hooks, including asynchronous ones
-	Failed     int          `json:"failed"`     // failed executions
-	Hooks      []*FiredHook `json:"hooks"`      // by name
+	Executions int          `json:"executions"` // of hooks, also asynchronous ones
+	Failed     int          `json:"failed"`
+	Hooks      []*FiredHook `json:"hooks"` // by name
 }
 
 // FiredHook sums up one hook at a point.
@@ -51,7 +50,6 @@ type FiredHook struct {
 	Errors     map[string]int `json:"errors,omitempty"` // number of failures by reason
 }
 
-// readFired folds the events of a run.
 func readFired(ctx context.Context, r *ledger.Reader, name string) (Fired, error) {
 	run, err := findRun(ctx, r, name)
 	if err != nil {
@@ -62,7 +60,6 @@ func readFired(ctx context.Context, r *ledger.Reader, name string) (Fired, error
 	return c.result(r.Tenant(), run), err
 }
 
-// pointCounter folds the events of a run.
 type pointCounter struct {
 	points map[events.Kind]*FiredPoint
 	hooks  map[events.Kind]map[string]*FiredHook
@@ -77,7 +74,7 @@ func newPointCounter() *pointCounter {
 	return c
 }
 
-// add folds one event. An invalid payload counts as a dispatch without hooks.
+// add counts an event. At a hook point an invalid payload is a dispatch without hooks.
 func (c *pointCounter) add(e events.Event) {
 	if e.Kind() == events.HookExecuted {
 		if data, err := events.Payload[events.HookExecutedData](e); err == nil {
@@ -106,8 +103,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts an execution at a point. A late execution was counted when it
-// timed out.
+// executed counts an execution. A late one adds only to Late, because it counted when
+// it timed out.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {
@@ -145,7 +142,6 @@ func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool)
 	h.Errors[x.Error]++
 }
 
-// result returns the report.
 func (c *pointCounter) result(tenant, run string) Fired {
 	f := Fired{Run: run, Tenant: tenant, Points: []*FiredPoint{}, Never: []events.Kind{}}
 	for _, p := range hooks.Points() {
@@ -162,8 +158,6 @@ func (c *pointCounter) result(tenant, run string) Fired {
 	return f
 }
 
-// write writes a line for each point, then the failures, then the points that never
-// fired.
 func (f Fired) write(out io.Writer, paint cli.Palette) {
 	fmt.Fprintf(out, "%s %s\n", paint.Bold("run"), paint.Bold(shown(f.Run, maxDetail)))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -182,7 +176,6 @@ func (f Fired) write(out io.Writer, paint cli.Palette) {
 	}
 }
 
-// writeFailures writes a line for each hook and reason.
 func writeFailures(out io.Writer, f Fired, paint cli.Palette) {
 	var lines []string
 	for _, p := range f.Points {
@@ -205,7 +198,6 @@ func writeFailures(out io.Writer, f Fired, paint cli.Palette) {
 	w.Flush()
 }
 
-// orDash returns n, or a dash for 0.
 func orDash(n int) string {
 	if n == 0 {
 		return "–"

@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// counted is an Appender that folds what it gets.
+// counted is an Appender that folds its events.
 type counted struct{ c *pointCounter }
 
 func (a counted) Append(_ context.Context, e events.Event) (events.Event, error) {

@@ -14,13 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// demoLimit is what the demo may take, its build aside.
+// demoLimit is the time limit of the demo without its build.
 const demoLimit = 5 * time.Second
 
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// varying is what differs from one demo to the next: how the stream cut its
-// batches, the time, the key.
+// varying matches text that differs between two demos.
 var varying = []struct{ pattern, with string }{
 	{`\d+ messages of the stream`, "113 messages of the stream"},
 	{`\d+ leaf records`, "113 leaf records"},
@@ -28,9 +27,8 @@ var varying = []struct{ pattern, with string }{
 	{`Took( +)\d+\.\d s`, "Took${1}1.2 s"},
 }
 
-// TestREADME_Commands runs the README's first command and holds what it says
-// the demo prints to what it prints. The second one is the whole test run, which
-// CI runs as it stands there.
+// The first command of the README prints the output in the README. CI runs the second
+// one, which is the whole test run.
 func TestREADME_Commands(t *testing.T) {
 	readme := readDoc(t, "README.md")
 	var got []string
@@ -65,8 +63,7 @@ func TestREADME_Commands(t *testing.T) {
 	checkDemoBlock(t, readme, stdout.String())
 }
 
-// checkDemoBlock compares what README says that the demo prints with what it
-// printed; -update writes it.
+// checkDemoBlock compares the output of the demo with the README. -update writes it.
 func checkDemoBlock(t *testing.T, readme, printed string) {
 	t.Helper()
 	for _, v := range varying {

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// TestDocs_Rights holds the table of rights in the documents to what services
-// have, both ways.
+// The table of rights in the documents has exactly the rights of the services.
 func TestDocs_Rights(t *testing.T) {
 	doc := readDoc(t, "docs/operations.md")
 	_, doc, _ = strings.Cut(doc, "\n| user | publishes to |")

@@ -1,6 +1,7 @@
 package hooktrail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ func Command() *cobra.Command {
 	cmd := cli.Group("hooktrail", "Record what agents do so that it can be proved",
 		demoCommand(shared), hooksCommand(shared), natsCommand(shared), tenantCommand(shared), upCommand(shared),
 		cli.Group("run", "Look at the runs in the ledger", runListCommand(shared), runShowCommand(shared)))
+	cmd.Example = "  hooktrail demo\n  hooktrail up --hooks hooks.yaml"
 	shared.Register(cmd)
 	return cmd
 }
@@ -38,6 +40,10 @@ func runShowCommand(shared *cli.Shared) *cobra.Command {
 		Long: `Show a run as a waterfall. Each step lists its tool calls with bars for start and
 duration, failures, sub-agents and tokens. The command reads the ledger and needs no
 server. The start of a run's id is enough if it matches one run.
+
+Each record is compared with its leaf. A row whose record was altered is marked, and
+the command exits with 40. A denied call with a successful result is marked, and the
+command exits with 12.
 
 --points shows the hook points instead: how often each one fired, how many hooks ran,
 denials, failures with their reasons, and the points that never fired.`,
@@ -63,7 +69,8 @@ denials, failures with their reasons, and the points that never fired.`,
 			if err = errors.Join(err, r.Close()); err != nil {
 				return err
 			}
-			return cli.Print(cmd, shared, report, func(out io.Writer) { report.write(out, cli.PaletteFor(out)) })
+			err = cli.Print(cmd, shared, report, func(out io.Writer) { report.write(out, cli.PaletteFor(out)) })
+			return cmp.Or(err, report.failure())
 		},
 	}
 	cmd.Flags().BoolVar(&points, "points", false, "show which hook points fired, what failed there, and which never fired")
@@ -97,7 +104,6 @@ func runListCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// openLedger opens the ledger of tenant below dataDir for reading.
 func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 	dir := auditor.LedgerDir(dataDir)
 	if _, err := ledger.Path(dir, tenant); err != nil {
@@ -115,12 +121,12 @@ func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 	return nil, errors.Join(fmt.Errorf("tenant %q has no ledger below %s; there are: %s", tenant, dataDir, strings.Join(tenants, ", ")), err)
 }
 
-// runReport is a printable report about a run.
 type runReport interface {
 	write(w io.Writer, paint cli.Palette)
+	failure() error
 }
 
-// readTrace folds the events of a run and of its sub-agents.
+// readTrace returns the trace of a run and its sub-agents.
 func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, error) {
 	run, err := findRun(ctx, r, name)
 	if err != nil {
@@ -129,7 +135,7 @@ func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, er
 	fold := runtree.Fold{Tenant: r.Tenant()}
 	read := map[string]bool{run: true}
 	for left := []string{run}; len(left) > 0; left = left[1:] {
-		if err := eachEvent(ctx, r, left[0], fold.Add); err != nil {
+		if err := foldRun(ctx, r, left[0], &fold); err != nil {
 			return runTrace{}, err
 		}
 		for _, sub := range fold.Subagents(left[0]) {
@@ -142,7 +148,24 @@ func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, er
 	return runTrace{fold.Trace(run)}, nil
 }
 
-// eachEvent calls fold with the events of a run, in the order of the ledger.
+func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fold) error {
+	for entry, err := range r.Run(ctx, run) {
+		if wrong, ok := alteredRecord(err); ok {
+			addAltered(fold, entry, wrong)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		e, err := entry.Event()
+		if err != nil {
+			return fmt.Errorf("leaf %d of run %q: %w", entry.Leaf, run, err)
+		}
+		fold.Add(e)
+	}
+	return nil
+}
+
 func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(events.Event)) error {
 	for entry, err := range r.Run(ctx, run) {
 		if err != nil {
@@ -157,7 +180,7 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the run with this id, or the only run whose id starts with name.
+// findRun returns the run with the id name, or the only one whose id starts with name.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
 	has, err := r.Has(ctx, name)
 	if err != nil || has {
@@ -169,7 +192,7 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	}
 	var near []string
 	for _, info := range runs {
-		// Runs of sub-agents start with the id of their session. Only the session matches.
+		// The id of a sub-agent's run starts with that of the session.
 		if rest, ok := strings.CutPrefix(info.Run, name); ok && name != "" && (strings.Contains(name, "/") || !strings.Contains(rest, "/")) {
 			near = append(near, info.Run)
 		}
@@ -180,10 +203,8 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	return "", &noRunError{name: name, tenant: r.Tenant(), near: len(near), list: listCommand}
 }
 
-// listCommand is the command that lists all runs.
 const listCommand = "hooktrail run list"
 
-// noRunError reports that a name matches no run or several runs.
 type noRunError struct {
 	name, tenant string
 	near         int    // number of runs whose ids start with the name
@@ -198,7 +219,6 @@ func (e *noRunError) Error() string {
 	return fmt.Sprintf("run %q is not in the ledger of tenant %q; `%s` lists what is", e.name, e.tenant, e.list)
 }
 
-// listHint returns the command that lists the runs in the same data directory.
 func listHint(shared *cli.Shared) string {
 	hint := listCommand + tenantFlag(shared.TenantOrDefault())
 	if shared.DataDir != cli.DefaultDataDir() {
@@ -207,7 +227,7 @@ func listHint(shared *cli.Shared) string {
 	return hint
 }
 
-// listRuns returns summaries of the latest runs and the number of older ones.
+// listRuns returns the latest runs and the number of older ones.
 func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
 	runs, err := r.Runs(ctx)
 	if err != nil {

@@ -24,8 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, programs)
 }
 
-// TestScripts specifies the command: each script has a data directory and an
-// address of its own.
+// Each script has its own data directory and address.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
@@ -38,6 +37,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			env.Setenv("HOOKTRAIL_DATA_DIR", env.Cd+"/data")
+			env.Setenv("HOOKTRAIL_KNOWN_LEDGERS", env.Cd+"/known_ledgers")
 			env.Setenv("TMPDIR", env.Cd+"/tmp")
 			address, err := freeAddress()
 			env.Setenv("HTTP", address)
@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// freeAddress returns an address of the loopback that nobody listens on.
+// freeAddress returns an unused address of the loopback.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,8 +55,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// await waits until a URL answers with 200 and, if a pattern is given, with what
-// it matches: await URL [PATTERN].
+// await URL [PATTERN] waits until a URL answers with 200 and a body that matches.
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || len(args) > 2 {
 		ts.Fatalf("usage: await URL [PATTERN]")
@@ -75,8 +74,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// post sends a file as a batch of CloudEvents, which has to be accepted: post
-// FILE URL.
+// post FILE URL sends a file as a batch of CloudEvents, which must be accepted.
 func post(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: post FILE URL")
@@ -87,8 +85,7 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// decide sends a document, which has to be answered with what a pattern matches:
-// decide FILE URL PATTERN.
+// decide FILE URL PATTERN sends a document, and matches the answer.
 func decide(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: decide FILE URL PATTERN")
@@ -108,7 +105,7 @@ func ask(r *http.Response, err error) (int, string, error) {
 	return r.StatusCode, string(body), err
 }
 
-// terminate sends SIGTERM to what runs in the background.
+// terminate sends SIGTERM to the background commands.
 func terminate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: terminate")

@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// recordedSession is the session of the demo: a transcript in the format of Claude
-// Code and the transcript of its sub-agent. Both were written for the demo.
+// recordedSession is the session of the demo in the format of Claude Code, with a
+// sub-agent. It was written for the demo.
 //
 //go:embed session
 var recordedSession embed.FS
@@ -20,8 +21,11 @@ const (
 	sessionFile = sessionName + ".jsonl"
 )
 
-// unpackSession writes the recorded session below dir and returns its
-// transcripts, the main one first.
+// globEscape makes a pattern that matches one path alone.
+var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// unpackSession writes the recorded session below dir. It returns the transcripts, the
+// main one first.
 func unpackSession(dir string) ([]string, error) {
 	tree, err := fs.Sub(recordedSession, sessionRoot)
 	if err != nil {
@@ -33,29 +37,16 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles returns a transcript and the transcripts of its sub-agents. Claude Code
-// stores them in a folder with the name of the session, next to the transcript.
+// sessionFiles returns a transcript and those of its sub-agents, which Claude Code
+// stores in a folder with the name of the session.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)
 	}
-	base := file[:len(file)-len(filepath.Ext(file))]
-	agents, err := filepath.Glob(filepath.Join(globEscape(base), "subagents", "*.jsonl"))
+	base := strings.TrimSuffix(file, filepath.Ext(file))
+	agents, err := filepath.Glob(filepath.Join(globEscape.Replace(base), "subagents", "*.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("transcripts of sub-agents: %w", err)
 	}
 	return append([]string{file}, agents...), nil
-}
-
-// globEscape returns a pattern that matches path alone.
-func globEscape(path string) string {
-	var b []byte
-	for i := range len(path) {
-		switch path[i] {
-		case '*', '?', '[', '\\':
-			b = append(b, '\\')
-		}
-		b = append(b, path[i])
-	}
-	return string(b)
 }

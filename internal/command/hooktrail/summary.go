@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
@@ -17,7 +20,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// labelWidth is the width of the first column of the summary.
 const labelWidth = 11
 
 // writeDemo writes a summary that takes ten seconds to read.
@@ -46,7 +48,6 @@ func writeDemo(w io.Writer, r DemoReport) {
 	writeNext(line, r)
 }
 
-// writeIssues lists the issues.
 func writeIssues(line func(label, format string, args ...any), r DemoReport, paint cli.Palette) {
 	const most = 8
 	label := "Issues"
@@ -75,7 +76,6 @@ func paintStatus(s rules.Status, paint cli.Palette) string {
 	return paint.Warn(text)
 }
 
-// writeVerdicts writes the verdicts of the verifier.
 func writeVerdicts(line func(label, format string, args ...any), v verifier.Report, paint cli.Palette) {
 	verdict := func(s string, good bool) string {
 		if good {
@@ -97,12 +97,17 @@ func writeVerdicts(line func(label, format string, args ...any), v verifier.Repo
 	}
 	line("Complete", "%s %s sent, %s held; %s sealed", verdict(string(v.Completeness), v.Completeness == verifier.Complete),
 		plural(int(sent), "event"), count(int64(held)), plural(v.Runs.Sealed, "run"))
+	if v.ForeignCount > 0 {
+		line("", "%s", paint.Bad(plural(int(v.ForeignCount), "foreign record")))
+	}
 	for _, g := range v.Gaps {
 		line("", "%s", paint.Bad(fmt.Sprintf("missing: %s %d to %d (%s)", shown(g.Producer, 40), g.First, g.Last, g.Cause)))
 	}
+	if a := v.Anchor; a != nil {
+		line("Anchor", "%s %s", verdict(string(a.State), a.Exit() == verifier.ExitVerified), termtext.Printable(auditorcmd.AnchorText(a)))
+	}
 }
 
-// writeNext suggests the next commands.
 func writeNext(line func(label, format string, args ...any), r DemoReport) {
 	took := float64(r.TookMS) / float64(time.Second/time.Millisecond)
 	if r.DataDir == "" {
@@ -115,11 +120,10 @@ func writeNext(line func(label, format string, args ...any), r DemoReport) {
 	tenant := tenantFlag(r.Verified.Tenant)
 	line("Took", "%.1f s; kept in %s", took, termtext.Printable(r.DataDir))
 	line("Next", "hooktrail run show%s%s %s", dir, tenant, shown(termtext.ShellQuote(r.Runs[0].Run), maxDetail))
-	line("", "auditor verify%s%s", dir, tenant)
+	line("", "auditor verify%s%s --key %s", dir, tenant, termtext.Printable(termtext.ShellQuote(filepath.Join(auditor.KeyDir(r.DataDir), ledger.VerifierFile))))
 	line("", "tracker list%s%s", dir, tenant)
 }
 
-// totals sums up all runs.
 type totals struct {
 	first, last                   time.Time
 	subagents, steps, failedSteps int
@@ -159,7 +163,7 @@ func total(runs []ledger.RunSummary) totals {
 	return all
 }
 
-// byName lists tools, the most frequent first.
+// byName lists the most frequent tools first.
 func byName(tools map[string]int) string {
 	const most = 7
 	names := slices.SortedFunc(maps.Keys(tools), func(a, b string) int {
@@ -176,7 +180,7 @@ func byName(tools map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// ofThem returns a phrase about n special items of a count, or nothing for 0.
+// ofThem returns a phrase about n special items, or nothing for 0.
 func ofThem(n int, one, many string) string {
 	switch n {
 	case 0:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,6 @@ func tenantCommand(shared *cli.Shared) *cobra.Command {
 		tenantAddCommand(shared), tenantListCommand(shared), tenantRemoveCommand(shared))
 }
 
-// added is the JSON result of tenant add.
 type added struct {
 	broker.TenantKey
 
@@ -38,7 +38,7 @@ of their own chains, and request decisions. The command prints the seed or write
 --out. It stores no copy. A tenant may have several keys.
 
 The embedded server of the data directory accepts the key at once. For your own server
-run "hooktrail nats conf" again.`,
+run "hooktrail nats creds" again.`,
 		Example: `  hooktrail tenant add acme --out acme.nk
   hooktrail tenant add acme --json`,
 		Args: cobra.ExactArgs(1),
@@ -67,7 +67,6 @@ run "hooktrail nats conf" again.`,
 	return cmd
 }
 
-// writeSeed writes a seed to a new file.
 func writeSeed(path string, seed []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -88,21 +87,11 @@ func tenantListCommand(shared *cli.Shared) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			keys, err := broker.Tenants(shared.DataDir)
 			if shared.Tenant != "" {
-				keys = ofTenant(keys, shared.Tenant)
+				keys = slices.DeleteFunc(keys, func(k broker.TenantKey) bool { return k.Tenant != shared.Tenant })
 			}
 			return errors.Join(printKeys(cmd, shared, keys), err)
 		},
 	}
-}
-
-func ofTenant(keys []broker.TenantKey, tenant string) []broker.TenantKey {
-	var own []broker.TenantKey
-	for _, k := range keys {
-		if k.Tenant == tenant {
-			own = append(own, k)
-		}
-	}
-	return own
 }
 
 func printKeys(cmd *cobra.Command, shared *cli.Shared, keys []broker.TenantKey) error {

@@ -11,14 +11,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/app"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
+	metricscmd "github.com/hooktrail/hooktrail/internal/command/metrics"
 	publishercmd "github.com/hooktrail/hooktrail/internal/command/publisher"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	trackercmd "github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// defaultDrain is the time limit for a stop.
 const defaultDrain = 30 * time.Second
 
 func upCommand(shared *cli.Shared) *cobra.Command {
@@ -29,6 +30,7 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		anchors   auditorcmd.AnchorFlags
 		retention auditorcmd.RetentionFlags
 		setup     trackercmd.Setup
+		tenants   service.Tenants
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -49,9 +51,8 @@ of acknowledged events.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.NATSURL, opts.Tenant, opts.Logger = shared.DataDir, shared.NATSURL, shared.Tenant, shared.Logger(cmd)
 			opts.Login, opts.Auth = broker.Login(shared.Login), broker.AuthMode(shared.Auth)
-			opts.Redactor = redaction.Redactor()
 			opts.Listening = func(a app.Addresses) { printAddresses(cmd, shared, a) }
-			opts.Audit.Tenant = opts.Tenant
+			opts.Redactor, opts.Audit.Tenant = redaction.Redactor(), opts.Tenant
 			retention.Apply(&opts.Audit)
 			if err := errors.Join(anchors.Apply(&opts.Audit), setup.Apply(&opts.Track)); err != nil {
 				return err
@@ -60,6 +61,9 @@ of acknowledged events.`,
 				return cli.Usage("%w", err)
 			}
 			var err error
+			if opts.Tenants, err = tenants.Policy(shared, opts.Access.TokenFile); err != nil {
+				return err
+			}
 			if opts.Hooks, err = hookFile.Load(cmd.Context(), opts.Logger); err != nil {
 				return err
 			}
@@ -72,10 +76,10 @@ of acknowledged events.`,
 	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address outside the loopback; without tokens every client that reaches it may write")
 	publishercmd.RegisterAccess(cmd, &opts.Access)
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "time limit for a stop")
-	redaction.Register(cmd)
-	hookFile.Register(cmd)
-	anchors.Register(cmd)
-	retention.Register(cmd)
+	metricscmd.RegisterAccess(cmd, &opts.Metrics)
+	for _, f := range []interface{ Register(cmd *cobra.Command) }{&redaction, &hookFile, &tenants, &anchors, &retention} {
+		f.Register(cmd)
+	}
 	setup.RegisterAs(cmd, "tracker-")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package hooktrail
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The columns of a waterfall. It fits into 100 columns.
+// A waterfall fits into 100 columns.
 const (
 	nameWidth   = 12
 	detailWidth = 40
@@ -20,12 +21,12 @@ const (
 	inputWidth  = 64
 )
 
-// waterfall writes t to w. It writes a line for the run, one for each step, and one for
-// each tool call with a bar for its time within the step.
+// waterfall writes a line for the run, each step and each tool call.
 func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
+	writeAltered(w, t, paint)
 	if t.ParentRun != "" {
 		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
 	}
@@ -46,7 +47,6 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	}
 }
 
-// runTrace is the report of run show.
 type runTrace struct{ runtree.Trace }
 
 func (t runTrace) write(w io.Writer, paint cli.Palette) { waterfall(w, t.Trace, paint) }
@@ -81,13 +81,15 @@ func traceTotals(t runtree.Trace) []string {
 	if t.Denied > 0 {
 		calls += fmt.Sprintf(", %d denied", t.Denied)
 	}
+	if t.DeniedResults > 0 {
+		calls += fmt.Sprintf(", %d of them with a result", t.DeniedResults)
+	}
 	if t.Unanswered > 0 {
 		calls += fmt.Sprintf(", %d without result", t.Unanswered)
 	}
 	return []string{plural(len(t.Steps), "step"), calls, tokens(t.Tokens), plural(t.Events, "event")}
 }
 
-// tokens returns u as one phrase.
 func tokens(u events.Tokens) string {
 	s := fmt.Sprintf("tokens %s in, %s out", count(u.Input), count(u.Output))
 	if cached := u.CacheRead + u.CacheCreation; cached > 0 {
@@ -97,12 +99,8 @@ func tokens(u events.Tokens) string {
 }
 
 func writeStep(w io.Writer, n int, s *runtree.Step, t runtree.Trace, paint cli.Palette) {
-	input := s.Input
-	if input == "" {
-		input = s.ID
-	}
 	fmt.Fprintf(w, "\n%2d  %s %-9s %7s  %s\n", n, stepMark(s.Status, paint), s.Status, duration(s.DurationMS),
-		paint.Bold(shown(input, inputWidth)))
+		paint.Bold(shown(cmp.Or(s.Input, s.ID), inputWidth)))
 	if s.Failure != nil {
 		fmt.Fprintf(w, "    %s\n", paint.Bad(shown(s.Failure.Message, nameWidth+detailWidth+barWidth)))
 	}
@@ -120,6 +118,9 @@ func writeRow(w io.Writer, r *runtree.Row, s *runtree.Step, t runtree.Trace, pai
 		pad(shown(r.Name, nameWidth), nameWidth),
 		pad(shown(r.Detail, detailWidth), detailWidth),
 		rowBar(r, s, paint), rowDuration(r))
+	for _, alarm := range alarms(r) {
+		fmt.Fprintf(w, "      %s\n", paint.Bad(alarm))
+	}
 	if r.Denied() && r.Reason != "" {
 		fmt.Fprintf(w, "      %s\n", paint.Bad(shown(r.Reason, nameWidth+detailWidth+barWidth)))
 	}
@@ -135,18 +136,19 @@ func writeRow(w io.Writer, r *runtree.Row, s *runtree.Step, t runtree.Trace, pai
 	writeLink(w, r.Run, t.Tenant, paint)
 }
 
-// writeLink writes the command that shows a run.
 func writeLink(w io.Writer, run, tenant string, paint cli.Palette) {
 	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(termtext.ShellQuote(run), maxDetail)+tenantFlag(tenant)))
 }
 
-// writeChild writes the rows of a sub-agent.
 func writeChild(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	writeLink(w, t.Run, t.Tenant, paint)
 	for _, s := range t.Steps {
 		for _, r := range s.Rows {
 			fmt.Fprintf(w, "      %s %s %s %7s\n",
 				rowMark(r, paint), pad(shown(r.Name, nameWidth), nameWidth), pad(shown(r.Detail, detailWidth), detailWidth), rowDuration(r))
+			for _, alarm := range alarms(r) {
+				fmt.Fprintf(w, "        %s\n", paint.Bad(alarm))
+			}
 		}
 	}
 }
@@ -165,13 +167,13 @@ func rowDuration(r *runtree.Row) string {
 
 func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
 	bar := timeBar(r.Started.Sub(s.Started), time.Duration(r.DurationMS)*time.Millisecond, time.Duration(s.DurationMS)*time.Millisecond)
-	if r.Status == events.ToolError {
+	if r.Status == events.ToolError || r.Altered || r.DeniedResult {
 		return paint.Bad(bar)
 	}
 	return paint.Good(bar)
 }
 
-// timeBar draws the span from start with the given length within whole.
+// timeBar draws a span within whole.
 func timeBar(start, length, whole time.Duration) string {
 	if whole <= 0 {
 		return strings.Repeat("·", barWidth)
@@ -199,6 +201,9 @@ func stepMark(status events.StepStatus, paint cli.Palette) string {
 }
 
 func rowMark(r *runtree.Row, paint cli.Palette) string {
+	if r.Altered || r.DeniedResult {
+		return paint.Bad("!")
+	}
 	switch r.Status {
 	case events.ToolSuccess:
 		return paint.Good("✓")
@@ -214,18 +219,16 @@ func rowMark(r *runtree.Row, paint cli.Palette) string {
 	return paint.Dim("•")
 }
 
-// shown returns s as one line of at most width characters, without control
-// characters.
+// shown returns s as one line of at most width characters, without control characters.
 func shown(s string, width int) string {
 	return runtree.Clip(termtext.Printable(runtree.OneLine(s)), width)
 }
 
-// pad fills s with spaces to width characters.
 func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
 }
 
-// tenantFlag returns the --tenant flag for a hint, or nothing for the default tenant.
+// tenantFlag returns the --tenant flag for a hint.
 func tenantFlag(tenant string) string {
 	if tenant == "default" {
 		return ""

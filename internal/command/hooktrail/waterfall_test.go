@@ -128,8 +128,7 @@ func TestWaterfall_Denied(t *testing.T) {
 	}
 }
 
-// TestWaterfall_Subagents: the calls of a sub-agent stand below the call that
-// started it.
+// The calls of a sub-agent are below the call that started it.
 func TestWaterfall_Subagents(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Task"})
@@ -147,8 +146,7 @@ func TestWaterfall_Subagents(t *testing.T) {
 	}
 }
 
-// TestWaterfall_SubagentWithoutStart: a sub-agent of which only the end was told
-// is shown all the same.
+// A sub-agent without a start event is shown.
 func TestWaterfall_SubagentWithoutStart(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.SubagentStopped, "s", "", events.SubagentStoppedData{Subagent: "a1"})

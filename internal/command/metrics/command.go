@@ -1,5 +1,4 @@
-// Package metrics is the command line of the metrics service: flags, help, progress and
-// printed results. The service is [github.com/hooktrail/hooktrail/internal/metrics].
+// Package metrics is the command line of the metrics service.
 package metrics
 
 import (
@@ -10,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/consumer"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
-	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -22,6 +22,7 @@ import (
 func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("metrics", "Count runs, steps, tool calls, tokens and failures for Prometheus", serveCommand(shared))
+	cmd.Example = "  metrics serve --listen 127.0.0.1:9464"
 	shared.Register(cmd)
 	return cmd
 }
@@ -32,7 +33,8 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "serve",
 		Short: "Count events and serve metrics",
 		Long: `Count the events of the stream and serve metrics on /metrics, until a signal ends the
-process. /livez answers while the process runs, and /readyz while it reads the stream.
+process. With --metrics-token, only the reader with that bearer token sees the series of
+tenants, and others see the state of the service. /livez answers while the process runs, and /readyz while it reads the stream.
 With --drain, count the events that are in the stream now, print the counts and exit.`,
 		Example: `  metrics serve --listen 127.0.0.1:9464
   metrics serve --drain --json`,
@@ -42,10 +44,10 @@ With --drain, count the events that are in the stream now, print the counts and 
 			if opts.Drain {
 				opts.Listen = ""
 			}
-			return broker.Use(cmd.Context(), broker.Options{
-				DataDir: shared.DataDir, URL: shared.NATSURL, Name: metrics.Consumer, Logger: opts.Logger,
-				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.MetricsRole, Tenant: shared.Tenant,
-			}, func(b *broker.Broker) error {
+			if err := opts.Access.Validate(); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.MetricsRole), func(b *broker.Broker) error {
 				opts.Broker = b
 				return runServe(cmd, shared, opts)
 			})
@@ -53,6 +55,7 @@ With --drain, count the events that are in the stream now, print the counts and 
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "count the events that are in the stream now, then exit")
 	cmd.Flags().StringVar(&opts.Listen, "listen", metrics.DefaultListen, "`address` of /metrics, /livez and /readyz")
+	RegisterAccess(cmd, &opts.Access)
 	return cmd
 }
 
@@ -61,11 +64,7 @@ func runServe(cmd *cobra.Command, shared *cli.Shared, opts metrics.Options) erro
 	if !opts.Drain {
 		return metrics.Run(ctx, opts)
 	}
-	bar := cli.NewProgress(cmd.ErrOrStderr(), "count")
-	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
-	err := metrics.Run(ctx, opts)
-	bar.Finish()
-	if err != nil {
+	if err := consumer.Drain(cmd, "count", &opts.Progress, func() error { return metrics.Run(ctx, opts) }); err != nil {
 		return err
 	}
 	summary, err := metrics.Snapshot(ctx, opts.DataDir)
@@ -89,7 +88,6 @@ func printSummary(out io.Writer, s metrics.Summary) {
 	w.Flush()
 }
 
-// oneLine replaces characters that would break the table.
 func oneLine(r rune) rune {
 	if r == '\n' || r == '\t' {
 		return ' '

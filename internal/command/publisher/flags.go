@@ -31,8 +31,7 @@ func (r *Redaction) Register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data unchanged")
 }
 
-// Redactor returns the redactor to use. Without the flag it is nil, which stands
-// for all rules of pkg/redact.
+// Redactor returns nil for all rules of pkg/redact.
 func (r *Redaction) Redactor() publish.Redactor {
 	if r.off {
 		return publish.NoRedaction
@@ -48,8 +47,8 @@ func (f *HookFile) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
 }
 
-// Load reads the file and checks that its hooks can decide. Without the flag it
-// returns nil. It logs the warnings of the file.
+// Load reads the file, checks that its hooks can decide, and logs its warnings. Without
+// the flag it returns nil.
 func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
 	if f.path == "" {
 		return nil, nil //nolint:nilnil // no file, no hooks
@@ -68,7 +67,6 @@ func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.Fil
 	return file, nil
 }
 
-// fullPolicy is the value of --full.
 type fullPolicy struct{ to **publish.FullPolicy }
 
 // String returns the name of the policy.

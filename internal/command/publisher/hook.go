@@ -17,11 +17,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// tokenVariable is the environment variable with the token for --publisher. There
-// is no flag, because a command line is not secret.
+// tokenVariable has the token for --publisher. There is no flag, because a command line
+// is not secret.
 const tokenVariable = "HOOKTRAIL_TOKEN"
 
-// hookFlags are the flags of publisher hook. publisher install has them too.
+// hookFlags are the flags of publisher hook and publisher install.
 type hookFlags struct {
 	hooks      string
 	failClosed bool
@@ -39,8 +39,7 @@ func (f *hookFlags) register(cmd *cobra.Command) {
 	f.redaction.Register(cmd)
 }
 
-// validate reports the first flag with an unusable value. Only install calls it.
-// hook itself replaces such a value and goes on.
+// validate is for install. hook replaces an unusable value and goes on.
 func (f *hookFlags) validate() error {
 	if f.timeout <= 0 {
 		return fmt.Errorf("--timeout %v: must be positive", f.timeout)
@@ -51,7 +50,6 @@ func (f *hookFlags) validate() error {
 	return hookclient.CheckURL(f.publisher)
 }
 
-// hookCommand returns the command publisher hook.
 func hookCommand(shared *cli.Shared) *cobra.Command {
 	var flags hookFlags
 	cmd := &cobra.Command{
@@ -67,8 +65,7 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 		Example: "  publisher hook claude-code < payload.json\n" +
 			"  publisher hook claude-code --hooks hooks.yaml --fail-closed < payload.json\n" +
 			"  publisher hook copilot-cli preToolUse < payload.json",
-		// The command parses its flags itself. Agents would take the exit status of a
-		// usage error for a denial.
+		// Agents would take the exit status of a usage error for a denial.
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil },
@@ -80,8 +77,8 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// runHook answers the payload on stdin. An error or a panic never sets the exit
-// status, because agents would take it for a denial.
+// runHook sets no exit status after an error or a panic, because agents would take it
+// for a denial.
 func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string) (err error) {
 	stderr := cmd.ErrOrStderr()
 	defer func() {
@@ -110,8 +107,7 @@ func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []st
 	return cli.Exit(result.Reply.Exit)
 }
 
-// parseHookFlags reads the command line and the environment. An invalid flag keeps
-// its default.
+// parseHookFlags keeps the default of an invalid flag.
 func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error {
 	cmd.DisableFlagParsing = false
 	err := cmd.ParseFlags(args)
@@ -128,8 +124,7 @@ func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error
 	return err
 }
 
-// hookOptions returns the options of a call. It replaces unusable values, and
-// reports each one as a problem.
+// hookOptions replaces unusable values, and reports each one as a problem.
 func hookOptions(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string, invalid error) hookclient.Options {
 	opts := hookclient.Options{
 		DataDir: shared.DataDir, Tenant: shared.Tenant, Hooks: flags.hooks, Timeout: flags.timeout, FailClosed: flags.failClosed,

@@ -1,15 +1,16 @@
 package publisher
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 func importCommand(shared *cli.Shared) *cobra.Command {
@@ -17,6 +18,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 		opts      publisher.ImportOptions
 		lines     strictness
 		redaction Redaction
+		wait      waiting
 	)
 	cmd := &cobra.Command{
 		Use:   "import [--format FORMAT] FILE…",
@@ -26,7 +28,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 			"adds only the events that are new since the last time.\n\n" +
 			"With --follow it continues with lines that are added to the files, and with new files in the\n" +
 			"folders, until it is interrupted. A run is finished once its file has not changed for --rest.\n\n" +
-			"Formats: " + publisher.FormatNames() + ".",
+			awaitHelp + "Formats: " + publisher.FormatNames() + ".",
 		Example: "  publisher import ~/.claude/projects ~/.codex/sessions\n" +
 			"  publisher import --format claude-code --strict --json session.jsonl\n" +
 			"  publisher import --follow ~/.claude/projects/my-project\n" +
@@ -37,15 +39,18 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 			if err := opts.Validate(); err != nil {
 				return cli.Usage("%w", err)
 			}
-			return withBroker(cmd, shared, broker.Options{}, func(ctx context.Context, b *broker.Broker) error {
+			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.PublisherRole), func(b *broker.Broker) error {
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 				if opts.Follow {
 					bar = nil // there is no known total
 				}
 				opts.Broker, opts.DataDir, opts.Tenant = b, shared.DataDir, shared.TenantOrDefault()
 				opts.Redactor, opts.Progress, opts.Logger = redaction.Redactor(), bar.Set, shared.Logger(cmd)
-				sum, err := publisher.Import(ctx, opts)
+				sum, err := publisher.Import(cmd.Context(), opts)
 				bar.Finish()
+				if err == nil && !opts.Follow {
+					sum.Audited = wait.await(cmd, b, sum.Sent)
+				}
 				if errors.Is(err, publisher.ErrUnrecognised) {
 					err = fmt.Errorf("%w; --format names it", err)
 				}
@@ -61,6 +66,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 	flags.BoolVar(&opts.Follow, "follow", false, "go on with added lines, and with new files in the folders")
 	flags.DurationVar(&opts.Rest, "rest", publisher.DefaultRest, "with --follow: `time` without a change after which the runs of a file are finished")
 	lines.register(cmd)
+	wait.register(cmd)
 	redaction.Register(cmd)
 	return cmd
 }

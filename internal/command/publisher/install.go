@@ -18,7 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// installFlags are the flags of publisher install.
 type installFlags struct {
 	project   string
 	dryRun    bool
@@ -51,8 +50,8 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// validate reports the first flag that the hook command could not use. Later only
-// the agent would see that error.
+// validate reports the first flag that the hook command could not use, because later
+// only the agent would see that error.
 func (f *installFlags) validate() error {
 	if f.uninstall {
 		return nil
@@ -67,7 +66,6 @@ func (f *installFlags) validate() error {
 	return err
 }
 
-// installed is the output of install with --json.
 type installed struct {
 	Tool    string         `json:"tool"`
 	File    string         `json:"file"`
@@ -130,8 +128,8 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// hookArgs returns the flags of the hook command. It contains the flags that were
-// given, with absolute paths, because agents start the command in any folder.
+// hookArgs returns the flags of the installed command. Paths are absolute, because agents
+// start it in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
 	for _, f := range []struct {
@@ -165,8 +163,7 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	return termtext.ShellQuote(args...), nil
 }
 
-// programName returns the program that agents start. It is the bare name if the
-// PATH leads to this program, and otherwise the full path.
+// programName returns a full path unless the PATH leads to this program.
 func programName() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -179,8 +176,8 @@ func programName() (string, error) {
 	return termtext.ShellQuote(self), nil
 }
 
-// isGoRun reports whether go run built the program at path. Such paths look like
-// /tmp/go-build15/b001/exe/publisher or …/go-build/5f/5f01…-d/publisher.
+// isGoRun recognises paths like /tmp/go-build15/b001/exe/publisher or
+// …/go-build/5f/5f01…-d/publisher.
 func isGoRun(path string) bool {
 	dir := filepath.Dir(path)
 	made := filepath.Base(dir) == "exe" || strings.HasSuffix(dir, "-d")

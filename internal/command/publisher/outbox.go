@@ -10,9 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 func outboxCommand(shared *cli.Shared) *cobra.Command {
@@ -55,9 +57,9 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 				defer cancel()
 				cmd.SetContext(ctx)
 			}
-			return withBroker(cmd, shared, broker.Options{}, func(ctx context.Context, b *broker.Broker) error {
+			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.PublisherRole), func(b *broker.Broker) error {
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "flush")
-				sent, err := publisher.FlushOutboxes(ctx, publisher.FlushOptions{
+				sent, err := publisher.FlushOutboxes(cmd.Context(), publisher.FlushOptions{
 					Broker: b, DataDir: shared.DataDir, Names: args, Progress: bar.Set, Logger: shared.Logger(cmd),
 				})
 				bar.Finish()
@@ -91,7 +93,6 @@ func printOutboxes(w io.Writer, list []publisher.Outbox) {
 	}
 }
 
-// holder describes the process that has the outbox open.
 func holder(o publisher.Outbox) string {
 	switch {
 	case !o.Open:

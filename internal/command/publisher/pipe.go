@@ -1,18 +1,19 @@
 package publisher
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// strictness holds the flags --strict and --lenient of commands that read lines.
 type strictness struct{ strict, lenient bool }
 
 func (s *strictness) register(cmd *cobra.Command) {
@@ -21,7 +22,7 @@ func (s *strictness) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
 }
 
-// check returns err, or else an error if malformed lines count as one.
+// check adds an error if malformed lines count as one.
 func (s *strictness) check(err error, malformed int) error {
 	if err == nil && malformed > 0 && (s.strict || !s.lenient) {
 		err = fmt.Errorf("%s malformed", count(malformed, "line is", "lines are"))
@@ -33,28 +34,42 @@ func pipeCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		lines     strictness
 		redaction Redaction
+		wait      waiting
+		tenants   service.Tenants
 	)
 	cmd := &cobra.Command{
 		Use:   "pipe",
 		Short: "Take CloudEvents from stdin, one per line",
 		Long: "pipe reads CloudEvents in JSON from stdin, one per line, for example the output of auditor\n" +
-			"replay. It skips events that it has taken before, by their source and id. This outbox assigns\n" +
-			"new producers, sequences and salts. While the broker is away, pipe goes on reading, and waits\n" +
-			"for the broker at the end.",
+			"replay. It skips events that it has taken before, by their source and id. It leaves out and\n" +
+			"counts records of Hooktrail's own services, such as seals, gaps, access records, and edits of\n" +
+			"issues. This outbox assigns new producers, sequences and salts. While the broker is away, pipe\n" +
+			"goes on reading, and waits for the broker at the end.\n\n" + strings.TrimSpace(awaitHelp),
 		Example: "  auditor replay --run RUN | publisher pipe --data-dir other\n" +
 			"  publisher pipe --strict < events.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withBroker(cmd, shared, broker.Options{Later: true}, func(ctx context.Context, b *broker.Broker) error {
-				sum, err := publisher.Pipe(ctx, cmd.InOrStdin(), publisher.PipeOptions{
-					Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Name: "stdin",
+			accepted, err := tenants.Policy(shared, "")
+			if err != nil {
+				return err
+			}
+			connection := service.Broker(cmd, shared, subjects.PublisherRole)
+			connection.Later = true
+			return broker.Use(cmd.Context(), connection, func(b *broker.Broker) error {
+				sum, err := publisher.Pipe(cmd.Context(), cmd.InOrStdin(), publisher.PipeOptions{
+					Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Name: "stdin", Tenants: accepted,
 					Redactor: redaction.Redactor(), Logger: shared.Logger(cmd),
 				})
+				if err == nil {
+					sum.Audited = wait.await(cmd, b, sum.Sent)
+				}
 				err = errors.Join(err, printPipe(cmd, shared, sum))
 				return lines.check(err, sum.Malformed)
 			})
 		},
 	}
 	lines.register(cmd)
+	wait.register(cmd)
 	redaction.Register(cmd)
+	tenants.Register(cmd)
 	return cmd
 }

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// maxPrinted is the largest number of files or lines in text output.
 const maxPrinted = 20
 
 func printImport(cmd *cobra.Command, shared *cli.Shared, sum publisher.ImportSummary) error {
@@ -36,18 +36,13 @@ func writeImport(w io.Writer, sum publisher.ImportSummary) {
 	}
 }
 
-// printFiles prints a line for each of the first files.
 func printFiles(w io.Writer, files []publisher.FileSummary) {
 	for i, f := range files {
 		if i == maxPrinted {
 			fmt.Fprintf(w, "  … and %d more; --json lists them\n", len(files)-i)
 			return
 		}
-		format := f.Format
-		if format == "" {
-			format = "empty"
-		}
-		fmt.Fprintf(w, "  %s (%s): %s, %s (%d failed), %s, %s\n", termtext.Printable(f.File), format,
+		fmt.Fprintf(w, "  %s (%s): %s, %s (%d failed), %s, %s\n", termtext.Printable(f.File), cmp.Or(f.Format, "empty"),
 			count(f.Events, "event", "events"), count(f.ToolCalls, "tool call", "tool calls"), f.ToolErrors,
 			count(f.Errors, "error", "errors"), count(f.Malformed, "bad line", "bad lines"))
 	}
@@ -58,7 +53,7 @@ func printPipe(cmd *cobra.Command, shared *cli.Shared, sum publisher.PipeSummary
 	return cli.Print(cmd, shared, sum, func(out io.Writer) {
 		fmt.Fprintf(out, "piped %s (%d new, %d already known)\n", count(sum.Events, "event", "events"), sum.New, sum.Known)
 		if sum.Records > 0 {
-			fmt.Fprintf(out, "left out: %s about the numbering of another outbox\n", count(sum.Records, "record", "records"))
+			fmt.Fprintf(out, "left out: %s of reserved kinds\n", count(sum.Records, "record", "records"))
 		}
 		printMalformed(out, sum.Malformed, sum.Lines)
 	})

@@ -2,13 +2,14 @@ package publisher
 
 import (
 	"cmp"
-	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -18,6 +19,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 		disk      bool
 		redaction Redaction
 		hookFile  HookFile
+		tenants   service.Tenants
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -41,12 +43,17 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 				return cli.Usage("%w", err)
 			}
 			var err error
+			if opts.Tenants, err = tenants.Policy(shared, opts.Access.TokenFile); err != nil {
+				return err
+			}
 			if opts.Hooks, err = hookFile.Load(cmd.Context(), opts.Logger); err != nil {
 				return err
 			}
-			return withBroker(cmd, shared, broker.Options{Later: true}, func(ctx context.Context, b *broker.Broker) error {
+			connection := service.Broker(cmd, shared, subjects.PublisherRole)
+			connection.Later = true
+			return broker.Use(cmd.Context(), connection, func(b *broker.Broker) error {
 				opts.Broker = b
-				return publisher.Run(ctx, opts)
+				return publisher.Run(cmd.Context(), opts)
 			})
 		},
 	}
@@ -60,5 +67,6 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	flags.BoolVar(&disk, "durable", false, "sync each event to disk before it is acknowledged, so that it survives a power cut")
 	redaction.Register(cmd)
 	hookFile.Register(cmd)
+	tenants.Register(cmd)
 	return cmd
 }

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,17 +15,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// tokenFlags are the flags of the token commands.
 type tokenFlags struct {
 	shared *cli.Shared
 	file   string
 }
 
 func (f *tokenFlags) path() string {
-	if f.file != "" {
-		return f.file
-	}
-	return tokens.Path(f.shared.DataDir)
+	return cmp.Or(f.file, tokens.Path(f.shared.DataDir))
 }
 
 func tokenCommand(shared *cli.Shared) *cobra.Command {
@@ -37,7 +34,6 @@ func tokenCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// register adds the flag that all of them have.
 func (f *tokenFlags) register(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&f.file, "tokens", "", "token `file`; keys/http-tokens.json in the data directory if empty")
 	return cmd
@@ -103,7 +99,6 @@ func (f *tokenFlags) listCommand() *cobra.Command {
 	}
 }
 
-// ofTenant returns the tokens of --tenant, or all.
 func (f *tokenFlags) ofTenant() ([]shownToken, error) {
 	list, err := tokens.List(f.path())
 	if err != nil {

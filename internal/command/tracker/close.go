@@ -17,13 +17,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// The largest lengths of the flags, in characters.
 const (
 	maxReason = 500
 	maxBy     = 100
 )
 
-// closeWait is the default of --wait.
 const closeWait = 30 * time.Second
 
 func closeCommand(shared *cli.Shared) *cobra.Command {
@@ -59,7 +57,7 @@ redacted.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.Reason, "reason", "", "`why`; stored as the reason of the issue")
-	flags.StringVar(&c.By, "by", "", "`who` closes it; default is the user of the system")
+	flags.StringVar(&c.By, "by", "", "`who` closes it; default is the user of the system, who is on record in any case")
 	flags.BoolVar(&c.NotPlanned, "not-planned", false, "close it as not planned: it stays closed when the same happens again")
 	flags.DurationVar(&c.Wait, "wait", closeWait, "how long to wait for a running tracker")
 	return cmd
@@ -78,7 +76,6 @@ func checkClose(c tracker.CloseRequest) error {
 	return nil
 }
 
-// closingText describes the result of close.
 func closingText(d tracker.Closing) string {
 	how := "closed"
 	if d.Action == tracker.ActionNotPlanned {
@@ -94,7 +91,6 @@ func closingText(d tracker.Closing) string {
 	return fmt.Sprintf("%s %s: %s (by %s)", how, d.Issue, termtext.OneLine(d.Reason), termtext.OneLine(d.By))
 }
 
-// systemUser returns the name of the user who runs the process.
 func systemUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

@@ -20,31 +20,31 @@ import (
 // serve runs a tracker until the returned function is called. The tracker is running
 // when serve returns.
 func (p *pipeline) serve() (stop func()) {
-	p.tb.Helper()
-	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: tracker.Name})
+	p.TB.Helper()
+	b, err := broker.Open(p.TB.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: tracker.Name})
 	if err != nil {
-		p.tb.Fatal(err)
+		p.TB.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(p.tb.Context())
+	ctx, cancel := context.WithCancel(p.TB.Context())
 	works := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(works) })
-	opts := tracker.Options{Broker: b, DataDir: p.dataDir, Progress: func(consume.Progress) { begun() }}
+	opts := tracker.Options{Broker: b, DataDir: p.DataDir, Progress: func(consume.Progress) { begun() }}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := tracker.Run(ctx, opts); err != nil {
-			p.tb.Errorf("serve: %v", err)
+			p.TB.Errorf("serve: %v", err)
 		}
 	})
 	select {
 	case <-works:
 	case <-time.After(time.Minute):
-		p.tb.Error("the tracker does not get to work")
+		p.TB.Error("the tracker does not get to work")
 	}
 	return sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()
-		if err := b.Close(context.WithoutCancel(p.tb.Context())); err != nil {
-			p.tb.Errorf("close the broker: %v", err)
+		if err := b.Close(context.WithoutCancel(p.TB.Context())); err != nil {
+			p.TB.Errorf("close the broker: %v", err)
 		}
 	})
 }
@@ -52,36 +52,36 @@ func (p *pipeline) serve() (stop func()) {
 //guarantee:close-offline
 func TestClose(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", rulestest.Story(t)...)
+	p.Publish("engine", rulestest.Story(t)...)
 	p.mustDrain()
 	list := p.open()
 	if len(list) < 3 {
 		t.Fatalf("got %d open issues, want 3", len(list))
 	}
 	// No tracker is running. The next one applies the stored edit.
-	waiting := callJSON[tracker.Closing](t, p.dataDir, "close", list[0].ID, "--tenant", "acme", "--reason", "done by hand", "--by", "jdoe")
+	waiting := callJSON[tracker.Closing](t, p.DataDir, "close", list[0].ID, "--tenant", "acme", "--reason", "done by hand", "--by", "jdoe")
 	if waiting.Taken || waiting.Status == rules.Closed || waiting.Action != "closed" {
 		t.Errorf("without a tracker: %+v", waiting)
 	}
 	p.mustDrain()
-	d := callJSON[tracker.Details](t, p.dataDir, "show", list[0].ID, "--tenant", "acme")
+	d := callJSON[tracker.Details](t, p.DataDir, "show", list[0].ID, "--tenant", "acme")
 	if d.Status != rules.Closed || len(d.Edits) != 1 || d.Edits[0].Event != waiting.Event {
 		t.Errorf("after a drain the issue is %s, edits %+v", d.Status, d.Edits)
 	}
 
 	stop := p.serve()
 	defer stop()
-	taken := callJSON[tracker.Closing](t, p.dataDir, "close", list[1].ID, "--tenant", "acme", "--not-planned", "--reason", "out of fashion", "--by", "jdoe")
+	taken := callJSON[tracker.Closing](t, p.DataDir, "close", list[1].ID, "--tenant", "acme", "--not-planned", "--reason", "out of fashion", "--by", "jdoe")
 	if !taken.Taken || taken.Status != rules.Closed || taken.Action != "not_planned" {
 		t.Errorf("beside a tracker: %+v", taken)
 	}
-	status, stdout, stderr := call(t, p.dataDir, "close", list[2].ID, "--tenant", "acme", "--reason", "gone")
+	status, stdout, stderr := call(t, p.DataDir, "close", list[2].ID, "--tenant", "acme", "--reason", "gone")
 	if want := "closed " + list[2].ID + ": gone (by "; status != cli.ExitOK || !strings.HasPrefix(stdout, want) {
 		t.Errorf("exit status %d, %q, %s", status, stdout, stderr)
 	}
 	stop()
 	var edits []string
-	for _, e := range p.stored(events.IssueEdited) {
+	for _, e := range p.Stored(events.IssueEdited) {
 		edit, err := events.Payload[events.IssueEditedData](e)
 		if err != nil {
 			t.Fatal(err)
@@ -97,10 +97,10 @@ func TestClose(t *testing.T) {
 //guarantee:close-offline
 func TestClose_Refuses(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", rulestest.Story(t)...)
+	p.Publish("engine", rulestest.Story(t)...)
 	p.mustDrain()
 	closed := rules.Issue{}.ID
-	all, err := tracker.List(t.Context(), p.dataDir, "acme")
+	all, err := tracker.List(t.Context(), p.DataDir, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,13 +122,13 @@ func TestClose_Refuses(t *testing.T) {
 		{"WithoutID", []string{"--reason", "x"}, cli.ExitUsage, "arg"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			status, stdout, stderr := call(t, p.dataDir, append([]string{"close"}, test.args...)...)
+			status, stdout, stderr := call(t, p.DataDir, append([]string{"close"}, test.args...)...)
 			if status != test.want || stdout != "" || !strings.Contains(stderr, test.says) {
 				t.Errorf("exit status %d, %q, %q", status, stdout, stderr)
 			}
 		})
 	}
-	if got := p.stored(events.IssueEdited); len(got) != 0 {
+	if got := p.Stored(events.IssueEdited); len(got) != 0 {
 		t.Errorf("%d edits were published", len(got))
 	}
 }

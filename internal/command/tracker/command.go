@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/consumer"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
-	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
@@ -19,14 +19,14 @@ func Command() *cobra.Command {
 	cmd := cli.Group("tracker", "Keep issues for work that outlives a run, and explain them",
 		serveCommand(shared), listCommand(shared), showCommand(shared), whyCommand(shared),
 		whatifCommand(shared, dial(shared)), closeCommand(shared), rebuildCommand(shared))
+	cmd.Example = "  tracker serve\n  tracker list --tenant acme"
 	shared.Register(cmd)
 	cmd.PersistentPreRunE = checkTenant(shared, cmd.PersistentPreRunE)
 	return cmd
 }
 
-// checkTenant returns a function that runs prepare, which reads the flags, and then
-// rejects an invalid tenant name. Without it, an invalid name would look like a
-// tenant that has no issues.
+// checkTenant returns a function that runs prepare, which reads the flags, and then rejects an
+// invalid tenant name. Without this check, the name would look like a tenant without issues.
 func checkTenant(shared *cli.Shared, prepare func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := prepare(cmd, args); err != nil {
@@ -83,11 +83,7 @@ func serve(cmd *cobra.Command, shared *cli.Shared, opts tracker.Options) error {
 	if !opts.Drain {
 		return tracker.Run(ctx, opts)
 	}
-	bar := cli.NewProgress(cmd.ErrOrStderr(), "track")
-	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
-	err := tracker.Run(ctx, opts)
-	bar.Finish()
-	if err != nil {
+	if err := consumer.Drain(cmd, "track", &opts.Progress, func() error { return tracker.Run(ctx, opts) }); err != nil {
 		return err
 	}
 	list, err := tracker.List(ctx, shared.DataDir, shared.Tenant)
@@ -97,7 +93,6 @@ func serve(cmd *cobra.Command, shared *cli.Shared, opts tracker.Options) error {
 	return printCounts(cmd, shared, list)
 }
 
-// printCounts prints the number of issues in each status.
 func printCounts(cmd *cobra.Command, shared *cli.Shared, list []tracker.Issue) error {
 	counts := map[rules.Status]int{rules.Open: 0, rules.InProgress: 0, rules.Blocked: 0, rules.Flapping: 0, rules.Closed: 0}
 	for _, i := range list {

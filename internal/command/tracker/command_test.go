@@ -28,29 +28,29 @@ func trackingOf(t *testing.T, dataDir string) string {
 
 func TestCommand_Story(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", rulestest.Story(t)...)
-	if status, stdout, stderr := call(t, p.dataDir, "serve", "--drain", "--nats-url", p.server.URL()); status != 0 ||
+	p.Publish("engine", rulestest.Story(t)...)
+	if status, stdout, stderr := call(t, p.DataDir, "serve", "--drain", "--nats-url", p.Server.URL()); status != 0 ||
 		stdout != "6 issues: 5 open, 0 in progress, 0 blocked, 1 closed\n" {
 		t.Fatalf("serve: exit status %d, %q, %s", status, stdout, stderr)
 	}
 
-	list := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", "acme")
+	list := callJSON[[]tracker.Issue](t, p.DataDir, "list", "--tenant", "acme")
 	if len(list) != 5 {
 		t.Fatalf("got %d issues of acme, want 5", len(list))
 	}
-	if got := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", "acme", "--status", "closed"); len(got) != 1 {
+	if got := callJSON[[]tracker.Issue](t, p.DataDir, "list", "--tenant", "acme", "--status", "closed"); len(got) != 1 {
 		t.Errorf("got %d closed issues, want 1", len(got))
 	}
-	if got := callJSON[[]tracker.Issue](t, p.dataDir, "list"); len(got) != 0 {
+	if got := callJSON[[]tracker.Issue](t, p.DataDir, "list"); len(got) != 0 {
 		t.Errorf("got %d issues of the default tenant, want none", len(got))
 	}
-	_, table, _ := call(t, p.dataDir, "list", "--tenant", "acme")
+	_, table, _ := call(t, p.DataDir, "list", "--tenant", "acme")
 	if !regexp.MustCompile(`closed +tracking +2026-03-01 09:00:06 UTC +\d+ +GWI: RESOLVE run r1\n`).MatchString(table) {
 		t.Errorf("list prints\n%s", table)
 	}
 
-	own := trackingOf(t, p.dataDir)
-	d := callJSON[tracker.Details](t, p.dataDir, "show", own, "--tenant", "acme")
+	own := trackingOf(t, p.DataDir)
+	d := callJSON[tracker.Details](t, p.DataDir, "show", own, "--tenant", "acme")
 	var to []string
 	for _, tr := range d.Transitions {
 		to = append(to, string(tr.To))
@@ -61,7 +61,7 @@ func TestCommand_Story(t *testing.T) {
 	if len(d.Events) < 5 {
 		t.Errorf("got %d events, want at least the run's own five", len(d.Events))
 	}
-	_, text, _ := call(t, p.dataDir, "show", own, "--tenant", "acme")
+	_, text, _ := call(t, p.DataDir, "show", own, "--tenant", "acme")
 	for _, part := range []string{own + "  GWI: RESOLVE run r1\n", "closed, tracking issue of run r1", "Run completed successfully"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("show does not say %q:\n%s", part, text)
@@ -72,9 +72,9 @@ func TestCommand_Story(t *testing.T) {
 func TestCommand_Why(t *testing.T) {
 	p := newPipeline(t)
 	list := append(rulestest.Story(t), rulestest.At(t, "acme", "r1", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
-	p.publish("engine", list...)
+	p.Publish("engine", list...)
 	p.mustDrain()
-	own := trackingOf(t, p.dataDir)
+	own := trackingOf(t, p.DataDir)
 	for _, test := range []struct {
 		name, id string
 		parts    []string
@@ -91,7 +91,7 @@ func TestCommand_Why(t *testing.T) {
 		{"NoIssue", list[5].ID, []string{"made no issue: the run completed; no issue: complexity 1 is below 3"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			status, stdout, stderr := call(t, p.dataDir, "why", test.id, "--tenant", "acme")
+			status, stdout, stderr := call(t, p.DataDir, "why", test.id, "--tenant", "acme")
 			if status != cli.ExitOK {
 				t.Fatalf("exit status %d: %s", status, stderr)
 			}
@@ -100,7 +100,7 @@ func TestCommand_Why(t *testing.T) {
 					t.Errorf("%q is missing in\n%s", part, stdout)
 				}
 			}
-			x := callJSON[tracker.Explanation](t, p.dataDir, "why", test.id, "--tenant", "acme")
+			x := callJSON[tracker.Explanation](t, p.DataDir, "why", test.id, "--tenant", "acme")
 			if (x.Unconsidered == "") != (len(x.Decisions) > 0) {
 				t.Errorf("explanation is %+v", x)
 			}
@@ -111,13 +111,13 @@ func TestCommand_Why(t *testing.T) {
 func TestCommand_WhyOfAnUnknownID(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
-	p.publish("engine", list...)
+	p.Publish("engine", list...)
 	p.mustDrain()
 	for _, args := range [][]string{
 		{"nothing-like-it", "--tenant", "acme"},
 		{list[0].ID, "--tenant", "beta"}, // another tenant's
 	} {
-		status, stdout, stderr := call(t, p.dataDir, append([]string{"why"}, args...)...)
+		status, stdout, stderr := call(t, p.DataDir, append([]string{"why"}, args...)...)
 		if status != cli.ExitError || stdout != "" || !strings.Contains(stderr, args[0]) || !strings.Contains(stderr, "considered are run events") {
 			t.Errorf("why %v: exit status %d, %q, %q", args, status, stdout, stderr)
 		}

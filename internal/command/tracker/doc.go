@@ -1,3 +1,3 @@
-// Package tracker is the command line of the tracker: flags, help, progress and
-// printed results. The service is [github.com/hooktrail/hooktrail/internal/tracking/tracker].
+// Package tracker has the flags, help and output of the tracker command. The service is
+// [github.com/hooktrail/hooktrail/internal/tracking/tracker].
 package tracker

@@ -57,9 +57,9 @@ func TestCommands_HostileTexts(t *testing.T) {
 	t.Chdir(work)
 	p := newPipeline(t)
 	history := hostileHistory(t)
-	p.publish("engine", history...)
+	p.Publish("engine", history...)
 	p.mustDrain()
-	list := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", "acme")
+	list := callJSON[[]tracker.Issue](t, p.DataDir, "list", "--tenant", "acme")
 	if len(list) < len(hostile) {
 		t.Fatalf("got %d issues, want at least %d", len(list), len(hostile))
 	}
@@ -69,7 +69,7 @@ func TestCommands_HostileTexts(t *testing.T) {
 		{"list", "--tenant", "acme"},
 		{"whatif", "--events", path},
 		{"whatif", "--events", path, "--config", config},
-		{"whatif", "--config", config, "--nats-url", p.server.URL()},
+		{"whatif", "--config", config, "--nats-url", p.Server.URL()},
 	}
 	for _, i := range list {
 		if n := utf8.RuneCountInString(i.Title); n > 500 || strings.ContainsFunc(i.Title, unicode.IsControl) {
@@ -81,7 +81,7 @@ func TestCommands_HostileTexts(t *testing.T) {
 		commands = append(commands, []string{"why", e.ID, "--tenant", "acme"})
 	}
 	for _, args := range commands {
-		status, stdout, stderr := call(t, p.dataDir, args...)
+		status, stdout, stderr := call(t, p.DataDir, args...)
 		if status != cli.ExitOK {
 			t.Errorf("tracker %v: exit status %d: %s", args, status, stderr)
 		}
@@ -92,7 +92,7 @@ func TestCommands_HostileTexts(t *testing.T) {
 		if args[0] == "list" && strings.Count(stdout, "\n") != len(list)+1 {
 			t.Errorf("tracker %v prints %d lines for %d issues:\n%s", args, strings.Count(stdout, "\n"), len(list), stdout)
 		}
-		_, stdout, _ = call(t, p.dataDir, append(args, "--json")...)
+		_, stdout, _ = call(t, p.DataDir, append(args, "--json")...)
 		checkHarmless(t, args, stdout)
 		if !json.Valid([]byte(stdout)) {
 			t.Errorf("tracker %v --json prints no JSON:\n%s", args, stdout)

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// The values that --status and --kind accept.
 var (
 	statuses = []rules.Status{rules.Open, rules.InProgress, rules.Blocked, rules.Flapping, rules.Closed}
 	kinds    = []rules.Kind{rules.Tracking, rules.Failure, rules.Followup, rules.Digest}
@@ -76,8 +75,7 @@ func list(cmd *cobra.Command, shared *cli.Shared, f filter) error {
 	})
 }
 
-// otherTenants returns a hint that names the tenants with issues. It is for users
-// who named no tenant.
+// otherTenants returns a hint that names the tenants with issues.
 func otherTenants(ctx context.Context, dataDir string) string {
 	list, err := tracker.List(ctx, dataDir, "")
 	if err != nil || len(list) == 0 {
@@ -93,7 +91,6 @@ func otherTenants(ctx context.Context, dataDir string) string {
 	return "; --tenant names another: " + names(tenants)
 }
 
-// anyOf lists names in a sentence: "a, b or c".
 func anyOf[S ~string](names []S) string {
 	texts := make([]string, len(names))
 	for i, n := range names {
@@ -120,7 +117,6 @@ func (f filter) matches(i tracker.Issue) bool {
 	return !slices.ContainsFunc(f.labels, func(label string) bool { return !slices.Contains(i.Labels, label) })
 }
 
-// note returns a reminder that a filter is set, or nothing.
 func (f filter) note() string {
 	if f.status == "" && f.kind == "" && len(f.labels) == 0 {
 		return ""

@@ -24,12 +24,12 @@ func TestCommands_OrderOfTheMaking(t *testing.T) {
 		all = append(all, done)
 	}
 	p := newPipeline(t)
-	p.publish("orders", all...)
+	p.Publish("orders", all...)
 	p.mustDrain()
 	var mixed, again []string
 	for _, tenant := range tenants {
 		var list []string
-		for _, i := range callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", tenant) {
+		for _, i := range callJSON[[]tracker.Issue](t, p.DataDir, "list", "--tenant", tenant) {
 			list = append(list, i.Title)
 		}
 		if diff := cmp.Diff(want, list); diff != "" {

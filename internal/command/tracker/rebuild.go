@@ -53,7 +53,6 @@ func rebuild(cmd *cobra.Command, shared *cli.Shared, opts tracker.RebuildOptions
 	return cli.Print(cmd, shared, done, func(out io.Writer) { fmt.Fprintln(out, rebuiltText(done)) })
 }
 
-// rebuiltText describes the result of a rebuild in one line.
 func rebuiltText(r tracker.Rebuilt) string {
 	s := fmt.Sprintf("%d issues from %d messages", r.Issues, r.Events)
 	switch {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
@@ -14,8 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// Setup holds the flags that configure a tracker: its limits, its backend and the
-// key of erasure orders.
+// Setup holds the flags that configure a tracker.
 type Setup struct {
 	config, backend, bd string
 	orderKey            string
@@ -31,8 +31,8 @@ func (s *Setup) Register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&s.timeout, "settle-timeout", tracker.DefaultSettleTimeout, "how long a drain waits for an unavailable backend")
 }
 
-// RegisterAs adds the flags to a command that runs a tracker and other services.
-// Each flag name begins with prefix.
+// RegisterAs adds the flags to a command that runs a tracker and other services. Each flag name
+// begins with prefix.
 func (s *Setup) RegisterAs(cmd *cobra.Command, prefix string) {
 	s.prefix, s.timeout = "--"+prefix, tracker.DefaultSettleTimeout
 	flags := cmd.Flags()
@@ -66,7 +66,6 @@ func (s *Setup) Apply(o *tracker.Options) error {
 	return nil
 }
 
-// readKey returns the verifier key in value, or in the file that value names.
 func readKey(value string) (string, error) {
 	if value == "" {
 		return "", nil
@@ -93,12 +92,8 @@ func (s *Setup) connected(cmd *cobra.Command, shared *cli.Shared, o *tracker.Opt
 	})
 }
 
-// dial connects to the broker with the rights of a tracker.
 func dial(shared *cli.Shared) dialFunc {
 	return func(cmd *cobra.Command, do func(*broker.Broker) error) error {
-		return broker.Use(cmd.Context(), broker.Options{
-			DataDir: shared.DataDir, URL: shared.NATSURL, Name: tracker.Name, Logger: shared.Logger(cmd),
-			Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
-		}, do)
+		return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.TrackerRole), do)
 	}
 }

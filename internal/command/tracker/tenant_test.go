@@ -47,11 +47,11 @@ func TestCommands_TenantCalledAsAPath(t *testing.T) {
 	for _, tenant := range []string{"a/b", "..", "*", "a b"} {
 		e := rulestest.At(t, tenant, "r1", 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})
 		p := newPipeline(t)
-		p.publish("engine", e)
-		if status, _, stderr := call(t, p.dataDir, "serve", "--drain", "--tenant", tenant, "--nats-url", p.server.URL()); status != cli.ExitOK {
+		p.Publish("engine", e)
+		if status, _, stderr := call(t, p.DataDir, "serve", "--drain", "--tenant", tenant, "--nats-url", p.Server.URL()); status != cli.ExitOK {
 			t.Fatalf("serve of tenant %q: exit status %d, %s", tenant, status, stderr)
 		}
-		if list := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", tenant); len(list) != 1 || list[0].Tenant != tenant {
+		if list := callJSON[[]tracker.Issue](t, p.DataDir, "list", "--tenant", tenant); len(list) != 1 || list[0].Tenant != tenant {
 			t.Errorf("got %+v, want the one of tenant %q", list, tenant)
 		}
 	}
@@ -60,7 +60,7 @@ func TestCommands_TenantCalledAsAPath(t *testing.T) {
 // If the default tenant has no issues, list names the tenants that have some.
 func TestList_SaysWhoseIssuesThereAre(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", longStory(t)...)
+	p.Publish("engine", rulestest.LongStory(t)...)
 	p.mustDrain()
 	for _, test := range []struct {
 		args []string
@@ -69,7 +69,7 @@ func TestList_SaysWhoseIssuesThereAre(t *testing.T) {
 		{nil, "no issues in tenant default; --tenant names another: acme, beta\n"},
 		{[]string{"--tenant", "default"}, "no issues in tenant default\n"},
 	} {
-		if status, stdout, stderr := call(t, p.dataDir, append([]string{"list"}, test.args...)...); status != cli.ExitOK || stdout != "" || stderr != test.want {
+		if status, stdout, stderr := call(t, p.DataDir, append([]string{"list"}, test.args...)...); status != cli.ExitOK || stdout != "" || stderr != test.want {
 			t.Errorf("list %v: exit status %d, %q, %q", test.args, status, stdout, stderr)
 		}
 	}

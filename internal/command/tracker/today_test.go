@@ -130,19 +130,19 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := newPipeline(t)
 			list := test.list(t)
-			p.publish("engine", list...)
+			p.Publish("engine", list...)
 			p.mustDrain()
-			today := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", list[0].Tenant)
+			today := callJSON[[]tracker.Issue](t, p.DataDir, "list", "--tenant", list[0].Tenant)
 			t.Logf("%d events; %d issues of %s", len(list), len(today), list[0].Tenant)
 
-			same := callJSON[replay.StreamComparison](t, p.dataDir, "whatif", "--config", rulestest.WriteFile(t, "same.yaml", ""), "--nats-url", p.server.URL())
+			same := callJSON[replay.StreamComparison](t, p.DataDir, "whatif", "--config", rulestest.WriteFile(t, "same.yaml", ""), "--nats-url", p.Server.URL())
 			if !same.Reproduced.Exact || same.Reproduced.Reason != "" {
 				t.Errorf("today is not reproduced: %+v", same.Reproduced)
 			}
 			if n := same.Gained.Count + same.Lost.Count + same.Changed.Count + same.Decisions.Count; n != 0 || same.Issues.Base != same.Issues.New {
 				t.Errorf("the same configuration makes %d differences: %+v", n, same.Comparison)
 			}
-			other := callJSON[replay.StreamComparison](t, p.dataDir, "whatif", "--config", rulestest.WriteFile(t, "new.yaml", test.new), "--nats-url", p.server.URL())
+			other := callJSON[replay.StreamComparison](t, p.DataDir, "whatif", "--config", rulestest.WriteFile(t, "new.yaml", test.new), "--nats-url", p.Server.URL())
 			if !other.Reproduced.Exact || other.Config.New == other.Config.Base {
 				t.Errorf("under another configuration: %+v, %+v", other.Reproduced, other.Config)
 			}
@@ -160,20 +160,20 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 //guarantee:replay-rules
 func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", rulestest.Story(t)...)
+	p.Publish("engine", rulestest.Story(t)...)
 	p.mustDrain(func(o *tracker.Options) {
 		o.Config = rules.DefaultConfig()
 		o.Config.Followups = 1
 	})
-	args := []string{"whatif", "--nats-url", p.server.URL(), "--config", rulestest.WriteFile(t, "new.yaml", "")}
-	got := callJSON[replay.StreamComparison](t, p.dataDir, append(args, "--against", rulestest.WriteFile(t, "other.yaml", "followups: 2\n"))...)
+	args := []string{"whatif", "--nats-url", p.Server.URL(), "--config", rulestest.WriteFile(t, "new.yaml", "")}
+	got := callJSON[replay.StreamComparison](t, p.DataDir, append(args, "--against", rulestest.WriteFile(t, "other.yaml", "followups: 2\n"))...)
 	if r := got.Reproduced; r.Exact || r.Extra == 0 || len(r.Examples) == 0 {
 		t.Errorf("reproduction is %+v", r)
 	}
-	if got := callJSON[replay.StreamComparison](t, p.dataDir, args...); !got.Reproduced.Exact {
+	if got := callJSON[replay.StreamComparison](t, p.DataDir, args...); !got.Reproduced.Exact {
 		t.Errorf("under the tracker's own configuration: %+v", got.Reproduced)
 	}
-	_, text, _ := call(t, p.dataDir, args...)
+	_, text, _ := call(t, p.DataDir, args...)
 	if first, _, _ := strings.Cut(text, "\n"); !strings.HasSuffix(first, " exactly") {
 		t.Errorf("the first line is %q", first)
 	}
@@ -182,8 +182,8 @@ func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 // whatif folds a history without tracker files, and has nothing to compare with.
 func TestWhatif_WithoutATracker(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", rulestest.Story(t)...)
-	got := callJSON[replay.StreamComparison](t, p.dataDir, "whatif", "--nats-url", p.server.URL(), "--config", rulestest.WriteFile(t, "new.yaml", "followups: 1\n"))
+	p.Publish("engine", rulestest.Story(t)...)
+	got := callJSON[replay.StreamComparison](t, p.DataDir, "whatif", "--nats-url", p.Server.URL(), "--config", rulestest.WriteFile(t, "new.yaml", "followups: 1\n"))
 	if got.Reproduced.Exact || got.Reproduced.Reason == "" || got.Lost.Count == 0 {
 		t.Errorf("got %+v", got)
 	}

@@ -16,11 +16,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// dialFunc opens a connection with the rights of a tracker, calls do with it, and
-// closes it.
+// dialFunc calls do with a connection that has the rights of a tracker, and closes it.
 type dialFunc func(cmd *cobra.Command, do func(*broker.Broker) error) error
 
-// whatif has the flags of the whatif command.
 type whatif struct {
 	dial     dialFunc
 	events   string
@@ -30,7 +28,8 @@ type whatif struct {
 	defaults bool
 }
 
-// whatifCommand returns the whatif command. It calls dial unless --events is set.
+// whatifCommand returns the whatif command, which calls dial unless --events or --defaults is
+// set.
 func whatifCommand(shared *cli.Shared, dial dialFunc) *cobra.Command {
 	w := whatif{dial: dial}
 	cmd := &cobra.Command{
@@ -106,8 +105,7 @@ func (w *whatif) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return w.runInput(cmd, shared, replays)
 }
 
-// configs returns today's configuration, followed by the one to try if --config is
-// set.
+// configs returns today's configuration, followed by the one to try if --config is set.
 func (w *whatif) configs(ctx context.Context, dataDir string) ([]rules.Config, error) {
 	base, err := w.todaysConfig(ctx, dataDir)
 	if err != nil || w.config == "" {
@@ -127,8 +125,6 @@ func (w *whatif) todaysConfig(ctx context.Context, dataDir string) (rules.Config
 	return store.CurrentConfig(ctx, dataDir)
 }
 
-// runInput replays a file and prints the result. It returns an error if some lines
-// are not events.
 func (w *whatif) runInput(cmd *cobra.Command, shared *cli.Shared, replays []*replay.Replay) error {
 	input := replay.Input{
 		Path: w.events, Stdin: cmd.InOrStdin(), Tenant: shared.TenantOrDefault(), Only: shared.Tenant,
@@ -160,7 +156,6 @@ func (w *whatif) printInput(out io.Writer, asJSON bool, replays []*replay.Replay
 	return printOutcome(out, last, c)
 }
 
-// runStream replays the stream under today's configuration and the new one.
 func (w *whatif) runStream(cmd *cobra.Command, shared *cli.Shared, base, changed *replay.Replay) error {
 	stream := replay.Stream{
 		DataDir: shared.DataDir, Tenant: shared.Tenant, Examples: w.examples,

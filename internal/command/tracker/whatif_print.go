@@ -16,7 +16,6 @@ import (
 // mostListed bounds the issues that whatif lists as text.
 const mostListed = 50
 
-// printOutcome prints the result of a replay as text, and the comparison if c is not nil.
 func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
 	byStatus, count := map[rules.Status]int{}, 0
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -50,8 +49,7 @@ func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
 	return nil
 }
 
-// counted formats the counts that are not zero in the given order, like
-// ": 1 open, 2 closed".
+// counted formats the counts that are not zero, like ": 1 open, 2 closed".
 func counted[K ~string](counts map[K]int, order ...K) string {
 	var texts []string
 	for _, key := range order {
@@ -72,7 +70,6 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// printReproduction prints whether today's configuration produces today's issues.
 func printReproduction(out io.Writer, s replay.StreamComparison) {
 	r := s.Reproduced
 	lead := fmt.Sprintf("today's configuration %.12s", s.Config.Base)
@@ -94,7 +91,6 @@ func printReproduction(out io.Writer, s replay.StreamComparison) {
 	fmt.Fprintln(out)
 }
 
-// printComparison prints the differences that another configuration makes.
 func printComparison(out io.Writer, c replay.Comparison) {
 	fmt.Fprintf(out, "configuration %.12s instead of %.12s: %s instead of %d; %d gained, %d lost, %d changed; %d of the decisions on %s differ\n",
 		c.Config.New, c.Config.Base, plural(c.Issues.New, "issue"), c.Issues.Base,
@@ -132,7 +128,6 @@ func printIssueDifference(out io.Writer, d replay.IssueDifference) {
 		d.Status.New, plural(d.Events.New, "event"), plural(d.Transitions.New, "transition"))
 }
 
-// printDecisions prints the decisions of two configurations on one event.
 func printDecisions(out io.Writer, p replay.Pair[replay.Decision]) {
 	for _, side := range []struct {
 		name string

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// whyOfInput folds a file and explains an issue or an event of the result. It reports
-// lines that are not events after the answer, as whatif does.
+// whyOfInput folds a file and explains an issue or an event of the result. After the answer, it
+// reports lines that are not valid events, as whatif does.
 func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string) (err error) {
 	c := rules.DefaultConfig()
 	if config != "" {
@@ -54,8 +54,8 @@ func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string)
 	return errors.Join(err, bad.Err())
 }
 
-// explainInput explains an issue or an event of the tenant that the user named. If the
-// user named none, it searches all tenants.
+// explainInput explains an issue or an event of the tenant that the user named. If the user
+// named none, it searches all tenants and prefers the default one.
 func explainInput(conn *sqlite.Conn, shared *cli.Shared, id string) (tracker.Explanation, error) {
 	tenant := shared.Tenant
 	tenants, err := store.Tenants(conn)
@@ -93,7 +93,6 @@ func explainInput(conn *sqlite.Conn, shared *cli.Shared, id string) (tracker.Exp
 		tracker.ErrNotFound, termtext.OneLine(id), names(tenants), tracker.ConsideredKinds)
 }
 
-// maxNames is the largest number of names in a message.
 const maxNames = 10
 
 // names lists the first names, and counts the others.

@@ -25,7 +25,7 @@ func TestWhy_OfAnInput(t *testing.T) {
 // Without --tenant, why finds an event of any tenant in the file. If it finds none, it
 // names the tenants.
 func TestWhy_TenantsOfAnInput(t *testing.T) {
-	list := longStory(t)
+	list := rulestest.LongStory(t)
 	path := rulestest.WriteEvents(t, list...)
 	acme, tool, beta := list[0].ID, list[1].ID, list[3].ID
 	twice := list[0]

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// paragraph returns an explanation as text on one line.
 func paragraph(x tracker.Explanation) string {
 	var parts []string
 	switch {
@@ -47,7 +46,6 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// issueSentence describes an issue and its status.
 func issueSentence(i tracker.Issue) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Issue %s, %q, is a %s issue", i.ID, termtext.OneLine(i.Title), i.Kind)
@@ -65,7 +63,6 @@ func issueSentence(i tracker.Issue) string {
 	return b.String()
 }
 
-// verbs describe the actions of decisions.
 var verbs = map[rules.Action]string{
 	rules.None:   "made no issue",
 	rules.Record: "was added to an issue",
@@ -73,7 +70,6 @@ var verbs = map[rules.Action]string{
 	rules.Create: "made an issue",
 }
 
-// decisionSentences describes a decision and its reasons.
 func decisionSentences(r tracker.Reasoning) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The %s %s", r.Kind, termtext.OneLine(r.Event))

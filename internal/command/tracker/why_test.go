@@ -23,14 +23,14 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p := newPipeline(t)
 	failed := rulestest.StepAt(t, "acme", "r1", 0, "s1", events.StepFailed, "")
 	failed.RunType, failed.Time = "REVIEW", time.Now().UTC().Add(time.Hour) // later than anything that is published now
-	p.publish("engine", failed)
+	p.Publish("engine", failed)
 	p.mustDrain()
-	status, stdout, stderr := call(t, p.dataDir, "why", failed.ID, "--tenant", "acme")
+	status, stdout, stderr := call(t, p.DataDir, "why", failed.ID, "--tenant", "acme")
 	want := "is held until " + termtext.Time(failed.Time.Add(30*time.Second))
 	if status != cli.ExitOK || !strings.Contains(stdout, want) || strings.Count(stdout, "\n") != 1 {
 		t.Errorf("exit status %d, %q does not say %q, %s", status, stdout, want, stderr)
 	}
-	if list := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", "acme"); len(list) != 0 {
+	if list := callJSON[[]tracker.Issue](t, p.DataDir, "list", "--tenant", "acme"); len(list) != 0 {
 		t.Errorf("got %d issues of what is held", len(list))
 	}
 	later := failed
@@ -38,9 +38,9 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	if err := later.SetData(events.CustomData{Name: "tick"}); err != nil {
 		t.Fatal(err)
 	}
-	p.publish("engine", later)
+	p.Publish("engine", later)
 	p.mustDrain()
-	if _, stdout, _ := call(t, p.dataDir, "why", failed.ID, "--tenant", "acme"); !strings.Contains(stdout, "made an issue") {
+	if _, stdout, _ := call(t, p.DataDir, "why", failed.ID, "--tenant", "acme"); !strings.Contains(stdout, "made an issue") {
 		t.Errorf("after the hold: %q", stdout)
 	}
 }
@@ -50,11 +50,11 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 //guarantee:why
 func TestWhy_AnswersForAll(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", append(gastown(t), rulestest.Story(t)...)...)
+	p.Publish("engine", append(gastown(t), rulestest.Story(t)...)...)
 	p.mustDrain()
 	ids := map[[2]string]string{}
 	for _, tenant := range []string{"gastown", "acme", "beta"} {
-		list, err := tracker.List(t.Context(), p.dataDir, tenant)
+		list, err := tracker.List(t.Context(), p.DataDir, tenant)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,12 +62,12 @@ func TestWhy_AnswersForAll(t *testing.T) {
 			ids[[2]string{tenant, i.ID}] = "Issue " + i.ID
 		}
 	}
-	for _, e := range p.stored("") {
+	for _, e := range p.Stored("") {
 		if slices.Contains([]events.Kind{events.RunStarted, events.RunFinished, events.StepFinished, events.Error}, e.Kind()) {
 			ids[[2]string{e.Tenant, e.ID}] = string(e.Kind()) + " " + e.ID
 		}
 	}
-	err := store.Read(t.Context(), p.dataDir, func(conn *sqlite.Conn) error {
+	err := store.Read(t.Context(), p.DataDir, func(conn *sqlite.Conn) error {
 		for id, want := range ids {
 			x, err := tracker.Explain(conn, id[0], id[1])
 			if err != nil {

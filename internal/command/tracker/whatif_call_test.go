@@ -1,8 +1,6 @@
 package tracker
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"testing"
 
@@ -28,21 +26,11 @@ func callWhatif(t *testing.T, args ...string) (status int, stdout, stderr string
 		return errors.New("unexpected connection")
 	}))
 	shared.Register(cmd)
-	var out, errs bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&errs)
-	status = cli.Execute(t.Context(), cmd, append([]string{"whatif", "--data-dir", t.TempDir()}, args...))
-	return status, out.String(), errs.String()
+	return execute(t, cmd, append([]string{"whatif", "--data-dir", t.TempDir()}, args...))
 }
 
-func whatifJSON[T any](t *testing.T, args ...string) (v T) {
+func whatifJSON[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	status, stdout, stderr := callWhatif(t, append(args, "--json")...)
-	if status != cli.ExitOK {
-		t.Fatalf("whatif %v: exit status %d: %s", args, status, stderr)
-	}
-	if err := json.Unmarshal([]byte(stdout), &v); err != nil {
-		t.Fatalf("whatif %v: %v in %s", args, err, stdout)
-	}
-	return v
+	return decode[T](t, args, status, stdout, stderr)
 }

@@ -1,0 +1,66 @@
+package auditor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/bundle"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+)
+
+// signing are the flags for the signature of a bundle.
+type signing struct {
+	file     string
+	unsigned bool
+}
+
+func (s *signing) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.file, "signing-key", "",
+		"private `file` of the ledger's key that signs the selection of a bundle; default is ledger.key in the data directory, if it is there")
+	flags.BoolVar(&s.unsigned, "unsigned", false, "do not sign the selection of a bundle")
+	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
+}
+
+// key returns the key that signs and its public half. Without --signing-key, a key that is
+// missing or that the user may not read is no error.
+func (s signing) key(shared *cli.Shared) (note.Signer, string, error) {
+	if s.unsigned {
+		return nil, "", nil
+	}
+	if s.file != "" {
+		return writer.ReadSigner(s.file)
+	}
+	signer, public, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(shared.DataDir)))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, "", nil
+	}
+	return signer, public, err
+}
+
+// write writes a bundle. The key in the data directory signs only the ledger that it is in
+// charge of.
+func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
+	err := bundle.WriteBundle(cmd.Context(), w, r, opts)
+	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {
+		opts.Signer = nil
+		err = bundle.WriteBundle(cmd.Context(), w, r, opts)
+	}
+	if errors.Is(err, bundle.ErrInvalid) {
+		return &cli.StatusError{Status: verifier.ExitInvalid, Err: fmt.Errorf("%w (--unsigned exports it without a signature)", err)}
+	}
+	if err == nil && opts.Signer == nil && !s.unsigned {
+		fmt.Fprintln(cmd.ErrOrStderr(), "the selection is not signed, because the ledger's private key is not here: "+
+			"auditor verify never finds this bundle COMPLETE (sign with --signing-key)")
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package auditor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+)
+
+// asOf prints up to when a report speaks.
+func (l lines) asOf(r verifier.Report) {
+	if r.AsOf != nil {
+		l.print("As of", "", asOfText(*r.AsOf, plural(int64(len(r.Open)), "run", "runs")+" open")) // Completeness has their names
+	}
+}
+
+// runsText counts open runs, and names them.
+func runsText(open []string, word string) string {
+	text := plural(int64(len(open)), "run", "runs") + " " + word
+	if len(open) > 0 {
+		text += ": " + list(open)
+	}
+	return text
+}
+
+func asOfText(a verifier.AsOf, runs string) string {
+	facts := []string{a.Time.Format(time.RFC3339), "stream position " + thousands(int64(a.Position))}
+	switch {
+	case a.Later != nil && a.Later.Any():
+		facts = append(facts, laterText(*a.Later)+" in the stream")
+	case a.Later != nil:
+		facts = append(facts, "no later event in the stream")
+	case a.NotAsked != "":
+		facts = append(facts, "stream not asked ("+a.NotAsked+")")
+	default:
+		facts = append(facts, "stream not asked")
+	}
+	facts = append(facts, waitingTexts(a, true)...)
+	if a.Unread != "" {
+		facts = append(facts, "not all outboxes read ("+a.Unread+")")
+	}
+	return strings.Join(append(facts, runs), ", ")
+}
+
+func laterText(l verifier.Later) string {
+	text := plural(l.Events, "later event", "later events")
+	if l.Events == 0 && l.Manifests > 0 {
+		text = plural(l.Manifests, "later manifest", "later manifests")
+	}
+	if l.AtLeast && l.Events+l.Manifests == 0 {
+		return "too many messages to compare"
+	}
+	if l.AtLeast {
+		text = "at least " + text
+	}
+	return text
+}
+
+// waitingTexts describes the outboxes with waiting events, with the records of use or
+// without them.
+func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
+	for _, w := range a.Outboxes {
+		if w.Uses && !uses && w.Lost+w.Damaged == 0 {
+			continue
+		}
+		n := int64(w.Events)
+		text := plural(n, "event waits", "events wait") + " in outbox " + w.Outbox
+		if w.Uses {
+			text = plural(n, "record of use waits", "records of use wait") + " in outbox " + w.Outbox
+		}
+		if w.Lost > 0 {
+			text += fmt.Sprintf(" with %s that the stream does not know", plural(int64(w.Lost), "loss", "losses"))
+		}
+		if w.Damaged > 0 {
+			text += " with " + plural(int64(w.Damaged), "damaged record", "damaged records")
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// behindLines are the reasons why a ledger that is behind is unproven.
+func behindLines(r verifier.Report) (texts []string) {
+	if r.AsOf == nil || !r.AsOf.Behind() {
+		return nil
+	}
+	if l := r.AsOf.Later; l != nil && l.Any() {
+		texts = append(texts, fmt.Sprintf("not in the ledger yet: %s in the stream, up to position %s",
+			laterText(*l), thousands(int64(l.Last))))
+	}
+	for _, text := range waitingTexts(*r.AsOf, false) {
+		texts = append(texts, "not in the ledger yet: "+text)
+	}
+	return texts
+}

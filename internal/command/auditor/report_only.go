@@ -1,0 +1,46 @@
+package auditor
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+)
+
+func (v verification) options() (verifier.Options, error) {
+	only, err := v.only.parse()
+	return verifier.Options{
+		Silence: v.silence, RequireTrusted: v.requireTrusted, Run: only.Run, From: only.From, To: only.To,
+	}, err
+}
+
+// foundNothing returns an error if nothing in the ledger is of the run and time, because a
+// verdict about nothing says nothing.
+func (v verification) foundNothing(opts verifier.Options, r verifier.Report) error {
+	if v.only.isAll() || r.Integrity != verifier.Verified || !r.IsOfNothing() {
+		return nil
+	}
+	return nothingChosen(r.Tenant, ledger.Selection{Run: opts.Run, From: opts.From, To: opts.To})
+}
+
+// only prints what completeness is about, if it is not everything.
+func (l lines) only(r verifier.Report) {
+	if text := onlyText(r); text != "" {
+		l.print("Only", "", text+": completeness is about nothing else, integrity about the whole ledger")
+	}
+}
+
+func onlyText(r verifier.Report) string {
+	var parts []string
+	if r.Run != "" {
+		parts = append(parts, "run "+r.Run)
+	}
+	if !r.From.IsZero() {
+		parts = append(parts, "stored from "+r.From.Format(time.RFC3339))
+	}
+	if !r.To.IsZero() {
+		parts = append(parts, "stored before "+r.To.Format(time.RFC3339))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,18 @@
+// Package consumer holds the code that the commands of the consumers share.
+package consumer
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+)
+
+// Drain calls run, which reads the stream up to its end. It first sets *progress to a
+// function that draws a progress bar with this label.
+func Drain(cmd *cobra.Command, label string, progress *func(consume.Progress), run func() error) error {
+	bar := cli.NewProgress(cmd.ErrOrStderr(), label)
+	defer bar.Finish()
+	*progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
+	return run()
+}

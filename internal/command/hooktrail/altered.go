@@ -1,0 +1,74 @@
+package hooktrail
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// addAltered adds a record that differs from its leaf. What it is comes from the leaf, and
+// only details come from its bytes.
+func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
+	e, err := events.Decode(entry.Bytes)
+	if err != nil {
+		e = events.Event{}
+	}
+	e.ID, e.Type, e.Run, e.Time = entry.ID, entry.Kind.Type(), entry.Run, entry.Time
+	fold.AddAltered(e, runtree.Altered{Leaf: wrong.Leaf, ID: wrong.ID, Kind: entry.Kind, Reason: wrong.Err.Error()})
+}
+
+// failure returns the error of a trace that shows altered records or results of denied
+// calls.
+func (t runTrace) failure() error {
+	altered, denied := 0, 0
+	for one := range t.All() {
+		altered, denied = altered+len(one.Altered), denied+one.DeniedResults
+	}
+	switch {
+	case altered > 0:
+		err := fmt.Errorf("run %q: %s altered in the ledger: auditor verify shows the damage", t.Run, plural(altered, "record"))
+		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
+	case denied > 0:
+		err := fmt.Errorf("run %q: %s with a successful result", t.Run, plural(denied, "denied call"))
+		return &cli.StatusError{Status: verifier.ExitContradicts, Err: err}
+	}
+	return nil
+}
+
+func (f Fired) failure() error { return nil }
+
+const maxAltered = 20
+
+func writeAltered(w io.Writer, t runtree.Trace, paint cli.Palette) {
+	for one := range t.All() {
+		for i, a := range one.Altered {
+			if i == maxAltered {
+				fmt.Fprintf(w, "%s\n", paint.Bad(fmt.Sprintf("and %d more", len(one.Altered)-i)))
+				break
+			}
+			fmt.Fprintf(w, "%s leaf %d, %s, event %s: %s\n",
+				paint.Bad("ALTERED"), a.Leaf, a.Kind, shown(a.ID, maxDetail), shown(a.Reason, maxDetail))
+		}
+	}
+}
+
+func alarms(r *runtree.Row) (list []string) {
+	if r.Altered {
+		list = append(list, "a record of this row was altered in the ledger")
+	}
+	if r.DeniedResult {
+		list = append(list, "the call was denied and has a successful result: the denial had no effect, or the result is forged")
+	}
+	return list
+}
+
+// alteredRecord returns the error about a single record, after which reading can go on.
+func alteredRecord(err error) (*ledger.RecordError, bool) {
+	return errors.AsType[*ledger.RecordError](err)
+}

@@ -1,0 +1,110 @@
+package hooktrail
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ledgerOf writes a ledger into a new data directory and changes it.
+func ledgerOf(t *testing.T, f *ledgertest.Feed, statements ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	key, err := writer.OpenKey(auditor.KeyDir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := ledgertest.Write(t, auditor.LedgerDir(dir), key, f, 40)
+	to, ok := ledgertest.Attack(t, path, statements...)
+	if !ok {
+		t.Fatal("SQLite refused the attack")
+	}
+	data, err := os.ReadFile(to)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func runShow(t *testing.T, dir string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := Command()
+	cmd.SetOut(&out)
+	cmd.SetErr(&errs)
+	status = cli.Execute(t.Context(), cmd, append([]string{"run", "show", "r1", "--data-dir", dir, "--tenant", "acme"}, args...))
+	return status, out.String(), errs.String()
+}
+
+//guarantee:readers-check
+func TestRunShow_MarksAlteredRecords(t *testing.T) {
+	f := ledgertest.NewFeed("acme")
+	f.Run("p", "r1", 3)
+	id := f.Messages[3].Data
+	for name, statement := range map[string]string{
+		"OneByte":    `UPDATE payloads SET bytes = CAST(replace(bytes, 'echo 1', 'echo 7') AS BLOB) WHERE leaf = 3`,
+		"Unreadable": `UPDATE payloads SET bytes = CAST('x' AS BLOB) WHERE leaf = 3`,
+		"Missing":    `DELETE FROM payloads WHERE leaf = 3`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := ledgerOf(t, f, statement)
+			status, out, errs := runShow(t, dir)
+			if status != verifier.ExitInvalid || !strings.Contains(out, "ALTERED leaf 3, tool.before") ||
+				!strings.Contains(out, "was altered in the ledger") || !strings.Contains(errs, "altered") {
+				t.Errorf("status %d, said %q:\n%s", status, errs, out)
+			}
+			status, out, _ = runShow(t, dir, "--json")
+			var trace runtree.Trace
+			if err := json.Unmarshal([]byte(out), &trace); err != nil {
+				t.Fatal(err)
+			}
+			marked := 0
+			for _, s := range trace.Steps {
+				for _, r := range s.Rows {
+					if r.Altered {
+						marked++
+					}
+				}
+			}
+			if status != verifier.ExitInvalid || len(trace.Altered) != 1 || trace.Altered[0].Leaf != 3 || marked == 0 ||
+				!bytes.Contains(id, []byte(trace.Altered[0].ID)) {
+				t.Errorf("status %d, %d rows marked, altered %+v", status, marked, trace.Altered)
+			}
+			if status, _, errs := runShow(t, dir, "--points"); status != verifier.ExitInvalid || !strings.Contains(errs, "leaf 3") {
+				t.Errorf("--points: status %d, said %q", status, errs)
+			}
+		})
+	}
+}
+
+//guarantee:denied-result
+func TestRunShow_MarksResultsOfDeniedCalls(t *testing.T) {
+	f := ledgertest.NewFeed("acme")
+	f.Event("p", "r1", events.ToolBefore, events.ToolBeforeData{
+		Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: "no"},
+	})
+	f.Event("q", "r1", events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess})
+	dir := ledgerOf(t, f)
+	status, out, errs := runShow(t, dir)
+	if status != verifier.ExitContradicts || !strings.Contains(out, "    ! Bash") || strings.Contains(out, "✓ Bash") ||
+		!strings.Contains(out, "has a successful result") || !strings.Contains(errs, "1 denied call") {
+		t.Errorf("status %d, said %q:\n%s", status, errs, out)
+	}
+	status, out, _ = runShow(t, dir, "--json")
+	if status != verifier.ExitContradicts || !strings.Contains(out, `"denied_result": true`) {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+}

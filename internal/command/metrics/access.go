@@ -1,0 +1,12 @@
+package metrics
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/metrics"
+)
+
+// RegisterAccess adds the flag that fills a to cmd.
+func RegisterAccess(cmd *cobra.Command, a *metrics.Access) {
+	cmd.Flags().StringVar(&a.TokenFile, "metrics-token", "", "`file` with the bearer token of the reader of /metrics; others then see no series of tenants")
+}

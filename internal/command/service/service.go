@@ -1,0 +1,19 @@
+// Package service holds the code that the commands of all services share.
+package service
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// Broker returns the options of a broker connection from the shared flags. The
+// connection has the name of its role.
+func Broker(cmd *cobra.Command, shared *cli.Shared, role subjects.Role) broker.Options {
+	return broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth),
+		Name: string(role), Role: role, Tenant: shared.Tenant, Logger: shared.Logger(cmd),
+	}
+}

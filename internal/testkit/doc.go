@@ -1,11 +1,12 @@
 // Package testkit is the wing of packages for tests only.
 //
-//	natstest            starts a real NATS server inside a test
-//	realdata            finds recorded sessions of real agents
+//	natstest              starts a real NATS server inside a test
+//	realdata              finds recorded sessions of real agents
 //	nodetest, pythontest  run Node and Python programs
-//	architecture        tests the rules about imports, links and file sizes
-//	e2e                 runs commands as processes and kills them
-//	gauntlet            attacks ledgers and bundles, and writes the table of results
+//	metricsdoc            compares the documented metrics with a registry
+//	architecture          tests the rules about imports, links and file sizes
+//	e2e                   runs commands as processes and kills them
+//	gauntlet              attacks ledgers and bundles, and writes the table of results
 //
 // No command links a package of this wing. Packages for the tests of one wing
 // stay in that wing, and their names end in "test".

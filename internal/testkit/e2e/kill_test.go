@@ -13,9 +13,6 @@ import (
 	"time"
 )
 
-// kills is the number of processes that the storm kills at random times.
-const kills = 60
-
 // TestStorm kills and restarts the server and every service while sessions are imported. In
 // the end every event exists once. Projections rebuilt from the same stream without kills
 // have the same Merkle root, issues and counters.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	}
 	name := os.Getenv(commandEnv)
 	if name == "" {
-		os.Exit(m.Run())
+		os.Exit(runTests(m))
 	}
 	command, ok := commands[name]
 	if !ok {
@@ -45,6 +46,19 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.ExitUsage)
 	}
 	cli.Main(command())
+}
+
+// runTests keeps the pins of the commands out of the user's configuration folder.
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "known-ledgers-")
+	if err == nil {
+		err = os.Setenv(cli.EnvName("known-ledgers"), filepath.Join(dir, "known_ledgers"))
+	}
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	return m.Run()
 }
 
 // serverCommand runs only the embedded server of a data directory.

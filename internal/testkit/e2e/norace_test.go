@@ -2,5 +2,8 @@
 
 package e2e
 
-// raceEnabled says that nothing is slower.
-const raceEnabled = false
+const (
+	raceEnabled = false
+	kills       = 60 // of services in TestStorm
+	oracleStep  = 1  // every recorded session
+)

@@ -2,5 +2,9 @@
 
 package e2e
 
-// raceEnabled says that everything is slower.
-const raceEnabled = true
+// The commands are built with the race detector too, and take several times as long.
+const (
+	raceEnabled = true
+	kills       = 25 // of services in TestStorm
+	oracleStep  = 3  // every third recorded session
+)

@@ -21,14 +21,34 @@ import (
 // session is the session of the demo. The tracker creates issues from it.
 var session = filepath.Join("..", "..", "command", "hooktrail", "session", "5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71.jsonl")
 
-// deployed runs a server with deploy/nats-auth.conf and the changes of the test. It returns
-// the address.
+// deployed runs a server with deploy/nats.conf, the users of deploy/nats-auth.conf and the
+// changes of the test. It returns the address.
 func deployed(t *testing.T, change func(*server.Options)) (address string) {
 	t.Helper()
 	for _, name := range []string{"OWNER", "PUBLISHER", "AUDITOR", "TRACKER", "METRICS", "READER", "DECIDE", "ACME"} {
 		t.Setenv(name+"_PASSWORD", strings.ToLower(name)+"-secret")
 	}
-	opts, err := server.ProcessConfigFile(filepath.Join("..", "..", "..", "deploy", "nats-auth.conf"))
+	accounts, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "nats-auth.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveConf(t, accounts, change).Addr().String()
+}
+
+// serveConf runs a server with deploy/nats.conf and these accounts. Only its addresses and
+// its store differ from a deployed one.
+func serveConf(t *testing.T, accounts []byte, change func(*server.Options)) *server.Server {
+	t.Helper()
+	dir := t.TempDir()
+	settings, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "nats.conf"))
+	if err == nil {
+		err = errors.Join(os.Mkdir(filepath.Join(dir, "auth"), 0o700), os.WriteFile(filepath.Join(dir, "nats.conf"), settings, 0o600),
+			os.WriteFile(filepath.Join(dir, "auth", "accounts.conf"), accounts, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, err := server.ProcessConfigFile(filepath.Join(dir, "nats.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +66,7 @@ func deployed(t *testing.T, change func(*server.Options)) (address string) {
 	if !srv.ReadyForConnections(10 * time.Second) {
 		t.Fatal("the server did not start")
 	}
-	return srv.Addr().String()
+	return srv
 }
 
 // as returns the URL of a user of the deployed server.

@@ -3,11 +3,13 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -102,7 +104,8 @@ func finish(t *testing.T, server *natstest.Server, p *publish.Publisher, dir str
 			t.Errorf("close broker: %v", err)
 		}
 	}()
-	if err := auditor.Run(ctx, auditor.Options{Broker: b, DataDir: dir, Drain: true}); err != nil {
+	known := os.Getenv(cli.EnvName("known-ledgers"))
+	if err := auditor.Run(ctx, auditor.Options{Broker: b, DataDir: dir, Drain: true, KnownLedgers: known}); err != nil {
 		t.Fatal(err)
 	}
 	run(t, 0, "auditor", "verify", "--data-dir", dir)

@@ -74,8 +74,3 @@ func (f *file) shift(n, by int64) {
 		f.do(fmt.Sprintf("UPDATE %s SET leaf = -leaf - 1 + ? WHERE leaf < 0", table), by)
 	}
 }
-
-func blob(stmt *sqlite.Stmt, column int) []byte {
-	b := make([]byte, stmt.ColumnLen(column))
-	return b[:stmt.ColumnBytes(column, b)]
-}

@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -60,7 +61,7 @@ func (k *forged) leaf(tb testing.TB, stmt *sqlite.Stmt) {
 	l := ledger.Leaf{
 		Class: ledger.Class(stmt.ColumnText(1)), ID: stmt.ColumnText(2), Producer: stmt.ColumnText(3),
 		Sequence: uint64(stmt.ColumnInt64(4)), Run: stmt.ColumnText(5), Kind: events.Kind(stmt.ColumnText(6)),
-		Hash: events.Hash(blob(stmt, 8)), Finding: ledger.Finding(stmt.ColumnText(9)),
+		Hash: events.Hash(sqlitetx.Bytes(stmt, 8)), Finding: ledger.Finding(stmt.ColumnText(9)),
 	}
 	if text := stmt.ColumnText(7); text != "" {
 		at, err := time.Parse(time.RFC3339Nano, text)
@@ -76,7 +77,7 @@ func (k *forged) leaf(tb testing.TB, stmt *sqlite.Stmt) {
 	}
 	k.tree = append(k.tree, hashes...)
 	k.arrivals = append(k.arrivals, arrived{
-		leaf: n, epoch: stmt.ColumnInt64(10), stream: stmt.ColumnInt64(11), stored: stmt.ColumnInt64(12), hash: blob(stmt, 8),
+		leaf: n, epoch: stmt.ColumnInt64(10), stream: stmt.ColumnInt64(11), stored: stmt.ColumnInt64(12), hash: sqlitetx.Bytes(stmt, 8),
 	})
 }
 
@@ -84,7 +85,7 @@ func (k *forged) leaf(tb testing.TB, stmt *sqlite.Stmt) {
 func (k *forged) again(stmt *sqlite.Stmt) {
 	a := arrived{
 		leaf: stmt.ColumnInt64(0), epoch: stmt.ColumnInt64(1), stream: stmt.ColumnInt64(2), stored: stmt.ColumnInt64(3),
-		again: true, producer: stmt.ColumnText(4), sequence: stmt.ColumnInt64(5), hash: blob(stmt, 6),
+		again: true, producer: stmt.ColumnText(4), sequence: stmt.ColumnInt64(5), hash: sqlitetx.Bytes(stmt, 6),
 	}
 	at := len(k.arrivals)
 	for at > 0 && a.before(k.arrivals[at-1]) {

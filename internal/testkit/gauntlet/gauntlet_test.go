@@ -65,14 +65,19 @@ func (g *gauntlet) add(a attack) *attack {
 // verdicts returns the verdicts of a report in the words of the table, without and with a
 // stored checkpoint.
 func verdicts(r verifier.Report) (alone, kept string) {
+	words, status := fmt.Sprintf("%s, %s", r.Integrity, r.Completeness), verifier.ExitVerified
+	if r.Completeness == verifier.Complete && r.ForeignCount > 0 {
+		words += ", FOREIGN"
+	}
 	switch {
 	case r.Integrity != verifier.Verified:
-		alone = fmt.Sprintf("%s (%d)", r.Integrity, verifier.ExitInvalid)
-	case r.Completeness != verifier.Complete:
-		alone = fmt.Sprintf("%s, %s (%d)", r.Integrity, r.Completeness, verifier.ExitIncomplete)
-	default:
-		alone = fmt.Sprintf("%s, %s (%d)", r.Integrity, r.Completeness, verifier.ExitVerified)
+		words, status = string(r.Integrity), verifier.ExitInvalid
+	case r.Contradictions+r.DeniedResultCount > 0:
+		status = verifier.ExitContradicts
+	case r.Completeness != verifier.Complete || r.ForeignCount > 0:
+		status = verifier.ExitIncomplete
 	}
+	alone = fmt.Sprintf("%s (%d)", words, status)
 	switch {
 	case r.Exit == verifier.ExitDiverged:
 		return alone, fmt.Sprintf("diverged (%d)", r.Exit)
@@ -111,7 +116,13 @@ func TestGauntlet(t *testing.T) {
 			g.recreated(t)
 			g.purged(t)
 			g.restored(t)
+			g.early(t)
+			g.empty(t)
 			g.clean(t)
+		})
+		t.Run("foreign", func(t *testing.T) {
+			t.Parallel()
+			g.foreign(t)
 		})
 		t.Run("orders", func(t *testing.T) {
 			t.Parallel()
@@ -122,9 +133,14 @@ func TestGauntlet(t *testing.T) {
 			g.rewrites(t, v)
 			g.clock(t, v)
 		})
+		t.Run("bundles", func(t *testing.T) {
+			t.Parallel()
+			g.bundles(t)
+		})
 		t.Run("files", func(t *testing.T) {
 			t.Parallel()
 			g.files(t, v)
+			g.anchors(t, v)
 		})
 	})
 	for _, a := range g.attacks {

@@ -6,6 +6,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -36,7 +37,7 @@ func edit(f *file, r *rand.Rand) {
 // record returns the record of a leaf with changed data.
 func (f *file) record(leaf int64, change func(*events.Event)) (data []byte) {
 	f.tb.Helper()
-	f.rows("SELECT bytes FROM payloads WHERE leaf = ?", func(stmt *sqlite.Stmt) { data = blob(stmt, 0) }, leaf)
+	f.rows("SELECT bytes FROM payloads WHERE leaf = ?", func(stmt *sqlite.Stmt) { data = sqlitetx.Bytes(stmt, 0) }, leaf)
 	e, err := events.Decode(data)
 	if err != nil {
 		f.tb.Fatal(err)

@@ -14,20 +14,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderAct is an attack with orders or on their effects.
-type orderAct struct {
+// orderAttack is an attack with orders or on their effects.
+type orderAttack struct {
 	attack
 
-	of     string                                        // the act whose outcomes it attacks copies of; empty: its own
-	give   func(s *orderScene)                           // into the stream
-	change func(s *orderScene, f *file)                  // the ledger's file, behind it
-	missed func(s *orderScene, r verifier.Report) string // what the report should say and does not
+	of     string                                        // the attack whose outcomes it attacks copies of; empty: its own
+	give   func(s *orderTrial)                           // into the stream
+	change func(s *orderTrial, f *file)                  // the ledger's file, behind it
+	missed func(s *orderTrial, r verifier.Report) string // what the report should say and does not
 	erased bool                                          // the payloads have to be gone, in every byte
 }
 
-// orderScene is one trial with a tenant, a secret run and a normal run.
-type orderScene struct {
-	*scene
+// orderTrial is one trial with a tenant, a secret run and a normal run.
+type orderTrial struct {
+	*streamTrial
 
 	key   *key
 	thief *key
@@ -36,10 +36,10 @@ type orderScene struct {
 }
 
 // secret is the text in the payloads of the secret run.
-func (s *orderScene) secret() []byte { return []byte("the secret of " + s.tenant + ";") }
+func (s *orderTrial) secret() []byte { return []byte("the secret of " + s.tenant + ";") }
 
 // order signs an order like the auditor, resolved in the current ledger.
-func (s *orderScene) order(k *key, o ledger.Order) []byte {
+func (s *orderTrial) order(k *key, o ledger.Order) []byte {
 	s.Helper()
 	r, done := reader(s, s.path)
 	defer done()
@@ -64,24 +64,24 @@ func (s *orderScene) order(k *key, o ledger.Order) []byte {
 }
 
 // give publishes an order with any signature.
-func (s *orderScene) give(action events.AuditAction, signed []byte) {
+func (s *orderTrial) give(action events.AuditAction, signed []byte) {
 	s.Helper()
 	send(s, s.mallory, s.tenant, "", events.AuditAccessed, events.AuditAccessedData{
 		Action: action, By: "jdoe", Reason: "subject request", Order: string(signed),
 	})
 }
 
-func (s *orderScene) erase(k *key) {
+func (s *orderTrial) erase(k *key) {
 	s.give(events.AuditErase, s.order(k, ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: "secret"}}))
 }
 
-func (s *orderScene) hold() ledger.Order {
+func (s *orderTrial) hold() ledger.Order {
 	s.give(events.AuditHold, s.order(s.key, ledger.Order{Action: events.AuditHold, Selection: ledger.OrderSelection{Run: "secret"}}))
 	return s.last
 }
 
 // left returns the files of the ledger that contain the secret.
-func (s *orderScene) left() (found []string) {
+func (s *orderTrial) left() (found []string) {
 	s.Helper()
 	err := filepath.WalkDir(filepath.Dir(s.path), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -99,20 +99,20 @@ func (s *orderScene) left() (found []string) {
 	return found
 }
 
-// orders runs the acts with fifty tenants each and attacks copies of the results.
+// orders runs the attacks with fifty tenants each and attacks copies of the results.
 func (g *gauntlet) orders(t *testing.T) {
 	t.Helper()
 	w := newWorld(t)
 	honest, mallory := w.producer(t, "honest"), w.producer(t, "mallory")
-	list := orderActs()
-	stage := make(map[string][]*orderScene)
+	list := orderAttacks()
+	stage := make(map[string][]*orderTrial)
 	for _, a := range list {
 		r := g.random(a.name)
 		if a.of != "" {
 			continue
 		}
 		for trial := range trials {
-			s := &orderScene{scene: &scene{
+			s := &orderTrial{streamTrial: &streamTrial{
 				T: t, world: w, tenant: fmt.Sprintf("%s-%d", a.name, trial), honest: honest, mallory: mallory, random: r,
 			}}
 			s.path = w.ledger(t, s.tenant)
@@ -136,30 +136,30 @@ func (g *gauntlet) orders(t *testing.T) {
 	w.drain(t)
 	for _, a := range list {
 		t.Run(a.name, func(t *testing.T) {
-			scenes := stage[a.name]
+			list := stage[a.name]
 			if a.of != "" {
-				scenes = copies(t, stage[a.of], g.random(a.name))
+				list = copies(t, stage[a.of], g.random(a.name))
 			}
-			g.judgeOrders(t, a, scenes)
+			g.verifyOrders(t, a, list)
 		})
 	}
 }
 
-// copies returns the scenes with copied ledgers.
-func copies(t *testing.T, of []*orderScene, r *rand.Rand) []*orderScene {
+// copies returns the list with copied ledgers.
+func copies(t *testing.T, of []*orderTrial, r *rand.Rand) []*orderTrial {
 	t.Helper()
-	list := make([]*orderScene, len(of))
+	list := make([]*orderTrial, len(of))
 	for i, s := range of {
-		own, to := *s.scene, *s
+		own, to := *s.streamTrial, *s
 		own.T, own.random = t, r
-		to.scene, to.path = &own, copyFile(t, t.TempDir(), s.path)
+		to.streamTrial, to.path = &own, copyFile(t, t.TempDir(), s.path)
 		list[i] = &to
 	}
 	return list
 }
 
 // publish sends a run with secret payloads and a normal run.
-func (s *orderScene) publish() {
+func (s *orderTrial) publish() {
 	s.Helper()
 	for range 2 + s.random.IntN(4) {
 		send(s, s.honest, s.tenant, "secret", events.PromptSubmit, events.PromptSubmitData{Prompt: string(s.secret())})
@@ -168,10 +168,10 @@ func (s *orderScene) publish() {
 	sendRun(s, s.honest, s.tenant, "open", 1+s.random.IntN(3))
 }
 
-func (g *gauntlet) judgeOrders(t *testing.T, a orderAct, scenes []*orderScene) {
+func (g *gauntlet) verifyOrders(t *testing.T, a orderAttack, list []*orderTrial) {
 	t.Helper()
 	row := g.add(a.attack)
-	for trial, s := range scenes {
+	for trial, s := range list {
 		s.T = t
 		kept := []byte(verify(t, s.path, s.tenant, s.key, nil).Checkpoint.Note)
 		if a.change != nil {

@@ -2,9 +2,9 @@
 
 package gauntlet
 
-// The detector makes databases ten times slower: a few trials show it as much of
-// the goroutines as many do, and the table is left to who has all.
+// The race detector makes databases ten times slower. A few trials run the same goroutines,
+// and the table needs all trials.
 const (
 	trials     = 2      // of each attack
-	manyEvents = 10_000 // those of which one is deleted
+	manyEvents = 10_000 // one is deleted
 )

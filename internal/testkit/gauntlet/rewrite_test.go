@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -110,17 +111,18 @@ func (c *chain) manifest(tb testing.TB, data []byte) []byte {
 	}
 	m.First, m.Last, m.Count, m.Prev = c.listed+1, c.next-1, uint64(len(c.pending)), c.prev
 	m.Root = events.BatchRoot(c.pending).String()
+	m = ledgertest.Sign(m, ledgertest.ProducerKey("attacker")) // they do not have the producers' keys
 	data = m.Encode()
 	c.listed, c.pending, c.prev = m.Last, nil, events.HashOf(data).String()
 	return data
 }
 
-// story changes messages at a random position.
-type story func(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message
+// historyChange changes messages at a random position.
+type historyChange func(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message
 
-// tale returns the positions that a story may change: events without a repeat, and no
+// changeable returns the positions that an attack may change: events without a repeat, and no
 // manifests.
-func tale(messages []ledger.Message) (at []int) {
+func changeable(messages []ledger.Message) (at []int) {
 	for i, m := range messages {
 		if m.Address.Kind == events.ToolBefore || m.Address.Kind == events.ToolResult {
 			if _, err := events.Decode(m.Data); err == nil {
@@ -142,14 +144,14 @@ func changed(tb testing.TB, m ledger.Message, change func(*events.Event)) ledger
 	return m
 }
 
-func untell(_ testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
-	i := pick(r, tale(messages))
+func omitEvent(_ testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
+	i := pick(r, changeable(messages))
 	return slices.Delete(messages, i, i+1)
 }
 
-func retell(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
+func editEvent(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
 	tb.Helper()
-	i := pick(r, tale(messages))
+	i := pick(r, changeable(messages))
 	messages[i] = changed(tb, messages[i], func(e *events.Event) {
 		e.Data = fmt.Appendf(nil, `{"tool":"Forged %d"}`, r.IntN(1000))
 	})
@@ -159,7 +161,7 @@ func retell(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Mes
 // invent adds an event and delays the events after it.
 func invent(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
 	tb.Helper()
-	i := pick(r, tale(messages))
+	i := pick(r, changeable(messages))
 	m := changed(tb, messages[i], func(e *events.Event) { e.ID = fmt.Sprintf("invented-%d", r.Uint64()) })
 	for j := range messages[i:] {
 		messages[i+j].Sequence++
@@ -169,7 +171,7 @@ func invent(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Mes
 
 // confuse exchanges two adjacent events of a run.
 func confuse(_ testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
-	at := slices.DeleteFunc(tale(messages), func(i int) bool {
+	at := slices.DeleteFunc(changeable(messages), func(i int) bool {
 		return i+1 == len(messages) || messages[i+1].Address.Kind == events.RunFinished || messages[i+1].Address.Run != messages[i].Address.Run
 	})
 	i := pick(r, at)
@@ -185,10 +187,10 @@ func (g *gauntlet) rewrites(t *testing.T, v *victim) {
 	thief := openKey(t, t.TempDir())
 	for _, m := range []struct {
 		name, what string
-		change     story
+		change     historyChange
 	}{
-		{"Edit", "an event edited", retell},
-		{"Delete", "an event deleted, all later ones renumbered", untell},
+		{"Edit", "an event edited", editEvent},
+		{"Delete", "an event deleted, all later ones renumbered", omitEvent},
 		{"Insert", "an event inserted, all later ones renumbered", invent},
 		{"Swap", "two events in the other order", confuse},
 	} {
@@ -224,7 +226,7 @@ func (g *gauntlet) clock(t *testing.T, v *victim) {
 	})
 }
 
-func (g *gauntlet) rewrite(t *testing.T, v *victim, k *key, a attack, change story) {
+func (g *gauntlet) rewrite(t *testing.T, v *victim, k *key, a attack, change historyChange) {
 	t.Helper()
 	t.Run(a.name, func(t *testing.T) {
 		r, row := g.random(a.name), g.add(a)

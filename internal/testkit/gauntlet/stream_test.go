@@ -12,9 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// scene is one trial of an attack on producers or the stream before the auditor has read the
-// stream. Each scene has its own tenant.
-type scene struct {
+// streamTrial is one trial of an attack on producers or the stream before the auditor has read the
+// stream. Each streamTrial has its own tenant.
+type streamTrial struct {
 	*testing.T
 
 	world   *world
@@ -29,39 +29,39 @@ type scene struct {
 	note     any              // what else an attack remembers
 }
 
-// act is an attack in several phases. All tenants finish a phase before the next one starts.
-type act struct {
+// streamAttack is an attack in several phases. All tenants finish a phase before the next one starts.
+type streamAttack struct {
 	attack
 
-	publish func(s *scene) // nil: a run of a few calls
-	tamper  func(s *scene) // with the stream
-	holes   bool           // tampering leaves holes in it: it is not for others
+	publish func(s *streamTrial) // nil: a run of a few calls
+	tamper  func(s *streamTrial) // with the stream
+	holes   bool                 // tampering leaves holes in it: it is not for others
 	silence time.Duration
-	missed  func(s *scene, r verifier.Report) string // what the report should say and does not
+	missed  func(s *streamTrial, r verifier.Report) string // what the report should say and does not
 }
 
-// streams runs all acts with fifty tenants each. Acts that leave holes in the stream need a
+// streams runs all attacks with fifty tenants each. Attacks that leave holes in the stream need a
 // separate stream, because a hole may concern any tenant.
 func (g *gauntlet) streams(t *testing.T) {
 	t.Helper()
-	var whole []act
-	for _, a := range acts() {
+	var whole []streamAttack
+	for _, a := range streamAttacks() {
 		if a.holes {
-			g.play(t, a)
+			g.runPhases(t, a)
 		} else {
 			whole = append(whole, a)
 		}
 	}
-	g.play(t, whole...)
+	g.runPhases(t, whole...)
 }
 
-// play runs acts on one stream.
-func (g *gauntlet) play(t *testing.T, list ...act) {
+// runPhases runs attacks on one stream.
+func (g *gauntlet) runPhases(t *testing.T, list ...streamAttack) {
 	t.Helper()
 	w := newWorld(t)
 	honest, mallory := w.producer(t, "honest"), w.producer(t, "mallory")
-	stage := make([][]*scene, len(list))
-	each := func(do func(a act, s *scene)) {
+	stage := make([][]*streamTrial, len(list))
+	each := func(do func(a streamAttack, s *streamTrial)) {
 		for i, a := range list {
 			for _, s := range stage[i] {
 				do(a, s)
@@ -72,13 +72,13 @@ func (g *gauntlet) play(t *testing.T, list ...act) {
 	for i, a := range list {
 		r := g.random(a.name)
 		for trial := range trials {
-			stage[i] = append(stage[i], &scene{
+			stage[i] = append(stage[i], &streamTrial{
 				T: t, world: w, tenant: fmt.Sprintf("%s-%d", a.name, trial),
 				honest: honest, mallory: mallory, random: r,
 			})
 		}
 	}
-	each(func(a act, s *scene) {
+	each(func(a streamAttack, s *streamTrial) {
 		if a.publish == nil {
 			s.run("run")
 		} else {
@@ -86,26 +86,26 @@ func (g *gauntlet) play(t *testing.T, list ...act) {
 		}
 	})
 	all := w.everything(t)
-	each(func(a act, s *scene) {
+	each(func(a streamAttack, s *streamTrial) {
 		if s.messages = all[s.tenant]; a.tamper != nil {
 			a.tamper(s)
 		}
 	})
-	each(func(a act, s *scene) {
+	each(func(a streamAttack, s *streamTrial) {
 		if a.holes { // the producer goes on
 			s.run("later")
 		}
 	})
 	w.drain(t)
 	for i, a := range list {
-		t.Run(a.name, func(t *testing.T) { g.judge(t, a, stage[i]) })
+		t.Run(a.name, func(t *testing.T) { g.verifyTrials(t, a, stage[i]) })
 	}
 }
 
-func (g *gauntlet) judge(t *testing.T, a act, scenes []*scene) {
+func (g *gauntlet) verifyTrials(t *testing.T, a streamAttack, list []*streamTrial) {
 	t.Helper()
 	row := g.add(a.attack)
-	for trial, s := range scenes {
+	for trial, s := range list {
 		s.T = t
 		r, err := verifier.Verify(deadline(t), s.world.ledger(t, s.tenant), verifier.Options{
 			Key: s.world.key(t).verifier, Tenant: s.tenant, Silence: a.silence,
@@ -125,12 +125,12 @@ func (g *gauntlet) judge(t *testing.T, a act, scenes []*scene) {
 }
 
 // run publishes a run of a few calls.
-func (s *scene) run(name string) {
+func (s *streamTrial) run(name string) {
 	sendRun(s, s.honest, s.tenant, name, 1+s.random.IntN(4))
 }
 
 // choose picks an event of the tenant to attack.
-func (s *scene) choose() {
+func (s *streamTrial) choose() {
 	s.Helper()
 	for {
 		s.index = s.random.IntN(len(s.messages))
@@ -144,7 +144,7 @@ func (s *scene) choose() {
 	}
 }
 
-func (s *scene) delete(sequence uint64) {
+func (s *streamTrial) delete(sequence uint64) {
 	s.Helper()
 	if err := s.world.stream(s).DeleteMsg(deadline(s), sequence); err != nil {
 		s.Fatal(err)

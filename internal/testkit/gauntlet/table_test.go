@@ -24,7 +24,7 @@ const (
 )
 
 // possessions lists the kinds of access of an attacker in the order of the table.
-var possessions = []string{"the file", "the file, the key", "the stream", "a producer", "authority", "nothing"}
+var possessions = []string{"the file", "the file, the key", "the data directory", "a bundle", "the stream", "an engine's key", "no credentials", "a producer", "authority", "nothing"}
 
 // publish compares the results with the table in docs/guarantees.md or writes the table.
 func (g *gauntlet) publish(t *testing.T) {

@@ -38,8 +38,8 @@ func runs(t *testing.T, p *publish.Publisher, r *rand.Rand, list []string, run s
 	return numbers
 }
 
-// wreck is a world whose whole stream is attacked.
-type wreck struct {
+// damagedWorld is a world whose whole stream is attacked.
+type damagedWorld struct {
 	*world
 
 	list   []string // tenants
@@ -47,20 +47,20 @@ type wreck struct {
 	random *rand.Rand
 }
 
-func (g *gauntlet) wreck(t *testing.T, name string) *wreck {
+func (g *gauntlet) damagedWorld(t *testing.T, name string) *damagedWorld {
 	t.Helper()
 	w := newWorld(t)
-	return &wreck{world: w, list: tenants(name), honest: w.producer(t, "honest"), random: g.random(name)}
+	return &damagedWorld{world: w, list: tenants(name), honest: w.producer(t, "honest"), random: g.random(name)}
 }
 
-func (w *wreck) runs(t *testing.T, run string) map[string]events.Range {
+func (w *damagedWorld) runs(t *testing.T, run string) map[string]events.Range {
 	t.Helper()
 	return runs(t, w.honest, w.random, w.list, run)
 }
 
-// judge runs the auditor. Each ledger must report the break of the stream with its cause, and
+// verifyAll runs the auditor. Each ledger must report the break of the stream with its cause, and
 // the lost events unless they cannot be known (nil).
-func (w *wreck) judge(t *testing.T, row *attack, replaced bool, lost map[string]events.Range) {
+func (w *damagedWorld) verifyAll(t *testing.T, row *attack, replaced bool, lost map[string]events.Range) {
 	t.Helper()
 	w.drain(t)
 	for trial, tenant := range w.list {
@@ -83,7 +83,7 @@ func (g *gauntlet) recreated(t *testing.T) {
 		alone: "VERIFIED, GAPS (11)", seen: "that it was, producer and numbers of what nobody read",
 	}
 	t.Run(a.name, func(t *testing.T) {
-		row, w := g.add(a), g.wreck(t, a.name)
+		row, w := g.add(a), g.damagedWorld(t, a.name)
 		w.runs(t, "read")
 		w.drain(t)
 		lost := w.runs(t, "lost")
@@ -92,7 +92,7 @@ func (g *gauntlet) recreated(t *testing.T) {
 		}
 		w.server.EnsureStreams(t)
 		w.runs(t, "later")
-		w.judge(t, row, true, lost)
+		w.verifyAll(t, row, true, lost)
 	})
 }
 
@@ -119,16 +119,16 @@ func (g *gauntlet) purged(t *testing.T) {
 		alone: "VERIFIED, GAPS (11)", seen: "producer and numbers",
 	}
 	t.Run(a.name, func(t *testing.T) {
-		first, later, w := g.add(a), g.add(b), g.wreck(t, a.name)
+		first, later, w := g.add(a), g.add(b), g.damagedWorld(t, a.name)
 		w.runs(t, "read")
 		w.drain(t)
 		lost := w.runs(t, "lost")
 		if err := w.stream(t).Purge(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
-		w.judge(t, first, false, nil)
+		w.verifyAll(t, first, false, nil)
 		w.runs(t, "later")
-		w.judge(t, later, false, lost)
+		w.verifyAll(t, later, false, lost)
 	})
 }
 
@@ -140,7 +140,7 @@ func (g *gauntlet) restored(t *testing.T) {
 		alone: "VERIFIED", seen: "that it was",
 	}
 	t.Run(a.name, func(t *testing.T) {
-		row, w := g.add(a), g.wreck(t, a.name)
+		row, w := g.add(a), g.damagedWorld(t, a.name)
 		w.runs(t, "first")
 		w.server.Stop()
 		backup := t.TempDir()
@@ -160,7 +160,7 @@ func (g *gauntlet) restored(t *testing.T) {
 		w.server.Restart(t)
 		other := w.producer(t, "other")
 		runs(t, other, w.random, w.list, "third")
-		w.judge(t, row, true, nil)
+		w.verifyAll(t, row, true, nil)
 	})
 }
 

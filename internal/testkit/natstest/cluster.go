@@ -26,8 +26,8 @@ type Cluster struct {
 	options []*server.Options
 }
 
-// StartCluster runs a cluster with the streams of the default space until the test ends.
-// The election of leaders takes some seconds.
+// StartCluster runs a cluster with the streams of the default space until the test
+// ends.
 func StartCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	c := &Cluster{servers: make([]*server.Server, clusterSize)}
@@ -61,7 +61,7 @@ func StartCluster(tb testing.TB) *Cluster {
 	return c
 }
 
-// ensureStreams retries until the cluster has a leader that creates the streams.
+// ensureStreams retries until the cluster has a leader.
 func (c *Cluster) ensureStreams(tb testing.TB) {
 	tb.Helper()
 	js := c.JetStream(tb)
@@ -84,8 +84,7 @@ func (c *Cluster) ensureStreams(tb testing.TB) {
 	}
 }
 
-// JetStream returns the JetStream context of a new connection to any of the servers. The
-// connection is closed at the end of the test.
+// JetStream returns the JetStream context of a new connection to any of the servers.
 func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	tb.Helper()
 	var urls []string
@@ -104,8 +103,8 @@ func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	return js
 }
 
-// Leader returns the index of the server that leads a durable of the stream, or the
-// stream itself if durable is empty. It returns -1 while there is no leader.
+// Leader returns the index of the server that leads a durable, or the stream if durable
+// is empty. It returns -1 while there is no leader.
 func (c *Cluster) Leader(stream, durable string) int {
 	return slices.IndexFunc(c.servers, func(s *server.Server) bool {
 		switch {

@@ -14,8 +14,7 @@ import (
 const readBytes = 8 << 20
 
 // Messages returns all messages that the event stream has at the time of the call, in
-// stream order. Each message occurs once, even if the connection is lost. The test fails
-// if a message cannot be read.
+// stream order, once each.
 func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream.RawStreamMsg) {
 	tb.Helper()
 	ctx := tb.Context()
@@ -43,7 +42,7 @@ func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream
 		if err != nil {
 			tb.Fatal(err)
 		}
-		// Ascending sequences up to the last one, in this number, are complete.
+		// state.Msgs messages in ascending order, none beyond LastSeq, are all messages.
 		if n := meta.Sequence.Stream; n <= read || n > state.LastSeq {
 			tb.Fatalf("read %d of %d messages: #%d came behind #%d, the last is #%d", len(list), state.Msgs, n, read, state.LastSeq)
 		}
@@ -55,7 +54,7 @@ func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream
 	return list
 }
 
-// Events returns the events of the stream in its order, without manifests.
+// Events returns the events of the stream in its order.
 func (s *Server) Events(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	for _, msg := range s.Messages(tb) {

@@ -1,11 +1,10 @@
 // Package natstest runs real NATS servers in tests. In-process servers start in
-// milliseconds and also work inside testing/synctest. Servers on the loopback can be
-// stopped and restarted.
+// milliseconds and also work inside testing/synctest, where all timeouts of the server
+// follow the fake clock. Servers on the loopback can be stopped and restarted.
 //
-// Inside a synctest bubble, ack waits, back-off, duplicate windows and retention follow
-// the fake clock. The first store of a process starts the server's access-time ticker.
-// If that happened inside a bubble, the clock of the next bubble would not advance. This
-// package therefore starts the ticker when the test binary starts.
+// The first store of a process starts the server's access-time ticker. If that happened
+// inside a bubble, the clock of the next bubble would not advance. This package
+// therefore starts the ticker with the test binary.
 package natstest
 
 import (
@@ -31,8 +30,8 @@ func init() { ats.Register() }
 
 const readyTimeout = 10 * time.Second
 
-// Options change the server of a test. With the zero Options it has the default space and
-// the streams of a normal deployment.
+// Options change the server of a test, which by default has the default space and the
+// streams of a deployment.
 type Options struct {
 	Space       subjects.Space
 	MaxBytes    int64 // of the event stream, 64 MiB by default
@@ -62,15 +61,15 @@ type Server struct {
 	server *server.Server
 }
 
-// Start runs an in-process server until the test ends. A test with a synctest bubble must
-// call it inside the bubble.
+// Start runs an in-process server until the test ends. A test with a synctest bubble
+// must call it inside the bubble.
 func Start(tb testing.TB, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: tb.TempDir()})
 }
 
-// Listen runs a server on a loopback port with its store in dir until the test ends. Port
-// and store survive [Server.Stop] and [Server.Restart].
+// Listen runs a server on a loopback port with its store in dir until the test ends.
+// Port and store survive [Server.Stop] and [Server.Restart].
 func Listen(tb testing.TB, dir string, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: dir, listen: true, port: server.RANDOM_PORT})
@@ -157,7 +156,6 @@ func (s *Server) Restart(tb testing.TB) {
 	}
 }
 
-// setUsers configures users, and an anonymous user with all rights.
 func setUsers(opts *server.Options, users []User) {
 	if len(users) == 0 {
 		return
@@ -176,7 +174,8 @@ func setUsers(opts *server.Options, users []User) {
 	}
 }
 
-// Stop stops the server and waits until its store is closed. A second call does nothing.
+// Stop stops the server and waits until its store is closed. A second call does
+// nothing.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	srv := s.server
@@ -188,7 +187,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// InProcessConn implements nats.InProcessConnProvider. It connects to the running server.
+// InProcessConn implements nats.InProcessConnProvider.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,8 +206,8 @@ func (s *Server) Dir() string { return filepath.Join(s.dir, "jetstream") }
 // Space returns the space of the streams.
 func (s *Server) Space() subjects.Space { return s.opts.Space }
 
-// Connect returns a connection that is closed at the end of the test, before the server
-// stops. It reconnects without a limit of attempts.
+// Connect returns a connection that is closed at the end of the test. It reconnects
+// without a limit of attempts.
 func (s *Server) Connect(tb testing.TB, opts ...nats.Option) *nats.Conn {
 	tb.Helper()
 	closed := make(chan struct{})

@@ -1,5 +1,5 @@
-// Package nodetest runs npm programs in tests. They are the original readers of formats
-// that Hooktrail writes.
+// Package nodetest runs npm programs, the original readers of formats that Hooktrail
+// writes.
 package nodetest
 
 import (
@@ -18,12 +18,12 @@ import (
 
 // Installed locates installed npm programs.
 type Installed struct {
-	Node string // the interpreter
+	Node string
 	Dir  string // the folder with node_modules and package.json
 }
 
-// Install installs the dependencies of a package.json into a cache folder, once. If that
-// fails, it skips the test, or fails it if HOOKTRAIL_TEST_REQUIRE is 1.
+// Install installs the dependencies of a package.json into a cache folder, once. If
+// that fails, it skips the test, or fails it if HOOKTRAIL_TEST_REQUIRE is 1.
 func Install(tb testing.TB, manifest string) Installed {
 	tb.Helper()
 	skip := tb.Skipf
@@ -61,17 +61,16 @@ func Install(tb testing.TB, manifest string) Installed {
 	return Installed{node, dir}
 }
 
-// install creates the folder dir atomically.
 func install(tb testing.TB, npm, dir string, manifest []byte) error {
 	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return err
 	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new-*") //nolint:usetesting // renamed into the cache
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new-*") //nolint:usetesting // it outlives the test, for the next run
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(fresh) }() // a no-op after the rename
+	defer func() { _ = os.RemoveAll(fresh) }()
 	if err := os.WriteFile(filepath.Join(fresh, "package.json"), manifest, 0o600); err != nil {
 		return err
 	}
@@ -88,8 +87,8 @@ func install(tb testing.TB, npm, dir string, manifest []byte) error {
 	return nil
 }
 
-// Run runs a script and returns its output. The script finds the installed modules in
-// the folder NODE_TEST_MODULES.
+// Run runs a script and returns its output. NODE_TEST_MODULES is the folder of the
+// installed modules.
 func (i Installed) Run(tb testing.TB, script string, args ...string) []byte {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), i.Node, append([]string{script}, args...)...)

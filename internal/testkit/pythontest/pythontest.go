@@ -1,5 +1,4 @@
-// Package pythontest starts python3 in benchmarks. They measure the start-up time of a
-// hook written as a script.
+// Package pythontest measures the start-up time of a hook written as a python3 script.
 package pythontest
 
 import (
@@ -8,8 +7,8 @@ import (
 	"time"
 )
 
-// Find returns the path of the python3 interpreter. It resolves wrapper scripts such as
-// pyenv's, which would add to the measured time. It skips tb if there is no python3.
+// Find returns the path of the python3 interpreter behind wrapper scripts such as
+// pyenv's. It skips tb if there is no python3.
 func Find(tb testing.TB) string {
 	tb.Helper()
 	python, err := exec.CommandContext(tb.Context(), "python3", "-c", "import sys; print(sys.executable, end='')").Output()

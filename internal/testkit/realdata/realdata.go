@@ -1,5 +1,5 @@
-// Package realdata finds recorded sessions of real tools for tests. The recordings are in
-// the folder HOOKTRAIL_DATA, or in ../shared/data next to the repository.
+// Package realdata finds recorded sessions of real tools in the folder HOOKTRAIL_DATA,
+// or in ../shared/data next to the repository.
 package realdata
 
 import (

@@ -16,18 +16,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// acts lists the attacks on producers and the stream.
-func acts() []act {
-	return append(streamActs(), append(forgeryActs(), accidents()...)...)
+// attacks lists the attacks on producers and the stream.
+func streamAttacks() []streamAttack {
+	return append(tamperAttacks(), append(forgeryAttacks(), accidents()...)...)
 }
 
-func streamActs() []act {
-	return []act{
+func tamperAttacks() []streamAttack {
+	return []streamAttack{
 		{
 			attack: attack{name: "StreamDelete", what: "an event deleted from the stream", has: "the stream", alone: "VERIFIED, GAPS (11)", seen: "producer, number, lost in the stream"},
 			holes:  true,
-			tamper: func(s *scene) { s.choose(); s.delete(s.messages[s.index].Sequence) },
-			missed: func(s *scene, r verifier.Report) string {
+			tamper: func(s *streamTrial) { s.choose(); s.delete(s.messages[s.index].Sequence) },
+			missed: func(s *streamTrial, r verifier.Report) string {
 				if len(r.Gaps) != 1 || r.Gaps[0].First != r.Gaps[0].Last {
 					return "not one gap of one number"
 				}
@@ -37,13 +37,13 @@ func streamActs() []act {
 		{
 			attack: attack{name: "StreamManifest", what: "a manifest deleted from the stream", has: "the stream", alone: "VERIFIED, GAPS (11)", seen: "producer and the numbers that it listed"},
 			holes:  true,
-			tamper: func(s *scene) {
+			tamper: func(s *streamTrial) {
 				for s.index = s.random.IntN(len(s.messages)); !s.messages[s.index].Address.Manifest; {
 					s.index = (s.index + 1) % len(s.messages)
 				}
 				s.delete(s.messages[s.index].Sequence)
 			},
-			missed: func(s *scene, r verifier.Report) string {
+			missed: func(s *streamTrial, r verifier.Report) string {
 				m, err := events.DecodeManifest(s.messages[s.index].Data)
 				if err != nil {
 					s.Fatal(err)
@@ -54,21 +54,21 @@ func streamActs() []act {
 		{
 			attack: attack{name: "StreamEdit", what: "an event taken out of the stream and put in again with other content", has: "the stream", alone: "VERIFIED, GAPS (11)", seen: "producer, numbers, altered"},
 			holes:  true,
-			tamper: func(s *scene) {
+			tamper: func(s *streamTrial) {
 				s.choose()
 				s.delete(s.messages[s.index].Sequence)
 				e := s.event
 				e.Agent = "somebody else"
 				s.world.raw(s, s.messages[s.index].Address, e.Encode())
 			},
-			missed: func(s *scene, r verifier.Report) string {
+			missed: func(s *streamTrial, r verifier.Report) string {
 				return wantGap(r, s.event.Producer, s.event.Sequence, verifier.CauseAltered)
 			},
 		},
 		{
 			attack: attack{name: "StreamPurge", what: "a tenant's events purged from the stream up to one of them", has: "the stream", alone: "VERIFIED, GAPS (11)", seen: "producer, first and last number, lost in the stream"},
 			holes:  true,
-			tamper: func(s *scene) {
+			tamper: func(s *streamTrial) {
 				s.choose()
 				token, err := subjects.Token(s.tenant)
 				if err != nil {
@@ -80,7 +80,7 @@ func streamActs() []act {
 					s.Fatal(err)
 				}
 			},
-			missed: func(s *scene, r verifier.Report) string {
+			missed: func(s *streamTrial, r verifier.Report) string {
 				if len(r.Gaps) != 1 || r.Gaps[0].First != 1 || r.Gaps[0].Last != s.event.Sequence {
 					return fmt.Sprintf("not one gap, from #1 to #%d", s.event.Sequence)
 				}
@@ -89,8 +89,11 @@ func streamActs() []act {
 		},
 		{
 			attack: attack{name: "StreamReplay", what: "a message of the stream put in once more", has: "the stream", alone: "VERIFIED, COMPLETE (0)", seen: "nothing is added"},
-			tamper: func(s *scene) { s.choose(); s.world.raw(s, s.messages[s.index].Address, s.messages[s.index].Data) },
-			missed: func(s *scene, r verifier.Report) string {
+			tamper: func(s *streamTrial) {
+				s.choose()
+				s.world.raw(s, s.messages[s.index].Address, s.messages[s.index].Data)
+			},
+			missed: func(s *streamTrial, r verifier.Report) string {
 				if r.Leaves != int64(len(s.messages)) || r.SetApart+r.SeenAgain != 0 {
 					return "something was added"
 				}
@@ -100,15 +103,15 @@ func streamActs() []act {
 	}
 }
 
-func forgeryActs() []act {
-	return []act{
+func forgeryAttacks() []streamAttack {
+	return []streamAttack{
 		{
-			attack: attack{name: "ForgedID", what: "another producer's event with an id that is taken", has: "a producer", alone: "VERIFIED, COMPLETE (0)", seen: "a finding, the first content stays"},
-			tamper: func(s *scene) {
+			attack: attack{name: "ForgedID", what: "another producer's event with an id that is taken", has: "a producer", alone: "VERIFIED, COMPLETE (12)", seen: "a finding with both leaves, the first content stays"},
+			tamper: func(s *streamTrial) {
 				s.choose()
 				send(s, s.mallory, s.tenant, s.event.Run, events.Custom, events.CustomData{Name: "forged"}, func(e *events.Event) { e.ID = s.event.ID })
 			},
-			missed: func(s *scene, r verifier.Report) string {
+			missed: func(s *streamTrial, r verifier.Report) string {
 				if missed := s.stays(); missed != "" {
 					return missed
 				}
@@ -116,14 +119,14 @@ func forgeryActs() []act {
 			},
 		},
 		{
-			attack: attack{name: "ForgedNumber", what: "other content under a producer's number", has: "the stream", alone: "VERIFIED, COMPLETE (0)", seen: "a finding, the first content stays"},
-			tamper: func(s *scene) {
+			attack: attack{name: "ForgedNumber", what: "other content under a producer's number", has: "the stream", alone: foreignEventsVerdict, seen: "a finding with both leaves, the first content stays"},
+			tamper: func(s *streamTrial) {
 				s.choose()
 				e := s.event
 				e.ID, e.Agent = "forged", "somebody else"
 				s.world.raw(s, s.messages[s.index].Address, e.Encode())
 			},
-			missed: func(s *scene, r verifier.Report) string {
+			missed: func(s *streamTrial, r verifier.Report) string {
 				if missed := s.stays(); missed != "" {
 					return missed
 				}
@@ -131,32 +134,51 @@ func forgeryActs() []act {
 			},
 		},
 		{
-			attack: attack{name: "ForgedAddress", what: "an event replayed on another producer's subject", has: "the stream", alone: "VERIFIED, COMPLETE (0)", seen: "a finding"},
-			tamper: func(s *scene) {
+			attack: attack{name: "ForgedAddress", what: "an event replayed on another producer's subject", has: "the stream", alone: "VERIFIED, COMPLETE (12)", seen: "a finding"},
+			tamper: func(s *streamTrial) {
 				s.choose()
 				a := s.messages[s.index].Address
 				a.Producer = "somebody-else"
 				s.world.raw(s, a, s.messages[s.index].Data)
 			},
-			missed: func(_ *scene, r verifier.Report) string {
+			missed: func(_ *streamTrial, r verifier.Report) string {
 				return wantFinding(r, "somebody-else", ledger.FindingMisaddressed)
 			},
 		},
 		{
+			attack: attack{name: "DeniedResult", what: "a successful result for another producer's denied call", has: "a producer", alone: "VERIFIED, COMPLETE (12)", seen: "both leaves"},
+			tamper: func(s *streamTrial) {
+				ofCall := func(e *events.Event) { e.ToolCall = "denied" }
+				send(s, s.honest, s.tenant, "denied", events.ToolBefore, events.ToolBeforeData{
+					Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny},
+				}, ofCall)
+				flush(s, s.honest)
+				send(s, s.mallory, s.tenant, "denied", events.ToolResult, events.ToolResultData{
+					Tool: "Bash", Status: events.ToolSuccess,
+				}, ofCall)
+			},
+			missed: func(_ *streamTrial, r verifier.Report) string {
+				if len(r.DeniedResults) != 1 || r.DeniedResults[0].Denied >= r.DeniedResults[0].Result {
+					return "no alarm"
+				}
+				return ""
+			},
+		},
+		{
 			attack: attack{name: "NotCanonical", what: "JSON that is read in two ways: doubled keys, NaN, 1e400, lone surrogates", has: "a producer", alone: "VERIFIED", seen: "kept byte for byte, or set apart byte for byte"},
-			tamper: func(s *scene) { s.notCanonical() },
-			missed: func(s *scene, _ verifier.Report) string { return s.holds(s.note) },
+			tamper: func(s *streamTrial) { s.notCanonical() },
+			missed: func(s *streamTrial, _ verifier.Report) string { return s.holds(s.note) },
 		},
 	}
 }
 
 // stays reports an error unless the ledger contains the original event.
-func (s *scene) stays() string {
+func (s *streamTrial) stays() string {
 	return s.holds(s.messages[s.index].Data)
 }
 
 // holds reports an error unless a record of the ledger has exactly these bytes.
-func (s *scene) holds(data any) string {
+func (s *streamTrial) holds(data any) string {
 	s.Helper()
 	want, _ := data.([]byte) // nothing is in no ledger
 	r, done := reader(s, s.world.ledger(s, s.tenant))
@@ -173,7 +195,7 @@ func (s *scene) holds(data any) string {
 }
 
 // notCanonical sends an event whose data JSON readers interpret differently.
-func (s *scene) notCanonical() {
+func (s *streamTrial) notCanonical() {
 	s.Helper()
 	s.choose()
 	e := s.event
@@ -189,16 +211,16 @@ func (s *scene) notCanonical() {
 	s.world.raw(s, subjects.Address{Tenant: s.tenant, Producer: "odd", Run: e.Run, Kind: events.Custom}, data)
 }
 
-func accidents() []act {
-	return []act{
+func accidents() []streamAttack {
+	return []streamAttack{
 		{
 			attack:  attack{name: "ProducerCrash", what: "a producer that crashes between a step and the seal", has: "nothing", alone: "VERIFIED, UNSEALED (11)", seen: "the run"},
 			silence: time.Nanosecond,
-			publish: func(s *scene) {
+			publish: func(s *streamTrial) {
 				send(s, s.honest, s.tenant, "crashed", events.RunStarted, events.RunStartedData{Title: "gauntlet"})
 				sendCalls(s, s.honest, s.tenant, "crashed", s.random.IntN(5))
 			},
-			missed: func(_ *scene, r verifier.Report) string {
+			missed: func(_ *streamTrial, r verifier.Report) string {
 				if len(r.Unsealed) != 1 || r.Unsealed[0] != "crashed" {
 					return "the run is not named"
 				}
@@ -207,7 +229,7 @@ func accidents() []act {
 		},
 		{
 			attack: attack{name: "TooLarge", what: "an event of 1.1 MiB, then a small one", has: "nothing", alone: "VERIFIED, COMPLETE (0)", seen: "both are there"},
-			publish: func(s *scene) {
+			publish: func(s *streamTrial) {
 				size := 1<<20 + s.random.IntN(1<<18)
 				s.note = fmt.Appendf(nil, `"%s"`, strings.Repeat("x", size))
 				send(s, s.honest, s.tenant, "run", events.RunStarted, events.RunStartedData{Title: "gauntlet"})
@@ -217,11 +239,11 @@ func accidents() []act {
 				send(s, s.honest, s.tenant, "run", events.ToolResult, events.ToolResultData{Tool: "Read", Status: events.ToolSuccess, Result: data}, call)
 				send(s, s.honest, s.tenant, "run", events.RunFinished, events.RunFinishedData{Success: true})
 			},
-			missed: func(s *scene, _ verifier.Report) string { return s.hasBlob() },
+			missed: func(s *streamTrial, _ verifier.Report) string { return s.hasBlob() },
 		},
 		{
 			attack: attack{name: "ClockBack", what: "a producer's clock that is set back by an hour", has: "nothing", alone: "VERIFIED, COMPLETE (0)", seen: "nothing else"},
-			publish: func(s *scene) {
+			publish: func(s *streamTrial) {
 				back, n := s.random.IntN(6), 0
 				clock := func(e *events.Event) {
 					if n++; n > back {
@@ -239,7 +261,7 @@ func accidents() []act {
 }
 
 // hasBlob reports an error if the large payload cannot be read.
-func (s *scene) hasBlob() string {
+func (s *streamTrial) hasBlob() string {
 	s.Helper()
 	for _, m := range s.messages {
 		e, err := events.Decode(m.Data)

@@ -7,19 +7,24 @@ COPY cmd cmd
 COPY internal internal
 COPY pkg pkg
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./cmd/... \
- && mkdir -m 0700 /data
+ && mkdir -m 0700 /data /creds \
+ && cd /creds && mkdir -m 0700 nats owner publisher auditor tracker metrics reader decide
 
-# busybox for the health checks; the commands themselves need nothing.
+# busybox for the health checks; the commands themselves need nothing. A new volume
+# takes the owner and the mode of the folder that it is mounted on.
 FROM busybox:1.37-musl AS hooktrail
 COPY --from=build /out/ /usr/local/bin/
 COPY --from=build --chown=65532:65532 /data /data
+COPY --from=build --chown=65532:65532 /creds /creds
 COPY LICENSE /
 ENV HOOKTRAIL_DATA_DIR=/data
 USER 65532:65532
 CMD ["hooktrail", "up"]
 
+# It starts only with auth/accounts.conf, which "hooktrail nats creds" writes.
 FROM nats:2.15-alpine AS nats
 COPY deploy/nats.conf /etc/nats/nats.conf
 COPY --from=build --chown=65532:65532 /data /data
+COPY --from=build --chown=65532:65532 /creds/nats /etc/nats/auth
 USER 65532:65532
 CMD ["nats-server", "--config", "/etc/nats/nats.conf"]

@@ -11,6 +11,7 @@ FUZZTIME      ?= 5s
 BENCHTIME     ?= 1x
 BENCH         ?= .
 COMMANDS      := hooktrail publisher auditor tracker metrics
+SLOWEST       := ./internal/testkit/e2e ./internal/tracking/... # begin first, so that no core is idle at the end
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -29,7 +30,7 @@ test: ## the tests
 # so it is compiled unwatched. A connection that goroutines share is still found:
 # what is Go about it is watched. Tests are vetted by `vet`.
 race: ## the tests under the race detector, in random order
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -race '-gcflags=modernc.org/...=-race=false' -vet=off -shuffle=on -timeout 20m ./...
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -race '-gcflags=modernc.org/...=-race=false' -vet=off -shuffle=on -timeout 20m $(SLOWEST) ./...
 
 # At its deadline the fuzzing engine sometimes fails with nothing but "context
 # deadline exceeded". That is no finding, so such a target is fuzzed again.

@@ -3,7 +3,7 @@
 // fails, one call is denied, and one model is overloaded.
 //
 // The agents are scripts instead of models. Everything else is code that an
-// orchestrator would contain. It uses public packages only.
+// orchestrator would contain.
 package orchestrator
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// Publish runs the pipeline once and publishes its events over nc. The outbox is
-// in dir. Publish returns after the server has stored all events.
+// Publish runs the pipeline once and publishes its events over nc. It returns
+// after the server has stored them. The outbox is in dir.
 func Publish(ctx context.Context, nc *nats.Conn, dir string, out io.Writer) (err error) {
 	redactor, err := redact.New(redact.Options{})
 	if err != nil {
@@ -44,7 +44,7 @@ func Publish(ctx context.Context, nc *nats.Conn, dir string, out io.Writer) (err
 // Pipeline runs the agents with their hooks.
 type Pipeline struct {
 	engine *hooks.Engine
-	out    io.Writer // output of the agents
+	out    io.Writer
 }
 
 // New returns a pipeline that records to appender, usually a publish.Publisher.
@@ -69,8 +69,7 @@ func New(appender hooks.Appender, out io.Writer) (*Pipeline, error) {
 	return p, nil
 }
 
-// standards is a hook that adds the team's standards to the state of every
-// agent.
+// standards adds the team's standards to the state of every agent.
 func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) {
 	return hooks.ModifyStep(`{"standards":"tests first"}`), nil
 }
@@ -95,7 +94,6 @@ func (p *Pipeline) Run(ctx context.Context, id, goal string) error {
 	})
 }
 
-// step runs an agent as a step.
 func (p *Pipeline) step(
 	ctx context.Context, id, agent string, state hooks.JSON, act func(context.Context, hooks.Attempt) (hooks.JSON, error),
 ) (hooks.JSON, error) {
@@ -128,7 +126,6 @@ func (p *Pipeline) code(ctx context.Context, _ hooks.Attempt) (hooks.JSON, error
 	return `{"files":["src/parse.go"]}`, err
 }
 
-// review reads the coder's file.
 func (p *Pipeline) review(ctx context.Context, a hooks.Attempt) (hooks.JSON, error) {
 	standards, _ := a.State.Text("standards")
 	fmt.Fprintf(p.out, "reviewer holds it to %q\n", standards)
@@ -136,7 +133,6 @@ func (p *Pipeline) review(ctx context.Context, a hooks.Attempt) (hooks.JSON, err
 	return `{"approved":true}`, nil
 }
 
-// call makes a tool call with a fake tool and prints the agent's view of it.
 func (p *Pipeline) call(ctx context.Context, id, tool string, args hooks.JSON, result string, fails error) {
 	out, err := p.engine.Tool(ctx, hooks.ToolCall{ID: id, Tool: tool, Args: args},
 		func(context.Context, hooks.ToolCall) (hooks.JSON, error) {

@@ -28,7 +28,7 @@ type feed struct {
 func newFeed(tb testing.TB, b *broker.Broker, dir string) *feed {
 	tb.Helper()
 	o := Options{Broker: b, DataDir: dir, NoBucket: true}.withDefaults()
-	o.tooLong = func() <-chan time.Time { return nil } // however slow the disk is
+	o.tooLong = func() <-chan time.Time { return nil } // no ledger counts as slow
 	s, err := open(auditortest.Deadline(tb), o)
 	if err != nil {
 		tb.Fatal(err)
@@ -110,7 +110,7 @@ func TestScrub_OthersGoOn(t *testing.T) {
 	if at, err := f.s.projector.Position(t.Context()); err != nil || at.Sequence != 5 {
 		t.Errorf("the position is %d, %v, want 5", at.Sequence, err)
 	}
-	f.s.ledgers.renewIdle(t.Context()) // has no use for it meanwhile
+	f.s.ledgers.renewIdle(t.Context()) // ignores the ledger during the scrub
 	close(a.done)
 	f.apply(f.custom("acme"))
 	f.wantAt(map[string]uint64{"acme": 6, "other": 4})

@@ -94,7 +94,7 @@ func TestRun_StreamComesBack(t *testing.T) {
 			if err := test.lose(dir); err != nil {
 				t.Fatal(err)
 			}
-			other := auditortest.Outbox(t, b, "tester", "acme") // its events get the numbers of those that were read
+			other := auditortest.Outbox(t, b, "tester", "acme") // its events get stream numbers that were read before
 			auditortest.PublishRun(t, other, "r3", 2)
 			wantBroken(t, b, dir)
 			r := auditortest.Verify(t, dir, "acme")

@@ -62,7 +62,7 @@ func TestAnchor_BucketManyTenants(t *testing.T) {
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	const tenants = 40
 	for i := range tenants {
-		subject := fmt.Sprintf("hooktrail.ev.t%d.p.r.custom", i) // set apart, and so a leaf
+		subject := fmt.Sprintf("hooktrail.ev.t%d.p.r.custom", i) // quarantined, so the ledger gets a leaf
 		if _, err := b.JetStream().Publish(t.Context(), subject, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}

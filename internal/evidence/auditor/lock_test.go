@@ -19,7 +19,7 @@ func TestRun_TurnsOfTenants(t *testing.T) {
 		return Options{DataDir: dir, Tenant: tenant, Logger: slog.New(slog.DiscardHandler)}
 	}
 	ended, cancel := context.WithCancel(t.Context())
-	cancel() // who does not get its turn at once does not wait
+	cancel() // acquire returns at once if the lock is held
 	acme, err := acquire(t.Context(), o("acme"))
 	if err != nil {
 		t.Fatal(err)

@@ -179,7 +179,7 @@ func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
 			t.Errorf("after %d parts (-want +got):\n%s", done, diff)
 		}
 	}
-	p := lay(t) // and before anything was listed
+	p := lay(t) // a crash before the list was written
 	if err := p.finish(t.Context(), discard()); err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 	for _, tt := range []struct {
 		run    string
 		forked bool
-	}{{"r2", true}, {"r3", true}} { // shorter than what is kept, and longer
+	}{{"r2", true}, {"r3", true}} { // shorter and longer than the stored checkpoint
 		if err := Run(auditortest.Deadline(t), o); err != nil {
 			t.Fatal(err)
 		}

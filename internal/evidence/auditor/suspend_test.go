@@ -44,7 +44,7 @@ func TestRun_SuspendsDamagedLedger(t *testing.T) {
 				damage = auditortest.Overwrite(string(auditortest.ReadFile(t, auditortest.LedgerFile(t, dir, "other"))))
 			}
 			damage(t, path)
-			for _, run := range []string{"r2", "r3"} { // the second finds it damaged still
+			for _, run := range []string{"r2", "r3"} { // the ledger is still damaged at the second start
 				if _, err := acme.Append(t.Context(), started); err != nil {
 					t.Fatal(err)
 				}

@@ -20,7 +20,7 @@ func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	all, file := auditortest.Watchers(t, dir)
 	for _, w := range all {
 		w.Answer(func(_ http.ResponseWriter, req *http.Request) {
-			_, _ = io.Copy(io.Discard, req.Body) // only then is it told that the client has gone
+			_, _ = io.Copy(io.Discard, req.Body) // the server notices a closed connection only after the body
 			<-req.Context().Done()
 		})
 	}
@@ -29,7 +29,7 @@ func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	defer cancel()
 	o := Options{Broker: b, DataDir: dir, Witnesses: auditortest.Policy(t, file), Progress: func(p consume.Progress) {
 		if p.Done > 0 && p.Lag == 0 {
-			cancel() // it has got there, whatever the witnesses do
+			cancel() // the ledger is up to date although the witnesses hang
 		}
 	}}.withDefaults()
 	if err := Run(ctx, o); err != nil {

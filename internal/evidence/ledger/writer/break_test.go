@@ -35,7 +35,7 @@ func TestLedger_Break(t *testing.T) {
 	ledgertest.AppendAll(t, l, ledgertest.Stream, f.Messages)
 	last, read := l.Newest().Position.Sequence, len(f.Messages)
 	at.Sequence = last + 10
-	for range 2 { // the second one is done
+	for range 2 { // the second call does nothing
 		if err := l.Break(t.Context(), at); err != nil {
 			t.Fatal(err)
 		}

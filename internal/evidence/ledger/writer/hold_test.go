@@ -43,7 +43,7 @@ func TestHold(t *testing.T) {
 
 			f.Order(t, key, ledger.Order{Action: events.AuditLift, Hold: h.ID})
 			f.Order(t, key, ledger.Order{Action: events.AuditLift, Hold: h.ID})
-			f.Order(t, key, o) // with an id of its own: the stopped one stays stopped
+			f.Order(t, key, o) // a new order, because the blocked one stays without effect
 			ledgertest.Continued(t, dir, key, f, 3)
 			r = ledgertest.Checked(t, path, key)
 			if r.Integrity != verifier.Verified || r.Redacted.Erased != 10 || r.Redacted.Holds != 0 || r.Redacted.Orders[3].Effect != ledger.EffectVoid {

@@ -185,7 +185,7 @@ func TestRotate_StolenOldKey(t *testing.T) {
 			}
 		}
 		late := verifiedBy(t, path, ledgertest.VerifierOf(key), verifier.Anchored{From: "bucket", Note: signed})
-		// Who stored it has another ledger, in which that key is in charge.
+		// The checkpoint is from another ledger, in which that key is in charge.
 		if !late.Anchored[0].Diverged || late.Exit != verifier.ExitDiverged {
 			t.Errorf("%s: its checkpoint agrees: %+v", name, late.Anchored[0])
 		}
@@ -370,7 +370,7 @@ func TestRotate_AnyHistory(t *testing.T) {
 				if old == len(keys)-1 {
 					erased += 2
 				}
-			case 3: // what has come comes again
+			case 3: // earlier changes arrive again
 				f.Changes(key, 0)
 			}
 		}

@@ -65,7 +65,7 @@ func TestLedger_TwoWriters(t *testing.T) {
 		defer both[i].Close()
 	}
 	for i, batch := range slices.Collect(slices.Chunk(f.Messages, 10)) {
-		for j := range both { // the second one finds it done
+		for j := range both { // the second writer finds the batch applied
 			if _, err := both[(i+j)%2].Append(t.Context(), ledgertest.Stream, batch); err != nil {
 				t.Fatal(err)
 			}

@@ -146,6 +146,7 @@ func FuzzPayload(f *testing.F) {
 func FuzzDecodeManifest(f *testing.F) {
 	f.Add([]byte(sentBytes))
 	f.Add([]byte(signedBytes))
+	f.Add(granted().Encode())
 	f.Add([]byte(`{"v":1,"producer":"p","first":1,"last":18446744073709551615,"missing":[{"first":2,"last":3},{"first":3,"last":9}]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		m, err := DecodeManifest(in)

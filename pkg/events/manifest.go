@@ -7,7 +7,8 @@ import (
 
 // Manifest lists the events of one producer in a batch. It follows these events
 // on the producer's own subject for manifests and is a record of the ledger. It
-// proves that no event of the range is missing.
+// proves that no event of the range is missing. A manifest that changes the key may have
+// an empty range, with Last before First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`
@@ -19,6 +20,8 @@ type Manifest struct {
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 	Key      string  `json:"key,omitempty"`     // public key of the producer, an nkey of a user
+	Next     string  `json:"next,omitempty"`    // the key that signs the next manifests, if it changes
+	Grant    *Grant  `json:"grant,omitempty"`   // enrolment of Key
 	Sig      string  `json:"sig,omitempty"`     // Ed25519 signature of [Manifest.SignedText] in base64
 }
 

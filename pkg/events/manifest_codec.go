@@ -47,6 +47,10 @@ func AppendManifest(dst []byte, m Manifest) []byte {
 	dst = append(dst, `,"root":`...)
 	dst = appendString(dst, m.Root)
 	dst = appendAttribute(dst, `,"key":`, m.Key)
+	dst = appendAttribute(dst, `,"next":`, m.Next)
+	if m.Grant != nil {
+		dst = appendGrant(append(dst, `,"grant":`...), *m.Grant)
+	}
 	dst = appendAttribute(dst, `,"sig":`, m.Sig)
 	return append(dst, '}')
 }
@@ -85,8 +89,8 @@ func decodeManifest(data []byte) (m Manifest, err error) {
 	}
 	switch m.Version {
 	case unsignedManifest:
-		if m.Key+m.Sig != "" {
-			return m, within("v", s.fail("version 1 has no key and no signature"))
+		if m.hasSignedMembers() {
+			return m, within("v", s.fail(onlySigned))
 		}
 	case signedManifest:
 		if !bytes.Equal(m.Encode(), data) {
@@ -99,7 +103,7 @@ func decodeManifest(data []byte) (m Manifest, err error) {
 }
 
 var (
-	manifestMembers = [...]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root", "key", "sig"}
+	manifestMembers = [...]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root", "key", "next", "grant", "sig"}
 	rangeMembers    = [...]string{"first", "last", "reason"}
 )
 
@@ -127,6 +131,10 @@ func (s *scanner) manifestMember(m *Manifest, name string) (err error) {
 		m.Root, err = s.string()
 	case "key":
 		m.Key, err = s.filled()
+	case "next":
+		m.Next, err = s.filled()
+	case "grant":
+		m.Grant, err = s.grant()
 	case "sig":
 		m.Sig, err = s.filled()
 	}
@@ -226,7 +234,7 @@ func (m Manifest) Validate() error {
 		return invalid("producer", "missing")
 	case m.First == 0:
 		return invalid("first", "sequences start at 1")
-	case m.Last < m.First:
+	case m.Last < m.First && !m.isEmpty():
 		return invalid("last", "before first")
 	}
 	if reason := textFault(m.Tenant); reason != "" {
@@ -246,6 +254,9 @@ func (m Manifest) Validate() error {
 	}
 	return m.validateSignature()
 }
+
+// isEmpty reports whether m lists no number, which only a change of the key may do.
+func (m Manifest) isEmpty() bool { return m.Next != "" && m.First > 1 && m.Last == m.First-1 }
 
 func (m Manifest) validateMissing() error {
 	want := m.Last - m.First + 1

@@ -28,32 +28,53 @@ func (m Manifest) IsSigned() bool { return m.Version == signedManifest }
 
 // Signature returns the bytes of the signature, or nil if they have another length
 // or form than those of Ed25519.
-func (m Manifest) Signature() []byte {
-	sig, err := base64.StdEncoding.Strict().DecodeString(m.Sig)
-	if err != nil || len(sig) != ed25519.SignatureSize || len(m.Sig) != base64.StdEncoding.EncodedLen(len(sig)) {
+func (m Manifest) Signature() []byte { return signatureBytes(m.Sig) }
+
+func signatureBytes(text string) []byte {
+	sig, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || len(sig) != ed25519.SignatureSize || len(text) != base64.StdEncoding.EncodedLen(len(sig)) {
 		return nil
 	}
 	return sig
 }
 
-// keyLength is the length of a public nkey: base32 of a prefix, 32 bytes and a checksum.
-const keyLength = 56
+const (
+	onlySigned   = "version 1 has no key, no grant and no signature"
+	notUserKey   = "not the public nkey of a user"
+	notSignature = "not an Ed25519 signature in base64"
+)
+
+func (m Manifest) hasSignedMembers() bool { return m.Key+m.Next+m.Sig != "" || m.Grant != nil }
 
 func (m Manifest) validateSignature() error {
 	switch {
-	case !m.IsSigned() && m.Key+m.Sig != "":
-		return invalid("v", "version 1 has no key and no signature")
+	case !m.IsSigned() && m.hasSignedMembers():
+		return invalid("v", onlySigned)
 	case !m.IsSigned():
 		return nil
-	case len(m.Key) != keyLength || m.Key[0] != 'U':
-		return invalid("key", "not the public nkey of a user")
+	case !isUserKey(m.Key):
+		return invalid("key", notUserKey)
+	case m.Next != "" && (!isUserKey(m.Next) || m.Next == m.Key):
+		return invalid("next", "not the public nkey of another user")
 	case m.Signature() == nil:
-		return invalid("sig", "not an Ed25519 signature in base64")
-	}
-	for i := range len(m.Key) {
-		if c := m.Key[i]; (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
-			return invalid("key", "not the public nkey of a user")
-		}
+		return invalid("sig", notSignature)
+	case m.Grant != nil:
+		return m.Grant.validate()
 	}
 	return nil
+}
+
+// keyLength is the length of a public nkey: base32 of a prefix, 32 bytes and a checksum.
+const keyLength = 56
+
+func isUserKey(key string) bool {
+	if len(key) != keyLength || key[0] != 'U' {
+		return false
+	}
+	for i := range len(key) {
+		if c := key[i]; (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
+			return false
+		}
+	}
+	return true
 }

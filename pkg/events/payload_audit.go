@@ -14,11 +14,13 @@ const (
 	AuditCoverage AuditAction = "coverage"
 	AuditAccess   AuditAction = "access"
 
-	AuditErase AuditAction = "erase"
-	AuditPrune AuditAction = "prune"
-	AuditHold  AuditAction = "hold"
-	AuditLift  AuditAction = "lift"
-	AuditKey   AuditAction = "key"
+	AuditErase  AuditAction = "erase"
+	AuditPrune  AuditAction = "prune"
+	AuditHold   AuditAction = "hold"
+	AuditLift   AuditAction = "lift"
+	AuditKey    AuditAction = "key"
+	AuditIssuer AuditAction = "issuer" // trust the grants of an issuer
+	AuditRevoke AuditAction = "revoke" // trust no later grant of an issuer
 )
 
 // AuditAccessedData is the payload of audit.accessed: an access to evidence, or an

@@ -1,0 +1,133 @@
+package events
+
+import (
+	"encoding/base64"
+	"time"
+)
+
+const grantContext = "hooktrail/grant/v1\n"
+
+// Grant is a statement of an issuer that a key is the key of a producer. A manifest
+// carries the grant of its key. Whoever verifies it decides which issuers count.
+type Grant struct {
+	Issuer   string    // public nkey of a user
+	Tenant   *string   // the only tenant; nil for all tenants
+	Producer string    // the only producer; empty for any producer
+	Key      string    // public key of the producer, an nkey of a user
+	Issued   time.Time // UTC
+	Expires  time.Time // UTC; zero for never
+	Sig      string    // Ed25519 signature of [Grant.SignedText] in base64
+}
+
+// SignedText returns the bytes that the signature of g covers: a line that names the
+// format, and the encoded grant without its signature.
+func (g Grant) SignedText() []byte {
+	g.Sig = ""
+	return appendGrant(append(make([]byte, 0, 512), grantContext...), g)
+}
+
+// Sign returns g with the issuer and the signature that sign makes over
+// [Grant.SignedText].
+func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Grant, error) {
+	g.Issuer, g.Issued, g.Expires = issuer, g.Issued.UTC(), g.Expires.UTC()
+	sig, err := sign(g.SignedText())
+	g.Sig = base64.StdEncoding.EncodeToString(sig)
+	return g, err
+}
+
+// Signature returns the bytes of the signature, or nil if they have another length or
+// form than those of Ed25519.
+func (g Grant) Signature() []byte { return signatureBytes(g.Sig) }
+
+// Fault says why g does not cover a manifest that the server stored at a time, or returns
+// "". It verifies neither the signature nor the issuer.
+func (g Grant) Fault(m Manifest, stored time.Time) string {
+	switch {
+	case g.Key != m.Key:
+		return "it is for another key"
+	case g.Producer != "" && g.Producer != m.Producer:
+		return "it is for another producer"
+	case g.Tenant != nil && *g.Tenant != m.Tenant:
+		return "it is for another tenant"
+	case !g.Expires.IsZero() && !stored.Before(g.Expires):
+		return "it had expired"
+	}
+	return ""
+}
+
+func (g Grant) validate() error {
+	switch {
+	case !isUserKey(g.Issuer):
+		return invalid("grant.issuer", notUserKey)
+	case !isUserKey(g.Key):
+		return invalid("grant.key", notUserKey)
+	case g.Tenant != nil && textFault(*g.Tenant) != "":
+		return invalid("grant.tenant", textFault(*g.Tenant))
+	case textFault(g.Producer) != "":
+		return invalid("grant.producer", textFault(g.Producer))
+	case g.Issued.IsZero():
+		return invalid("grant.issued", "missing")
+	case g.Signature() == nil:
+		return invalid("grant.sig", notSignature)
+	}
+	return nil
+}
+
+func appendGrant(dst []byte, g Grant) []byte {
+	dst = append(dst, `{"issuer":`...)
+	dst = appendString(dst, g.Issuer)
+	if g.Tenant != nil {
+		dst = append(dst, `,"tenant":`...)
+		dst = appendString(dst, *g.Tenant)
+	}
+	dst = appendAttribute(dst, `,"producer":`, g.Producer)
+	dst = append(dst, `,"key":`...)
+	dst = appendString(dst, g.Key)
+	dst = append(dst, `,"issued":`...)
+	dst = appendString(dst, string(appendTime(nil, g.Issued)))
+	if !g.Expires.IsZero() {
+		dst = append(dst, `,"expires":`...)
+		dst = appendString(dst, string(appendTime(nil, g.Expires)))
+	}
+	dst = appendAttribute(dst, `,"sig":`, g.Sig)
+	return append(dst, '}')
+}
+
+var grantMembers = [...]string{"issuer", "tenant", "producer", "key", "issued", "expires", "sig"}
+
+func (s *scanner) grant() (*Grant, error) {
+	var g Grant
+	err := s.members(grantMembers[:], func(name string) (err error) {
+		switch name {
+		case "issuer":
+			g.Issuer, err = s.filled()
+		case "tenant":
+			g.Tenant = new(string)
+			*g.Tenant, err = s.string()
+		case "producer":
+			g.Producer, err = s.filled()
+		case "key":
+			g.Key, err = s.filled()
+		case "issued":
+			g.Issued, err = s.time()
+		case "expires":
+			g.Expires, err = s.time()
+		case "sig":
+			g.Sig, err = s.filled()
+		}
+		return err
+	})
+	return &g, err
+}
+
+func (s *scanner) time() (t time.Time, err error) {
+	text, err := s.string()
+	if err != nil {
+		return t, err
+	}
+	t, reason := parseTime(text)
+	if reason != "" {
+		return t, s.fail(reason)
+	}
+	return t.UTC(), nil
+}

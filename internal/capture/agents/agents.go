@@ -173,13 +173,13 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 // changed arguments. It is empty if the answer has none of these.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
-	if o.Verdict == hooks.None {
-		o.Verdict, o.Reason = "", ""
+	if o.Verdict == hooks.None { // only a denial that the tool ignores has a reason
+		o.Verdict = ""
 	}
 	if now, changed := p.newArgs(o); changed {
 		args = now
 	}
-	if o.Verdict == "" && args == "" && o.Context == "" {
+	if o.Verdict == "" && args == "" && o.Reason+o.Context == "" {
 		return ""
 	}
 	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")

@@ -30,6 +30,18 @@ func TestDecided_OtherHooks(t *testing.T) {
 	}
 }
 
+// A denial that a tool ignores is not the same event as the payload without hooks.
+func TestDecided_IgnoredDenial(t *testing.T) {
+	p := parse(t, "claude-code", "", `{"session_id":"s","prompt_id":"p","hook_event_name":"SubagentStart","agent_id":"a","agent_type":"explore"}`)
+	silent, ignored := p.Decided(hooks.DocumentOutcome{Verdict: hooks.None})[0], p.Decided(denied)[0]
+	if out, err := events.Payload[events.Outcome](ignored); err != nil || out.Verdict != hooks.None || out.Reason == "" {
+		t.Fatalf("got %+v, %v, want an ignored denial", out, err)
+	}
+	if silent.ID == ignored.ID {
+		t.Errorf("both are %s", silent.ID)
+	}
+}
+
 // Two tools called with equal arguments in one millisecond are two calls, also with
 // both styles of configuration.
 func TestParse_CopilotCallsOfOneMoment(t *testing.T) {

@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
@@ -14,9 +15,13 @@ func (l lines) setApart(r verifier.Report) {
 	if r.Contradictions > 0 {
 		text += fmt.Sprintf(", %s the id, number or subject of another one", plural(r.Contradictions, "claims", "claim"))
 	}
+	if r.RecordedTwice > 0 {
+		text += fmt.Sprintf(", %s a hook payload again, with other executions of hooks", plural(r.RecordedTwice, "records", "record"))
+	}
 	l.print("Set apart", "", text)
-	for i, f := range r.Findings {
-		if l.more(i, len(r.Findings)) {
+	findings := slices.DeleteFunc(slices.Clone(r.Findings), func(f verifier.FindingAt) bool { return f.RecordedTwice })
+	for i, f := range findings {
+		if l.more(i, len(findings)) {
 			break
 		}
 		text := fmt.Sprintf("leaf %d, %s: %s, producer %s #%d, stream sequence %d",

@@ -5,11 +5,15 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
 func (w *walk) complete() error {
 	r, extent := &w.report, w.report.Bundle.extent()
+	if err := w.export.CompareFirst(w.exported()); err != nil {
+		return err
+	}
 	if extent == verifier.TimeRange {
 		r.Redacted = w.export.Redacted()
 		w.export.Findings(&r.Report)
@@ -47,6 +51,26 @@ func (w *walk) silent(names []string) {
 	}
 	if len(names) > 0 && r.Completeness == verifier.Complete {
 		r.Completeness = verifier.Unproven
+	}
+}
+
+// exported yields the leaves and records once more.
+func (w *walk) exported() iter.Seq2[verifier.ExportedRecord, error] {
+	return func(yield func(verifier.ExportedRecord, error) bool) {
+		next, stop := iter.Pull2(linesOf(w.checker, recordsFile, parseRecord))
+		defer stop()
+		for l, err := range linesOf(w.checker, leavesFile, parseLine[leafLine]) {
+			k := verifier.ExportedRecord{Index: l.Index, Removal: ledger.Removal{Word: l.Removed, Order: l.Order}}
+			if err == nil {
+				k.Leaf, err = ledger.ParseLeaf(l.bytes())
+			}
+			if err == nil {
+				k.Bytes, err, _ = next()
+			}
+			if !yield(k, err) || err != nil {
+				return
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 
 // attacks lists the attacks on producers and the stream.
 func streamAttacks() []streamAttack {
-	return append(tamperAttacks(), append(forgeryAttacks(), accidents()...)...)
+	return slices.Concat(tamperAttacks(), forgeryAttacks(), recordingAttacks(), accidents())
 }
 
 func tamperAttacks() []streamAttack {

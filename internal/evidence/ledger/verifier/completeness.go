@@ -33,7 +33,7 @@ type producerRunKey struct{ producer, run int64 }
 
 func newCompleteness(conn *sqlite.Conn) *completeness {
 	c := &completeness{conn: conn, producers: make(map[int64]*sender), producerRuns: make(map[producerRunKey]*producerRun)}
-	c.counter, c.contents = c.count, c.readContents
+	c.counter, c.contents, c.contrary.conn = c.count, c.readContents, conn
 	return c
 }
 
@@ -54,7 +54,7 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 		}
 		return
 	case ledger.ClassConflict, ledger.ClassQuarantine:
-		c.contrary.finding(r, class, a)
+		c.contrary.finding(r, f, class, a)
 		if class == ledger.ClassQuarantine {
 			return
 		}
@@ -139,7 +139,7 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 		r.Gaps = append(r.Gaps, gaps...)
 	}
 	gaps, err := c.seals()
-	if err = errors.Join(err, c.contrary.originals(c.conn)); err != nil {
+	if err = errors.Join(err, c.contrary.originals()); err != nil {
 		return err
 	}
 	c.contrary.fill(r)

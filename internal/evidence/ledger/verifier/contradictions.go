@@ -2,6 +2,8 @@ package verifier
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 
@@ -56,12 +58,17 @@ func (d deniedCalls) note(f *fact, e events.Event) {
 
 // contradictions collects the records that are set apart, and the results of denied calls.
 type contradictions struct {
+	conn *sqlite.Conn // nil for an export
+	err  error        // of reading first contents
+
 	findings []FindingAt    // the first ones
 	rows     []int64        // their producers' numbers
 	count    int64          // of the records that claim the identity of another one
+	twice    []FindingAt    // hook payloads that were recorded twice, the first ones
+	twins    []twin         // of an export, which can be such records
 	denied   []DeniedResult // the first ones
 
-	deniedCount int64
+	twiceCount, deniedCount int64
 }
 
 func (c *contradictions) deniedResult(f fact) {
@@ -79,53 +86,75 @@ func contradicts(class ledger.Class, finding ledger.Finding) bool {
 	return class == ledger.ClassConflict || finding == ledger.FindingMisaddressed
 }
 
-func (c *contradictions) finding(r row, class ledger.Class, a ledger.Arrival) {
-	f := FindingAt{
+func (c *contradictions) finding(r row, f fact, class ledger.Class, a ledger.Arrival) {
+	at := FindingAt{
 		Leaf: r.leaf, Class: class, Finding: ledger.Finding(r.fields.Finding), Producer: r.producerName,
 		Sequence: r.fields.Sequence, ID: string(r.fields.ID), StreamSequence: uint64(a.Stream),
 	}
-	if contradicts(class, f.Finding) {
+	if at.Finding != ledger.FindingIDReused || !c.twin(at, f.recording) {
+		c.add(at, r.producer)
+	}
+}
+
+func (c *contradictions) add(at FindingAt, producer int64) {
+	if contradicts(at.Class, at.Finding) {
 		c.count++
 	}
 	if len(c.findings) < maxFindings {
-		c.findings = append(c.findings, f)
-		c.rows = append(c.rows, r.producer)
+		c.findings = append(c.findings, at)
+		c.rows = append(c.rows, producer)
 	}
 }
 
 // fill puts the findings into a report.
 func (c *contradictions) fill(r *Report) {
 	r.Findings, r.Contradictions = c.findings, c.count
+	slices.SortStableFunc(r.Findings, func(a, b FindingAt) int { return cmp.Compare(a.Leaf, b.Leaf) })
+	if room := maxFindings - len(r.Findings); room > 0 {
+		r.Findings = append(r.Findings, c.twice[:min(room, len(c.twice))]...)
+	}
+	r.RecordedTwice = c.twiceCount
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
 // originals fills in the leaves with the first content. An export has no database, and
 // none of them.
-func (c *contradictions) originals(conn *sqlite.Conn) error {
-	if conn == nil {
+func (c *contradictions) originals() error {
+	if c.conn == nil {
 		return nil
 	}
+	if err := c.err; err != nil {
+		return err
+	}
 	for i := range c.findings {
-		f := &c.findings[i]
-		if f.Class != ledger.ClassConflict {
-			continue
+		if err := c.original(&c.findings[i], c.rows[i]); err != nil {
+			return err
 		}
-		stmt := conn.Prep("SELECT leaf FROM leaves WHERE id = ?1 AND class = 'event' AND leaf < ?2")
-		if f.Finding == ledger.FindingSequenceReused {
-			stmt = conn.Prep(`SELECT min(leaf) FROM (SELECT leaf FROM leaves
-				WHERE producer = ?1 AND sequence = ?3 AND class <> 'manifest' AND leaf < ?2
-				UNION ALL SELECT leaf FROM seen WHERE producer = ?1 AND sequence = ?3 AND leaf < ?2)`)
-			stmt.BindInt64(1, c.rows[i])
-			stmt.BindInt64(3, int64(f.Sequence))
-		} else {
-			stmt.BindText(1, f.ID)
-		}
-		stmt.BindInt64(2, f.Leaf)
-		if err := f.readOriginal(stmt); err != nil {
+	}
+	for i := range c.twice {
+		if err := c.original(&c.twice[i], 0); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *contradictions) original(f *FindingAt, producer int64) error {
+	if f.Class != ledger.ClassConflict {
+		return nil
+	}
+	stmt := c.conn.Prep("SELECT leaf FROM leaves WHERE id = ?1 AND class = 'event' AND leaf < ?2")
+	if f.Finding == ledger.FindingSequenceReused {
+		stmt = c.conn.Prep(`SELECT min(leaf) FROM (SELECT leaf FROM leaves
+			WHERE producer = ?1 AND sequence = ?3 AND class <> 'manifest' AND leaf < ?2
+			UNION ALL SELECT leaf FROM seen WHERE producer = ?1 AND sequence = ?3 AND leaf < ?2)`)
+		stmt.BindInt64(1, producer)
+		stmt.BindInt64(3, int64(f.Sequence))
+	} else {
+		stmt.BindText(1, f.ID)
+	}
+	stmt.BindInt64(2, f.Leaf)
+	return f.readOriginal(stmt)
 }
 
 func (f *FindingAt) readOriginal(stmt *sqlite.Stmt) error {

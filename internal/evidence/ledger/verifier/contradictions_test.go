@@ -1,7 +1,9 @@
 package verifier_test
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
@@ -60,5 +62,66 @@ func TestVerify_SameIDWithOtherContent(t *testing.T) {
 	got := r.Findings[0]
 	if got.Finding != ledger.FindingIDReused || got.First == nil || *got.First != 0 || got.Leaf != 2 {
 		t.Errorf("got %+v, want both leaves", got)
+	}
+}
+
+// recordedAgain returns a feed in which a second producer records a call again.
+func recordedAgain(first, again string, change func(e *events.Event)) *ledgertest.Feed {
+	f := ledgertest.NewFeed("acme")
+	e := f.Event("p", "r1", events.ToolBefore, json.RawMessage(first))
+	f.Manifest("p")
+	e.Data = json.RawMessage(again)
+	if change != nil {
+		change(&e)
+	}
+	f.Publish("q", e)
+	f.Manifest("q")
+	return f
+}
+
+// One hook payload that is recorded twice has other executions of hooks. Any other
+// difference is a contradiction.
+//
+//guarantee:recorded-twice
+func TestVerify_RecordedTwice(t *testing.T) {
+	const call, slow, quick = `"tool":"Bash","args":{"command":"ls"}`,
+		`"executions":[{"hook":"h1","name":"a","success":true,"duration_ms":14.8,"verdict":"none"}]`,
+		`"executions":[{"hook":"h2","name":"a","success":true,"duration_ms":0.1,"verdict":"none"}]`
+	const denied = `"executions":[{"hook":"h2","name":"a","success":true,"duration_ms":0.1,"verdict":"deny"}]`
+	for name, tt := range map[string]struct {
+		first, again string
+		change       func(e *events.Event)
+		contradicts  bool
+	}{
+		"Durations":          {first: `{` + call + `,` + slow + `}`, again: `{` + call + `,` + quick + `}`},
+		"WithoutHooks":       {first: `{` + call + `}`, again: `{` + call + `,"verdict":"none",` + quick + `}`},
+		"BothDenied":         {first: `{` + call + `,"verdict":"deny","reason":"no",` + denied + `}`, again: `{` + call + `,"verdict":"deny","reason":"no"}`},
+		"Denied":             {first: `{` + call + `}`, again: `{` + call + `,"verdict":"deny","reason":"no",` + denied + `}`, contradicts: true},
+		"DeniedByExecution":  {first: `{` + call + `,` + quick + `}`, again: `{` + call + `,` + denied + `}`, contradicts: true},
+		"MilderThanBefore":   {first: `{` + call + `,` + denied + `}`, again: `{` + call + `,"verdict":"none"}`, contradicts: true},
+		"AllowedBefore":      {first: `{` + call + `,"verdict":"allow"}`, again: `{` + call + `}`, contradicts: true},
+		"OtherReason":        {first: `{` + call + `,"verdict":"none","reason":"a"}`, again: `{` + call + `}`, contradicts: true},
+		"OtherArguments":     {first: `{` + call + `}`, again: `{"tool":"Bash","args":{"command":"rm"},` + quick + `}`, contradicts: true},
+		"NameTwice":          {first: `{` + call + `,"verdict":"none"}`, again: `{` + call + `,"verdict":"none","Verdict":"deny"}`, contradicts: true},
+		"OtherCall":          {first: `{` + call + `}`, again: `{` + call + `,` + quick + `}`, change: func(e *events.Event) { e.ToolCall = "other" }, contradicts: true},
+		"OtherRun":           {first: `{` + call + `}`, again: `{` + call + `,` + quick + `}`, change: func(e *events.Event) { e.Run = "r2" }, contradicts: true},
+		"CustomEvent":        {first: `{` + call + `}`, again: `{` + call + `,` + quick + `}`, change: func(e *events.Event) { e.Type = events.Custom.Type() }, contradicts: true},
+		"ExecutionsOfAnyone": {first: `{` + call + `}`, again: `{` + call + `,"executions":"none"}`, contradicts: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := ledgertest.NewKey(t)
+			path := ledgertest.Write(t, t.TempDir(), key, recordedAgain(tt.first, tt.again, tt.change), 40)
+			r := ledgertest.Verify(t, path, key, verifier.Options{Silence: time.Hour})
+			exit, twice := verifier.ExitVerified, int64(1)
+			if tt.contradicts {
+				exit, twice = verifier.ExitContradicts, 0
+			}
+			if r.Exit != exit || r.RecordedTwice != twice || r.Contradictions != 1-twice || len(r.Findings) != 1 || r.SetApart != 1 {
+				t.Fatalf("got exit %d, %d recorded twice, %d contradictions, %+v", r.Exit, r.RecordedTwice, r.Contradictions, r.Findings)
+			}
+			if got := r.Findings[0]; got.First == nil || *got.First != 0 || got.RecordedTwice == tt.contradicts {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }

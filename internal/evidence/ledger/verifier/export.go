@@ -93,6 +93,9 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 
 func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	f := fact{leaf: k.Index, hash: k.Leaf.Hash}
+	if k.Leaf.Finding == ledger.FindingIDReused {
+		f.recording = recordingOf(k.Leaf, k.Bytes, k.Removal)
+	}
 	switch {
 	case k.Removal.Done():
 		return f, c.removed.add(k)

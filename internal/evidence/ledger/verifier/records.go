@@ -35,6 +35,7 @@ type fact struct {
 	gap       *events.GapRecordedData
 	order     string
 	denied    *DeniedResult // the record is the result of a denied call
+	recording recording     // of an exported record with an id that is taken
 }
 
 type form int

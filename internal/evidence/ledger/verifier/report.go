@@ -70,6 +70,7 @@ type Report struct {
 	Foreign           []Foreign      `json:"foreign,omitempty"` // the first ones
 	ForeignCount      int64          `json:"foreign_count,omitempty"`
 	Contradictions    int64          `json:"contradictions,omitempty"` // of them, records that claim the id, number or subject of another one
+	RecordedTwice     int64          `json:"recorded_twice,omitempty"` // hook payloads, set apart and no contradictions
 	DeniedResults     []DeniedResult `json:"denied_results,omitempty"` // the first ones
 	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
 
@@ -120,6 +121,8 @@ type FindingAt struct {
 	ID             string         `json:"id,omitempty"`
 	StreamSequence uint64         `json:"stream_sequence"`
 	First          *int64         `json:"first,omitempty"` // of a conflict, the leaf with the first content; not in a bundle
+	// RecordedTwice means that only the executions of hooks differ from the first content.
+	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
 // Producer is the verdict on one producer.

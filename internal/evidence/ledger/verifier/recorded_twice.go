@@ -1,0 +1,216 @@
+package verifier
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// recording is what two recordings of one hook payload have in common. Hooks run in each
+// of them, so their executions differ, and a recording without hooks has no verdict.
+type recording struct {
+	sum    events.Hash // of a readable hook event
+	pruned bool        // the payload is gone, and run and kind are all that is known
+	run    string
+	kind   events.Kind
+}
+
+// matches reports whether two recordings can be of one payload. An order that prunes by
+// time does not turn them into an alarm.
+func (r recording) matches(other recording) bool {
+	if r.pruned || other.pruned {
+		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
+	}
+	return r.sum != events.Hash{} && r.sum == other.sum
+}
+
+// isDispatched reports whether the payload of a kind has the executions of hooks.
+func isDispatched(k events.Kind) bool {
+	return k != "" && k != events.Custom && k != events.HookExecuted
+}
+
+// recordingOf returns the recording of a leaf with this record.
+func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
+	r := recording{run: l.Run, kind: l.Kind, pruned: removal.Word == ledger.Pruned}
+	if removal.Done() || !isDispatched(r.kind) {
+		return r
+	}
+	e, err := events.Decode(data)
+	if err != nil {
+		return r
+	}
+	c := common{Type: e.Type, Run: e.Run, ToolCall: e.ToolCall, Binary: e.Binary}
+	if c.Names, c.Values, err = membersOf(e.Data); err != nil || c.leaveOutDispatch(e) != nil {
+		return r
+	}
+	if text, err := json.Marshal(c); err == nil {
+		r.sum = events.HashOf(text)
+	}
+	return r
+}
+
+// common is the part of an event that is the same in each recording.
+type common struct {
+	Type, Run, ToolCall string
+
+	Stricter events.Verdict // of an execution, if the outcome is milder
+	Names    []string       // of the members of the payload
+	Values   []json.RawMessage
+	Binary   []byte
+}
+
+// leaveOutDispatch removes the executions, and the verdict none, which says as much as no
+// verdict.
+func (c *common) leaveOutDispatch(e events.Event) error {
+	out, err := events.Payload[events.Outcome](e)
+	if err != nil {
+		return err
+	}
+	for _, x := range out.Executions {
+		if strictness(x.Verdict) > max(strictness(out.Verdict), strictness(c.Stricter)) {
+			c.Stricter = x.Verdict
+		}
+	}
+	for i := len(c.Names) - 1; i >= 0; i-- {
+		if name := c.Names[i]; name == "executions" || name == "verdict" && out.Verdict == events.VerdictNone {
+			c.Names, c.Values = slices.Delete(c.Names, i, i+1), slices.Delete(c.Values, i, i+1)
+		}
+	}
+	return nil
+}
+
+func strictness(v events.Verdict) int {
+	return slices.Index([]events.Verdict{events.VerdictAsk, events.VerdictDeny}, v) + 1
+}
+
+var errOtherForm = errors.New("data has another form")
+
+// membersOf returns the members of an object in their order. An object in which a name is
+// there twice, in any case, is read differently by different readers.
+func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, nil, errOtherForm
+	}
+	seen := make(map[string]bool)
+	for d.More() {
+		t, err := d.Token()
+		name, ok := t.(string)
+		var value json.RawMessage
+		if err != nil || !ok || d.Decode(&value) != nil {
+			return nil, nil, errOtherForm
+		}
+		folded := strings.ToLower(name)
+		if seen[folded] {
+			return nil, nil, errOtherForm
+		}
+		seen[folded] = true
+		names, values = append(names, name), append(values, value)
+	}
+	return names, values, nil
+}
+
+// twin is a finding of an export with an id that is taken, until the first content is read
+// once more.
+type twin struct {
+	FindingAt
+	recording
+}
+
+// maxTwins bounds the twins in memory. Further ones count as contradictions.
+const maxTwins = 1 << 17
+
+// twin reports whether a record with an id that is taken is no contradiction, or none that
+// is known yet.
+func (c *contradictions) twin(at FindingAt, r recording) bool {
+	if c.conn == nil {
+		if len(c.twins) == maxTwins {
+			return false
+		}
+		c.twins = append(c.twins, twin{at, r})
+		return true
+	}
+	first, err := sqlitetx.Ints(c.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", at.ID)
+	if err == nil && len(first) > 0 {
+		var a recording
+		if a, err = storedRecording(c.conn, first[0]); err == nil {
+			r, err = storedRecording(c.conn, at.Leaf)
+		}
+		if err == nil && a.matches(r) {
+			c.addTwice(at)
+			return true
+		}
+	}
+	c.err = errors.Join(c.err, err)
+	return false
+}
+
+func (c *contradictions) addTwice(at FindingAt) {
+	at.RecordedTwice = true
+	if c.twiceCount++; len(c.twice) < maxFindings {
+		c.twice = append(c.twice, at)
+	}
+}
+
+// storedRecording returns an empty recording for a record that is missing. The walk reports
+// it.
+func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
+	err = ledger.EachTarget(conn, ledger.LeafRange{First: leaf, Last: leaf}, func(t ledger.Target) error {
+		l := ledger.Leaf{Run: t.Run, Kind: events.Kind(t.Kind)}
+		if t.Removal.Done() {
+			r = recordingOf(l, nil, t.Removal)
+			return nil
+		}
+		data, err := ledger.ReadPayload(conn, leaf)
+		if errors.Is(err, ledger.ErrNoPayload) {
+			return nil
+		}
+		r = recordingOf(l, data, t.Removal)
+		return err
+	})
+	return r, err
+}
+
+// CompareFirst compares the records with an id that is taken with the first contents. The
+// caller adds all records before, and yields them once more. It is called before
+// [ExportChecker.Conclude] and [ExportChecker.Findings].
+func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
+	contrary := &c.facts.contrary
+	ids := make(map[string][]int)
+	for i, t := range contrary.twins {
+		ids[t.ID] = append(ids[t.ID], i)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	same := make([]bool, len(contrary.twins))
+	for k, err := range records {
+		if err != nil {
+			return err
+		}
+		if list := ids[k.Leaf.ID]; len(list) > 0 && k.Leaf.Class == ledger.ClassEvent {
+			first := recordingOf(k.Leaf, k.Bytes, k.Removal)
+			for _, i := range list {
+				same[i] = first.matches(contrary.twins[i].recording)
+			}
+		}
+	}
+	for i, t := range contrary.twins {
+		if same[i] {
+			contrary.addTwice(t.FindingAt)
+		} else {
+			contrary.add(t.FindingAt, 0)
+		}
+	}
+	contrary.twins = nil
+	return nil
+}

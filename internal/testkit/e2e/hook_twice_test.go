@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+)
+
+// quickHooks is a hooks.yaml whose hooks change nothing, except for one that denies a
+// sub-agent, which the agent ignores.
+const quickHooks = `
+hooks:
+  tool.before: [{type: command, name: quick, command: "true"}]
+  tool.result: [{type: command, name: quick, command: "true"}]
+  prompt.submit: [{type: command, name: quick, command: "true"}]
+  subagent.start: [{type: command, name: no, command: "echo no >&2; exit 2"}]
+`
+
+// TestHook_RecordedTwice records each payload of a captured session by two hook commands,
+// as an agent with hooks for the user and for the project does, and imports a log of the
+// payloads. The executions of the hooks differ, and nothing is an alarm.
+//
+//guarantee:recorded-twice
+func TestHook_RecordedTwice(t *testing.T) {
+	dir := t.TempDir()
+	hooks, log := filepath.Join(t.TempDir(), "hooks.yaml"), filepath.Join(t.TempDir(), "log.jsonl")
+	if err := os.WriteFile(hooks, []byte(quickHooks), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const capture = "claude-code/captured-2.1.329"
+	names, bodies := payloads(t, capture)
+	var lines []byte
+	for i, body := range bodies {
+		var payload json.RawMessage
+		if err := json.Unmarshal(body, &payload); err != nil {
+			t.Fatal(err)
+		}
+		line, err := json.Marshal(payload) // on one line
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+		if decided := strings.Contains("PreToolUse.PostToolUse.UserPromptSubmit.SubagentStart", names[i]); decided && i < 12 || names[i] == "SubagentStart" {
+			for range 2 {
+				feed(t, body, 0, "publisher", hookArgs(dir, names[i], captures[capture], "--hooks", hooks)...)
+			}
+		}
+	}
+	if err := os.WriteFile(log, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, 0, "publisher", "import", "--format", "hook-log", "--no-wait", "--data-dir", dir, log)
+	run(t, 0, "publisher", "outbox", "flush", "--data-dir", dir)
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
+	out := run(t, 0, "auditor", "verify", "--json", "--data-dir", dir)
+	var r verifier.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.RecordedTwice < 8 || r.RecordedTwice != r.SetApart || r.Contradictions != 0 {
+		t.Errorf("%d of %d records set apart were recorded twice, %d contradict", r.RecordedTwice, r.SetApart, r.Contradictions)
+	}
+	bundle := filepath.Join(t.TempDir(), "all.zip")
+	run(t, 0, "auditor", "export", "--format", "bundle", "--out", bundle, "--data-dir", dir)
+	run(t, 0, "auditor", "verify", bundle, "--data-dir", dir)
+}

@@ -9,6 +9,7 @@
 //	anchor        stores checkpoints outside the data directory: file, bucket, witnesses
 //	bundle        exports records with their proof, and as tables
 //	tiles         serves a ledger as a tlog-tiles log
+//	sshkey        signs with keys in ssh-agent
 //	transparency  the C2SP formats that anchor, bundle and tiles exchange
 //	runtree       folds the events of a run into its steps and tool calls
 //

@@ -7,16 +7,20 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// AnchorFlags are the flags for anchors and for serving tiles.
+const signerUsage = "`place` of the signing key: file, ssh-agent or ssh-agent:FINGERPRINT; the default is its present place, or a file for a new key"
+
+// AnchorFlags are the flags for the signer, for anchors and for serving tiles.
 type AnchorFlags struct {
 	file   anchor.File
 	bucket bool
 	policy string
 	tiles  string
 	known  knownLedgers
+	signer string
 }
 
 // Register adds the flags to cmd.
@@ -24,6 +28,7 @@ func (p *AnchorFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar((*string)(&p.file), "checkpoint-file", "", anchor.FileUsage)
 	flags.BoolVar(&p.bucket, "checkpoint-bucket", true, "store the newest checkpoints in the broker's bucket too")
+	flags.StringVar(&p.signer, "signer", "", signerUsage)
 	flags.StringVar(&p.policy, "witness-policy", "", anchor.PolicyUsage)
 	p.known.register(flags)
 	flags.StringVar(&p.tiles, "tiles-listen", "",
@@ -41,12 +46,17 @@ func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 			return cli.Usage("--tiles-listen: %w", err)
 		}
 	}
+	if p.signer != "" {
+		if _, err := writer.ParsePlace(p.signer); err != nil {
+			return cli.Usage("--signer: %w", err)
+		}
+	}
 	if p.policy != "" {
 		if o.Witnesses, err = anchor.ReadPolicy(p.policy); err != nil {
 			return err
 		}
 	}
-	o.CheckpointFile, o.NoBucket, o.TilesListen = p.file, !p.bucket, p.tiles
+	o.CheckpointFile, o.NoBucket, o.TilesListen, o.Signer = p.file, !p.bucket, p.tiles, p.signer
 	if o.KnownLedgers, err = p.known.path(); err != nil {
 		o.KnownLedgers = "" // a service user without a home
 	}

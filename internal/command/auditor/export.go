@@ -90,7 +90,7 @@ func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	if bundle.Format(x.format) == bundleFormat {
-		if opts.Key, opts.Signer, err = x.keys(shared); err != nil {
+		if opts.Key, opts.Signer, err = x.keys(cmd.ErrOrStderr(), shared); err != nil {
 			return err
 		}
 	}
@@ -142,8 +142,8 @@ func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, op
 }
 
 // keys returns the verifier key for a bundle, and the key that signs its selection or nil.
-func (x exportFlags) keys(shared *cli.Shared) (public string, signer note.Signer, err error) {
-	signer, public, err = x.signing.key(shared)
+func (x exportFlags) keys(stderr io.Writer, shared *cli.Shared) (public string, signer note.Signer, err error) {
+	signer, public, err = x.signing.key(stderr, shared)
 	if err != nil || x.signing.file != "" && x.key == "" {
 		return public, signer, err
 	}

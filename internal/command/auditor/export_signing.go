@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/evidence/sshkey"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
@@ -32,8 +33,8 @@ func (s *signing) register(cmd *cobra.Command) {
 }
 
 // key returns the key that signs and its public half. Without --signing-key, a key that is
-// missing or that the user may not read is no error.
-func (s signing) key(shared *cli.Shared) (note.Signer, string, error) {
+// missing, that the user may not read, or whose agent does not sign, is no error.
+func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil
 	}
@@ -41,6 +42,10 @@ func (s signing) key(shared *cli.Shared) (note.Signer, string, error) {
 		return writer.ReadSigner(s.file)
 	}
 	signer, public, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(shared.DataDir)))
+	if errors.Is(err, sshkey.ErrAgent) {
+		fmt.Fprintln(stderr, err)
+		return nil, "", nil
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, "", nil
 	}

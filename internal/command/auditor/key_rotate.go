@@ -15,6 +15,7 @@ import (
 func rotateCommand(shared *cli.Shared, known *knownLedgers) *cobra.Command {
 	var f orderFlags
 	var destroy bool
+	var signer string
 	cmd := &cobra.Command{
 		Use:   "rotate --reason WHY",
 		Short: "Replace the signing key",
@@ -30,17 +31,22 @@ each standby, and the new key into the policies of witnesses.
 
 The old key moves to keys/retired. It is no longer needed, and --destroy removes it.
 
+With --signer ssh-agent:FINGERPRINT the new key is an Ed25519 key of the ssh-agent at
+SSH_AUTH_SOCK, and with --signer file it is a new file. If the agent has the old key,
+it must be able to sign once more.
+
 If the command is interrupted, the old key or the new key is in place, and the
 command can be repeated.`,
 		Example: `  auditor key rotate --reason "every year"
-  auditor key rotate --reason "the old host was sold" --ticket SEC-7 --destroy`,
+  auditor key rotate --reason "the old host was sold" --ticket SEC-7 --destroy
+  auditor key rotate --reason "into the token" --signer ssh-agent:SHA256:2NEoJg…`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.order(events.AuditKey)
 			if err != nil {
 				return err
 			}
-			done, err := auditor.RotateKey(shared.DataDir, o, destroy)
+			done, err := auditor.RotateKey(shared.DataDir, o, signer, destroy)
 			if err != nil {
 				return err
 			}
@@ -58,6 +64,7 @@ command can be repeated.`,
 	}
 	f.purpose.register(cmd.Flags())
 	known.register(cmd.Flags())
+	cmd.Flags().StringVar(&signer, "signer", "", "`place` of the new key: file, ssh-agent or ssh-agent:FINGERPRINT; default is file")
 	cmd.Flags().BoolVar(&destroy, "destroy", false, "remove the old key instead of moving it to keys/retired")
 	return cmd
 }

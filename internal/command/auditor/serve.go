@@ -50,8 +50,9 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 files, until a signal arrives. With --drain, handle all messages that are in the
 stream now, print a summary of the ledgers and exit.
 
-The first start creates the signing key in the keys folder of the data directory.
-Store copies of ledger.pub and of checkpoints in a place that the writers of the
+The first start creates the signing key in the keys folder of the data directory, or
+with --signer ssh-agent:FINGERPRINT takes an Ed25519 key of the ssh-agent at
+SSH_AUTH_SOCK. Store copies of ledger.pub and of checkpoints in a place that the writers of the
 ledgers cannot reach.
 
 With --standby, be the standby of another auditor. A standby has its own data

@@ -43,6 +43,10 @@ type Options struct {
 	Retention []ledger.RetentionRule // how long payloads are stored; the first matching rule counts, without one they stay
 	Silence   time.Duration          // time after which a run counts as ended; 30 minutes by default
 
+	// Signer is the place of the signing key for [writer.ParsePlace]. Empty is the present
+	// place, or a file if there is no key.
+	Signer string
+
 	// CheckpointFile stores the newest checkpoints, best on a disk that the writers of
 	// the ledgers cannot write to. The log and Progress report failures of it, of
 	// Witnesses and of the bucket, which never block the ledgers.

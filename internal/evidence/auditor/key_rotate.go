@@ -11,9 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RotateKey replaces the signing key of a data directory. It fails while an auditor
-// runs there.
-func RotateKey(dataDir string, o ledger.Order, destroy bool) (done writer.Rotated, err error) {
+// RotateKey replaces the signing key of a data directory. signer is the place of the new key
+// for [writer.ParsePlace]. It is a file if it is empty, and required if an agent has the
+// present key. RotateKey fails while an auditor runs there.
+func RotateKey(dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
+	place, err := placeOfNext(KeyDir(dataDir), signer)
+	if err != nil {
+		return done, err
+	}
 	lock, err := tryLock(dataDir, "an auditor runs on this data directory and signs with the current key: "+
 		"stop it (auditor serve, or hooktrail up), rotate, and start it again")
 	if err != nil {
@@ -24,7 +29,21 @@ func RotateKey(dataDir string, o ledger.Order, destroy bool) (done writer.Rotate
 	if err != nil {
 		return done, err
 	}
-	return writer.Rotate(writer.Rotation{Dir: KeyDir(dataDir), Tenants: tenants, Order: o, Destroy: destroy})
+	return writer.Rotate(writer.Rotation{Dir: KeyDir(dataDir), Tenants: tenants, Order: o, Signer: place, Destroy: destroy})
+}
+
+func placeOfNext(dir, signer string) (place writer.Place, err error) {
+	if signer != "" {
+		return writer.ParsePlace(signer)
+	}
+	if !writer.HasKey(dir) {
+		return place, nil // which the rotation reports
+	}
+	key, err := writer.OpenKey(dir)
+	if err == nil && key.InAgent() {
+		err = errors.New("an ssh-agent has the present key: name the new one with --signer ssh-agent:FINGERPRINT, or --signer file")
+	}
+	return place, err
 }
 
 // sendKeyChanges records the key change orders that ledgers lack. An order may be sent

@@ -92,15 +92,25 @@ func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 			return nil, fmt.Errorf("the key that signed the ledgers is gone from %s: restore it, or move the ledgers away", dir)
 		}
 	}
+	made := false
+	if o.Signer != "" {
+		place, err := writer.ParsePlace(o.Signer)
+		if err == nil {
+			made, err = place.Choose(dir)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("signer: %w", err)
+		}
+	}
 	key, err := writer.OpenKey(dir)
 	if err != nil {
 		return nil, err
 	}
 	level := slog.LevelDebug
-	if key.Made() {
+	if made = made || key.Made(); made {
 		level = slog.LevelInfo
 	}
-	o.Logger.Log(ctx, level, "signing key opened", "made", key.Made(), "verifier_key", key.Public())
+	o.Logger.Log(ctx, level, "signing key opened", "made", made, "verifier_key", key.Public(), "in_agent", key.InAgent())
 	pinKey(ctx, o, key)
 	return key, nil
 }

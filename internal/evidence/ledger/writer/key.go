@@ -21,12 +21,14 @@ const keyName = "hooktrail"
 
 const privateFile = "ledger.key"
 
-// Key is the signing key of a data directory.
+// Key is the signing key of a data directory. The private half is in a file or in an
+// ssh-agent.
 type Key struct {
 	signer   note.Signer
 	verifier note.Verifier
 	public   string
 	made     bool
+	agent    bool // an ssh-agent has the private half
 
 	ring    ledger.Chain         // its predecessors, the oldest first, and itself
 	changes []ledger.KeyRotation // from each key of the ring to the next
@@ -34,7 +36,8 @@ type Key struct {
 
 // OpenKey returns the key in dir and creates it if there is none. The private half is in
 // ledger.key, which only its owner can read, and the public half in ledger.pub. Both are on
-// disk when OpenKey returns. Several processes that call it at once get the same key.
+// disk when OpenKey returns. Several processes that call it at once get the same key. If
+// ledger.key names a key in an ssh-agent, see [UseAgent], OpenKey does not ask the agent.
 func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make key folder: %w", err)
@@ -61,7 +64,12 @@ func makeKey(path string) (made bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("make: %w", err)
 	}
-	temporary, err := writeTemporary(path, private+"\n", 0o600)
+	return storeKey(path, private)
+}
+
+// storeKey does nothing if there is a file at path.
+func storeKey(path, text string) (made bool, err error) {
+	temporary, err := writeTemporary(path, text+"\n", 0o600)
 	if err != nil {
 		return false, err
 	}
@@ -103,6 +111,9 @@ func (k *Key) ID() string { return ledger.KeyID(k.verifier) }
 
 // Sign signs o with the key.
 func (k *Key) Sign(o ledger.Order) ([]byte, error) { return o.Sign(k.signer) }
+
+// InAgent reports whether an ssh-agent has the private half.
+func (k *Key) InAgent() bool { return k.agent }
 
 // Made reports whether this call of [OpenKey] made the key.
 func (k *Key) Made() bool { return k.made }

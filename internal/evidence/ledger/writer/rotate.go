@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -27,6 +25,7 @@ type Rotation struct {
 	Dir     string
 	Tenants []string     // tenants with a ledger
 	Order   ledger.Order // with By, Reason, Ticket and Time
+	Signer  Place        // of the new key; a file by default
 	// Destroy deletes the private half of the old key instead of moving it to a folder.
 	Destroy bool
 
@@ -67,11 +66,8 @@ func Rotate(r Rotation) (done Rotated, err error) {
 }
 
 func (r Rotation) rotate(old *Key) (done Rotated, err error) {
-	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
-	if _, err := makeKey(path); err != nil { // a key from a crashed rotation is used
-		return done, err
-	}
-	if err := errors.Join(r.step("made"), next.read(path)); err != nil {
+	next, err := r.next(old)
+	if err != nil {
 		return done, err
 	}
 	c, err := r.change(old, next)
@@ -93,9 +89,39 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
+// next stores the new key. A key from a crashed rotation is used if it is at the wanted
+// place.
+func (r Rotation) next(old *Key) (*Key, error) {
+	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
+	if err := next.read(path); err == nil && (next.agent || r.Signer.Agent) {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	if r.Signer.Agent {
+		reference, err := r.Signer.reference()
+		if err == nil {
+			_, err = storeKey(path, reference)
+		}
+		if err != nil {
+			return nil, err
+		}
+	} else if _, err := makeKey(path); err != nil {
+		return nil, err
+	}
+	next = &Key{}
+	if err := errors.Join(r.step("made"), next.read(path)); err != nil {
+		return nil, err
+	}
+	if old.ring.Index(next.verifier, 0) >= 0 {
+		return nil, fmt.Errorf("the ledgers have had the key %s before: add another one to the agent", next.ID())
+	}
+	return next, nil
+}
+
 func (r Rotation) install(old, next *Key) (retired string, err error) {
 	current := filepath.Join(r.Dir, privateFile)
-	if !r.Destroy {
+	if !r.Destroy && !old.agent {
 		if retired, err = retire(current, old); err != nil {
 			return "", err
 		}
@@ -150,22 +176,4 @@ func retire(current string, old *Key) (path string, err error) {
 		return "", err
 	}
 	return path, errors.Join(atomicfile.SyncDir(folder), atomicfile.SyncDir(filepath.Dir(folder)))
-}
-
-func (k *Key) read(path string) error {
-	secret, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	private := strings.TrimSpace(string(secret))
-	if k.signer, err = note.NewSigner(private); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if k.public, err = publicHalf(private); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if k.verifier, err = note.NewVerifier(k.public); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }

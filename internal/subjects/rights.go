@@ -40,7 +40,7 @@ type Rights struct {
 
 var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events.ClockTicked, events.GapRecorded, events.BlobChunk}
 
-var auditorKinds = []events.Kind{events.AuditAccessed, events.GapRecorded, events.BlobChunk}
+var auditorKinds = []events.Kind{events.AuditAccessed, events.ProducerLost, events.GapRecorded, events.BlobChunk}
 
 // RoleRights returns the minimum rights of a role with a durable and an inbox
 // prefix, which the client alone may use.

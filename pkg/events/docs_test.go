@@ -76,8 +76,8 @@ func TestDocs_Examples(t *testing.T) {
 			}
 		}
 	}
-	if count != 2 {
-		t.Errorf("found %d examples, want 2", count)
+	if count != 3 {
+		t.Errorf("found %d examples, want 3", count)
 	}
 }
 

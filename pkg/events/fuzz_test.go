@@ -147,6 +147,8 @@ func FuzzDecodeManifest(f *testing.F) {
 	f.Add([]byte(sentBytes))
 	f.Add([]byte(signedBytes))
 	f.Add(granted().Encode())
+	f.Add(beat(StateOpen, 600).Encode())
+	f.Add(beat(StateClosed, 0).Encode())
 	f.Add([]byte(`{"v":1,"producer":"p","first":1,"last":18446744073709551615,"missing":[{"first":2,"last":3},{"first":3,"last":9}]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		m, err := DecodeManifest(in)

@@ -48,6 +48,7 @@ const (
 	IssueDecided  Kind = "issue.decided"
 	IssueEdited   Kind = "issue.edited"
 	AuditAccessed Kind = "audit.accessed"
+	ProducerLost  Kind = "producer.lost"
 	ClockTicked   Kind = "clock.ticked"
 	Custom        Kind = "custom"
 )

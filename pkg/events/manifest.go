@@ -7,8 +7,8 @@ import (
 
 // Manifest lists the events of one producer in a batch. It follows these events
 // on the producer's own subject for manifests and is a record of the ledger. It
-// proves that no event of the range is missing. A manifest that changes the key may have
-// an empty range, with Last before First.
+// proves that no event of the range is missing. A heartbeat, or a manifest that changes the
+// key, may have an empty range, with Last before First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`
@@ -19,11 +19,32 @@ type Manifest struct {
 	Missing  []Range `json:"missing,omitempty"` // sequences that were never sent
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
-	Key      string  `json:"key,omitempty"`     // public key of the producer, an nkey of a user
-	Next     string  `json:"next,omitempty"`    // the key that signs the next manifests, if it changes
-	Grant    *Grant  `json:"grant,omitempty"`   // enrolment of Key
-	Sig      string  `json:"sig,omitempty"`     // Ed25519 signature of [Manifest.SignedText] in base64
+
+	// State says whether a later manifest is to be expected. It is empty if the producer
+	// does not announce that. Interval is the time in seconds within which an open
+	// producer signs the next manifest. Beat counts the heartbeats behind Last.
+	State    State  `json:"state,omitempty"`
+	Interval uint64 `json:"interval,omitempty"`
+	Beat     uint64 `json:"beat,omitempty"`
+
+	Key   string `json:"key,omitempty"`   // public key of the producer, an nkey of a user
+	Next  string `json:"next,omitempty"`  // the key that signs the next manifests, if it changes
+	Grant *Grant `json:"grant,omitempty"` // enrolment of Key
+	Sig   string `json:"sig,omitempty"`   // Ed25519 signature of [Manifest.SignedText] in base64
 }
+
+// State is what a producer announces about its chain in a tenant.
+type State string
+
+// The states. After StateClosed the producer has no other number than those that its
+// manifests list, until it signs another manifest.
+const (
+	StateOpen   State = "open"
+	StateClosed State = "closed"
+)
+
+// MaxInterval is the longest [Manifest.Interval] in seconds.
+const MaxInterval = 366 * 24 * 60 * 60
 
 // Range is an inclusive range of sequences.
 type Range struct {

@@ -46,6 +46,9 @@ func AppendManifest(dst []byte, m Manifest) []byte {
 	dst = appendAttribute(dst, `,"prev":`, m.Prev)
 	dst = append(dst, `,"root":`...)
 	dst = appendString(dst, m.Root)
+	dst = appendAttribute(dst, `,"state":`, string(m.State))
+	dst = appendCount(dst, `,"interval":`, m.Interval)
+	dst = appendCount(dst, `,"beat":`, m.Beat)
 	dst = appendAttribute(dst, `,"key":`, m.Key)
 	dst = appendAttribute(dst, `,"next":`, m.Next)
 	if m.Grant != nil {
@@ -53,6 +56,14 @@ func AppendManifest(dst []byte, m Manifest) []byte {
 	}
 	dst = appendAttribute(dst, `,"sig":`, m.Sig)
 	return append(dst, '}')
+}
+
+// appendCount omits 0.
+func appendCount(dst []byte, name string, n uint64) []byte {
+	if n == 0 {
+		return dst
+	}
+	return strconv.AppendUint(append(dst, name...), n, 10)
 }
 
 func appendRange(dst []byte, r Range) []byte {
@@ -103,7 +114,7 @@ func decodeManifest(data []byte) (m Manifest, err error) {
 }
 
 var (
-	manifestMembers = [...]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root", "key", "next", "grant", "sig"}
+	manifestMembers = [...]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root", "state", "interval", "beat", "key", "next", "grant", "sig"}
 	rangeMembers    = [...]string{"first", "last", "reason"}
 )
 
@@ -129,6 +140,23 @@ func (s *scanner) manifestMember(m *Manifest, name string) (err error) {
 		m.Prev, err = s.string()
 	case "root":
 		m.Root, err = s.string()
+	default:
+		err = s.signedMember(m, name)
+	}
+	return err
+}
+
+// signedMember reads a member that only version 2 has.
+func (s *scanner) signedMember(m *Manifest, name string) (err error) {
+	switch name {
+	case "state":
+		var state string
+		state, err = s.filled()
+		m.State = State(state)
+	case "interval":
+		m.Interval, err = s.unsigned()
+	case "beat":
+		m.Beat, err = s.unsigned()
 	case "key":
 		m.Key, err = s.filled()
 	case "next":
@@ -246,6 +274,9 @@ func (m Manifest) Validate() error {
 	if err := m.validateMissing(); err != nil {
 		return err
 	}
+	if err := m.validateState(); err != nil {
+		return err
+	}
 	if _, err := ParseHash(m.Prev); err != nil && m.Prev != "" {
 		return invalid("prev", err.Error())
 	}
@@ -254,9 +285,6 @@ func (m Manifest) Validate() error {
 	}
 	return m.validateSignature()
 }
-
-// isEmpty reports whether m lists no number, which only a change of the key may do.
-func (m Manifest) isEmpty() bool { return m.Next != "" && m.First > 1 && m.Last == m.First-1 }
 
 func (m Manifest) validateMissing() error {
 	want := m.Last - m.First + 1

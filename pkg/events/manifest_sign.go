@@ -39,12 +39,14 @@ func signatureBytes(text string) []byte {
 }
 
 const (
-	onlySigned   = "version 1 has no key, no grant and no signature"
+	onlySigned   = "version 1 has no state, no key, no grant and no signature"
 	notUserKey   = "not the public nkey of a user"
 	notSignature = "not an Ed25519 signature in base64"
 )
 
-func (m Manifest) hasSignedMembers() bool { return m.Key+m.Next+m.Sig != "" || m.Grant != nil }
+func (m Manifest) hasSignedMembers() bool {
+	return m.Key+m.Next+m.Sig+string(m.State) != "" || m.Interval+m.Beat > 0 || m.Grant != nil
+}
 
 func (m Manifest) validateSignature() error {
 	switch {

@@ -38,6 +38,36 @@ const sentKey = "UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5"
 
 const signedBytes = `{"v":2,"tenant":"acme","producer":"coder/e4","first":5,"last":7,"count":2,"missing":[{"first":6,"last":6,"reason":"shed"}],"prev":"6db7d803e74f1ffa7d8f5adc0bf95b3e15bf4c8373fffadf546227cc6c6742cb","root":"a0a7706d19dcf90768b87e1330219f25591e960997e8ac753f1fa7a992d061c4","key":"UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5","sig":"VnK1jGjpPpMLhEM5DW8b8LAsIGqAl2V+axZdSXA2tuiLFzMSQ2fzv9IWmm3gGc9eBOAgTj8G8h64aqdPpdD/CA=="}`
 
+// beat returns a heartbeat behind sent. With closed it is the last word of the producer.
+func beat(state State, interval uint64) Manifest {
+	m := sent()
+	m.First, m.Count, m.Missing, m.Prev, m.Root = 8, 0, nil, HashOf(sent().Encode()).String(), BatchRoot(nil).String()
+	m.State, m.Interval, m.Beat = state, interval, 1
+	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	m, err := m.Sign(sentKey, func(text []byte) ([]byte, error) { return ed25519.Sign(private, text), nil })
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func TestManifest_State(t *testing.T) {
+	open := `"root":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","state":"open","interval":600,"beat":1,"key":`
+	closed := `"root":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","state":"closed","beat":1,"key":`
+	for want, m := range map[string]Manifest{open: beat(StateOpen, 600), closed: beat(StateClosed, 0)} {
+		if !strings.Contains(string(m.Encode()), want) {
+			t.Errorf("got %s, want %s in it", m.Encode(), want)
+		}
+		got, err := DecodeManifest(m.Encode())
+		if err != nil || m.Validate() != nil {
+			t.Fatalf("got %v, %v", err, m.Validate())
+		}
+		if diff := cmp.Diff(m, got); diff != "" {
+			t.Errorf("decode (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestManifest_Sign(t *testing.T) {
 	m := signed()
 	if diff := cmp.Diff(signedBytes, string(m.Encode())); diff != "" {
@@ -95,6 +125,9 @@ func TestDecodeManifest_Refuses(t *testing.T) {
 		{"HugeVersion", `{"v":18446744073709551615}`, "v", "only versions 1 and 2", 26},
 		{"NoVersion", `{}`, "v", "only versions 1 and 2", 2},
 		{"KeyInVersion1", `{"v":1,"key":"U"}`, "v", "no key", 17},
+		{"StateInVersion1", `{"v":1,"state":"closed"}`, "v", "no state", 24},
+		{"EmptyState", `{"v":2,"state":""}`, "state", "empty", 17},
+		{"ZeroBeat", strings.Replace(string(beat(StateClosed, 0).Encode()), `"beat":1`, `"beat":0`, 1), "", "not in canonical form", 0},
 		{"EmptyKey", `{"v":1,"key":""}`, "key", "empty", 15},
 		{"EmptySignature", `{"v":2,"sig":""}`, "sig", "empty", 15},
 		{"NotCanonical", strings.Replace(signedBytes, `"first":5`, `"first": 5`, 1), "", "not in canonical form", 0},
@@ -137,6 +170,15 @@ func TestManifest_Validate(t *testing.T) {
 		{"NoSignature", func(m *Manifest) { *m = signed(); m.Sig = "" }, "sig", "not an Ed25519 signature"},
 		{"ShortSignature", func(m *Manifest) { *m = signed(); m.Sig = m.Sig[4:] }, "sig", "not an Ed25519 signature"},
 		{"SignatureWithSlack", func(m *Manifest) { *m = signed(); m.Sig = m.Sig[:85] + "R==" }, "sig", "not an Ed25519 signature"},
+		{"Beat", func(m *Manifest) { *m = beat(StateOpen, 600) }, "", ""},
+		{"BeatBeforeTheFirst", func(m *Manifest) { *m = beat(StateOpen, 600); m.First, m.Last = 1, 0 }, "last", "before first"},
+		{"BeatWithNumbers", func(m *Manifest) { *m = beat(StateOpen, 600); m.Last, m.Count = 8, 1 }, "beat", "lists no number"},
+		{"BeatWithoutState", func(m *Manifest) { *m = beat("", 0) }, "beat", "has a state"},
+		{"OtherState", func(m *Manifest) { *m = beat("asleep", 0) }, "state", "neither open nor closed"},
+		{"OpenWithoutInterval", func(m *Manifest) { *m = beat(StateOpen, 0) }, "interval", "only an open"},
+		{"ClosedWithInterval", func(m *Manifest) { *m = beat(StateClosed, 1) }, "interval", "only an open"},
+		{"LongInterval", func(m *Manifest) { *m = beat(StateOpen, MaxInterval+1) }, "interval", "366 days"},
+		{"StateInVersion1", func(m *Manifest) { m.State = StateClosed }, "v", "no state"},
 		{"NoProducer", func(m *Manifest) { m.Producer = "" }, "producer", "missing"},
 		{"TenantText", func(m *Manifest) { m.Tenant = "\xff" }, "tenant", "not valid UTF-8"},
 		{"ProducerText", func(m *Manifest) { m.Producer = "a\n" }, "producer", "control character"},

@@ -78,6 +78,15 @@ type IssueEditedData struct {
 	Common
 }
 
+// ProducerLostData is the payload of producer.lost: the outbox of a producer was missing
+// when its data directory was opened. Events that waited in it are lost.
+type ProducerLostData struct {
+	Producer string `json:"producer"`
+	Outbox   string `json:"outbox,omitempty"` // its name in the data directory
+	Last     uint64 `json:"last,omitempty"`   // the last known number in this tenant
+	Common
+}
+
 // ClockTickedData is the payload of clock.ticked.
 type ClockTickedData struct {
 	At time.Time `json:"at"`

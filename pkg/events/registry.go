@@ -37,6 +37,7 @@ var registry = []struct {
 	{IssueDecided, fresh[IssueDecidedData]},
 	{IssueEdited, fresh[IssueEditedData]},
 	{AuditAccessed, fresh[AuditAccessedData]},
+	{ProducerLost, fresh[ProducerLostData]},
 	{ClockTicked, fresh[ClockTickedData]},
 	{Custom, fresh[CustomData]},
 }

@@ -156,7 +156,7 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run
-			WHERE l.class = 'event' AND l.kind NOT IN ('gap.recorded', 'issue.decided', 'issue.edited', 'audit.accessed', 'clock.ticked')
+			WHERE l.class = 'event' AND l.kind NOT IN ('gap.recorded', 'issue.decided', 'issue.edited', 'audit.accessed', 'producer.lost', 'clock.ticked')
 			GROUP BY l.run`,
 			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 				runs = append(runs, RunEnd{

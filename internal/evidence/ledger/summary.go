@@ -247,7 +247,7 @@ func (f *runFold) summary() RunSummary {
 func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,
-		events.AuditAccessed, events.ClockTicked:
+		events.AuditAccessed, events.ProducerLost, events.ClockTicked:
 		return true
 	}
 	return false

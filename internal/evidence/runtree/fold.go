@@ -61,7 +61,7 @@ func (f *Fold) Add(e events.Event) {
 		r.sealed = true
 		r.byID[e.ID] = &fact{kind: kind}
 		return
-	case events.IssueDecided, events.IssueEdited, events.GapRecorded, events.AuditAccessed, events.ClockTicked:
+	case events.IssueDecided, events.IssueEdited, events.GapRecorded, events.AuditAccessed, events.ProducerLost, events.ClockTicked:
 		r.byID[e.ID] = &fact{kind: kind}
 		return
 	}

@@ -1,0 +1,21 @@
+package events
+
+// isEmpty reports whether m lists no number, which only a heartbeat and a change of the key
+// may do. The first manifest of a chain lists one.
+func (m Manifest) isEmpty() bool {
+	return (m.Beat > 0 || m.Next != "") && m.First > 1 && m.Last == m.First-1
+}
+
+func (m Manifest) validateState() error {
+	switch {
+	case m.State != "" && m.State != StateOpen && m.State != StateClosed:
+		return invalid("state", "neither open nor closed")
+	case (m.State == StateOpen) != (m.Interval > 0):
+		return invalid("interval", "only an open producer announces one")
+	case m.Interval > MaxInterval:
+		return invalid("interval", "longer than 366 days")
+	case m.Beat > 0 && (m.State == "" || !m.isEmpty()):
+		return invalid("beat", "a heartbeat has a state and lists no number")
+	}
+	return nil
+}

@@ -58,14 +58,6 @@ func AppendManifest(dst []byte, m Manifest) []byte {
 	return append(dst, '}')
 }
 
-// appendCount omits 0.
-func appendCount(dst []byte, name string, n uint64) []byte {
-	if n == 0 {
-		return dst
-	}
-	return strconv.AppendUint(append(dst, name...), n, 10)
-}
-
 func appendRange(dst []byte, r Range) []byte {
 	dst = append(dst, `{"first":`...)
 	dst = strconv.AppendUint(dst, r.First, 10)
@@ -142,29 +134,6 @@ func (s *scanner) manifestMember(m *Manifest, name string) (err error) {
 		m.Root, err = s.string()
 	default:
 		err = s.signedMember(m, name)
-	}
-	return err
-}
-
-// signedMember reads a member that only version 2 has.
-func (s *scanner) signedMember(m *Manifest, name string) (err error) {
-	switch name {
-	case "state":
-		var state string
-		state, err = s.filled()
-		m.State = State(state)
-	case "interval":
-		m.Interval, err = s.unsigned()
-	case "beat":
-		m.Beat, err = s.unsigned()
-	case "key":
-		m.Key, err = s.filled()
-	case "next":
-		m.Next, err = s.filled()
-	case "grant":
-		m.Grant, err = s.grant()
-	case "sig":
-		m.Sig, err = s.filled()
 	}
 	return err
 }

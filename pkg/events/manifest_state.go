@@ -1,5 +1,7 @@
 package events
 
+import "strconv"
+
 // isEmpty reports whether m lists no number, which only a heartbeat and a change of the key
 // may do. The first manifest of a chain lists one.
 func (m Manifest) isEmpty() bool {
@@ -18,4 +20,35 @@ func (m Manifest) validateState() error {
 		return invalid("beat", "a heartbeat has a state and lists no number")
 	}
 	return nil
+}
+
+// appendCount omits 0.
+func appendCount(dst []byte, name string, n uint64) []byte {
+	if n == 0 {
+		return dst
+	}
+	return strconv.AppendUint(append(dst, name...), n, 10)
+}
+
+// signedMember reads a member that only version 2 has.
+func (s *scanner) signedMember(m *Manifest, name string) (err error) {
+	switch name {
+	case "state":
+		var state string
+		state, err = s.filled()
+		m.State = State(state)
+	case "interval":
+		m.Interval, err = s.unsigned()
+	case "beat":
+		m.Beat, err = s.unsigned()
+	case "key":
+		m.Key, err = s.filled()
+	case "next":
+		m.Next, err = s.filled()
+	case "grant":
+		m.Grant, err = s.grant()
+	case "sig":
+		m.Sig, err = s.filled()
+	}
+	return err
 }

@@ -129,6 +129,10 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	onSocket, removeSocket, err := a.opts.Access.ServeSocket(ctx, server, a.opts.Logger)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	served := make(chan error, 1)
 	go func() { served <- publisher.ServeOn(server, listener) }()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -143,14 +147,16 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 	case err := <-served:
 		failed = fmt.Errorf("serve http: %w", err)
+	case err := <-onSocket:
+		failed = fmt.Errorf("serve the socket: %w", err)
 	}
 	a.drain(context.WithoutCancel(ctx), stops)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	if err := server.Shutdown(closing); err != nil {
-		return errors.Join(failed, fmt.Errorf("end requests: %w", err), server.Close())
+		failed = errors.Join(failed, fmt.Errorf("end requests: %w", err), server.Close())
 	}
-	return failed
+	return errors.Join(failed, removeSocket())
 }
 
 func (a *app) announce(ctx context.Context, listening net.Addr) {
@@ -197,7 +203,7 @@ func (a *app) drain(ctx context.Context, stops []func()) {
 
 func (a *app) publish(ctx context.Context, report report) error {
 	opts := publisher.Options{
-		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Tenant: a.opts.Tenant, Redactor: a.opts.Redactor,
+		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Tenant: a.opts.Tenant, Tenants: a.opts.Tenants, Redactor: a.opts.Redactor,
 		Logger: a.opts.Logger.With("part", publisherName),
 	}
 	p, err := publisher.Open(ctx, opts)

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type Options struct {
 	Tenant   string          // the only accepted tenant; empty accepts all, and assigns "default" to documents without one
 	Space    subjects.Space
 	Caller   func(ctx context.Context) (tenant string) // tenant of an HTTP request, "" for any; may be nil
+	User     func(ctx context.Context) (user string)   // sender of an HTTP request, "" if unknown; may be nil
 	Timeout  time.Duration                             // upper limit; 0 is [DefaultTimeout]
 	MaxOpen  int                                       // concurrent decisions, half of them for one tenant; 0 is [DefaultMaxOpen]
 	Logger   *slog.Logger
@@ -55,6 +57,9 @@ func New(opts Options) *Service {
 	}
 	if opts.Caller == nil {
 		opts.Caller = func(context.Context) string { return "" }
+	}
+	if opts.User == nil {
+		opts.User = func(context.Context) string { return "" }
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -103,6 +108,7 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	if err := s.assign(&d.Meta, tenant); err != nil {
 		return "", err
 	}
+	d.Meta.User = cmp.Or(s.opts.User(ctx), d.Meta.User)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var invalid *events.InvalidError

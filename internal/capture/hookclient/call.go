@@ -33,7 +33,7 @@ type Options struct {
 	Hooks      string // path of a hooks file, empty for no local hooks
 	Timeout    time.Duration
 	FailClosed bool             // deny a call that cannot be decided or recorded
-	Publisher  string           // URL of a publisher, empty for the socket in DataDir
+	Publisher  string           // URL of a publisher, empty for the socket in DataDir, see [CheckURL]
 	Token      string           // bearer token for Publisher
 	Redactor   publish.Redactor // nil for all rules of pkg/redact
 
@@ -75,12 +75,19 @@ type call struct {
 	fallback  atomic.Pointer[fallback] // the answer if time runs out now
 	problems  []string
 	hooks     *hooks.Registry
+	idKey     []byte
+	remote    error // of a publisher at a socket of another user
 }
 
 func newCall(opts Options) *call {
 	p := &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir}
 	r := &recorder{publisher: p, dataDir: opts.DataDir, tenant: opts.Tenant, redactor: opts.Redactor}
-	return &call{Options: opts, publisher: p, recorder: r, problems: opts.Problems}
+	c := &call{Options: opts, publisher: p, recorder: r, problems: opts.Problems}
+	if isSocket(opts.Publisher) && opts.Hooks != "" {
+		c.note(errOwnHooks)
+		c.Hooks, c.Invalid = "", errors.Join(c.Invalid, errOwnHooks)
+	}
+	return c
 }
 
 func (c *call) note(err error) {
@@ -102,6 +109,11 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 		c.setFallback(runOf(p.Events), c.Tool.FailClosed(p, closedReason(errLate)))
 	} else {
 		c.setFallback(runOf(p.Events), agents.Reply{})
+	}
+	if isSocket(c.Publisher) {
+		if reply, ok := c.runRemote(ctx, raw, p, strict, unreadable); ok {
+			return reply
+		}
 	}
 	reply, list := c.decide(ctx, p)
 	if !strict { // a strict reply counts only once it is recorded
@@ -125,6 +137,7 @@ func (c *call) parse(raw []byte) (agents.Payload, error) {
 	if c.Publisher == "" { // with a publisher, the data directory need not be usable
 		c.note(err)
 	}
+	c.idKey = key
 	opts := agents.Context{
 		Tenant: orDefault(c.Tenant), Now: time.Now().UTC(), Event: c.Event, CallIDs: CallIDs(c.DataDir), IDKey: key,
 	}

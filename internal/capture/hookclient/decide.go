@@ -39,8 +39,8 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 // fail. The outcome is nil if neither returned one. The error says which hooks could
 // not be asked.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
-	if p.Document.Point == "" {
-		return nil, nil //nolint:nilnil // there is nothing to decide
+	if c.remote != nil || p.Document.Point == "" {
+		return nil, c.remote
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()

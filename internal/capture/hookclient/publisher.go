@@ -10,11 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
@@ -75,12 +77,18 @@ func (p *publisherClient) send(ctx context.Context, list []events.Event, tenant 
 	return err
 }
 
-// post returns the body of the response. It waits at most wait for the start, and
-// until ctx ends for the rest.
+// post returns the body of the response, as do.
 func (p *publisherClient) post(ctx context.Context, path, contentType string, body []byte, wait time.Duration) ([]byte, error) {
+	_, reply, err := p.do(ctx, path, http.Header{"Content-Type": {contentType}}, body, wait)
+	return reply, err
+}
+
+// do posts a body, and returns the header and the body of the response. It waits at most
+// wait for the start, and until ctx ends for the rest.
+func (p *publisherClient) do(ctx context.Context, path string, header http.Header, body []byte, wait time.Duration) (http.Header, []byte, error) {
 	base, client, err := p.connect()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -88,26 +96,26 @@ func (p *publisherClient) post(ctx context.Context, path, contentType string, bo
 	defer silence.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("ask a publisher: %w", err)
+		return nil, nil, fmt.Errorf("ask a publisher: %w", err)
 	}
-	req.Header.Set("Content-Type", contentType)
+	req.Header = header
 	if p.token != "" && p.url != "" {
 		req.Header.Set("Authorization", "Bearer "+p.token)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, p.failed(ctx, err)
+		return nil, nil, p.failed(ctx, err)
 	}
 	defer resp.Body.Close()
 	silence.Stop()
 	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	switch {
 	case err != nil:
-		return nil, p.failed(ctx, err)
+		return nil, nil, p.failed(ctx, err)
 	case resp.StatusCode >= http.StatusMultipleChoices:
-		return nil, fmt.Errorf("ask a publisher: it answered %s", resp.Status)
+		return nil, nil, fmt.Errorf("ask a publisher: %w", &statusError{resp.StatusCode, resp.Status})
 	}
-	return reply, nil
+	return resp.Header, reply, nil
 }
 
 // failed returns the error of a request, or errNoHooks if no publisher serves the data
@@ -139,21 +147,43 @@ func (p *publisherClient) connect() (string, *http.Client, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	if u.Scheme == unixScheme {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return groupsocket.Dial(ctx, u.Path)
+		}
+		return "http://localhost", client, nil
+	}
 	transport.DialContext = (&net.Dialer{Timeout: quickResponse}).DialContext
 	transport.Proxy = http.ProxyFromEnvironment
 	return u.Scheme + "://" + u.Host + u.Path, client, nil
 }
 
-// CheckURL returns an error unless text can be the URL of a publisher.
-func CheckURL(text string) error {
+const unixScheme = "unix"
+
+// isSocket reports whether the URL of a publisher names a socket.
+func isSocket(text string) bool {
+	u, err := parseURL(text)
+	return err == nil && u.Scheme == unixScheme
+}
+
+// CheckURL returns an error unless text can be the URL of a publisher. http and https name
+// a server, and unix the socket of a publisher that another user runs. With a socket there
+// must be no hooks file.
+func CheckURL(text, hooks string) error {
 	_, err := parseURL(text)
+	if err == nil && isSocket(text) && hooks != "" {
+		return errOwnHooks
+	}
 	return err
 }
 
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
+	if err == nil && u.Scheme == unixScheme && u.Host == "" && filepath.IsAbs(u.Path) {
+		return u, nil
+	}
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("--publisher: want an address such as https://hooktrail.example:8080")
+		return nil, errors.New("--publisher: want an address such as unix:///run/hooktrail/publisher.sock or https://hooktrail.example:8080")
 	}
 	return u, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -54,10 +55,13 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		defer cancel()
 		err := r.publisher.send(sending, list, r.tenant)
 		if err == nil {
-			return nil, nil
+			return slices.DeleteFunc([]error{r.resend(ctx)}, func(err error) bool { return err == nil }), nil
 		}
 		// The publisher may have stored them. Their ids make a second copy a duplicate.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
+	}
+	if r.publisher.url != "" && spoolHasRoom(r.dataDir) {
+		return warnings, spool(r.dataDir, list) // for the publisher, which gets it with a later call
 	}
 	swept, err := r.store(ctx, list)
 	if swept != nil {

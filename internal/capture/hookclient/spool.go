@@ -30,6 +30,15 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
+// maxSpooled limits the files for a publisher that never answers. Further events go to
+// the shared outbox, which has a limit too and records its losses.
+const maxSpooled = 20_000
+
+func spoolHasRoom(dataDir string) bool {
+	entries, err := os.ReadDir(SpoolDir(dataDir))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) < maxSpooled
+}
+
 func spool(dataDir string, list []events.Event) error {
 	dir := SpoolDir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

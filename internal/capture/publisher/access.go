@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
+	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
 )
 
 // Access configures which senders may use the HTTP server, and how much they may send.
@@ -14,6 +15,7 @@ type Access struct {
 	TokenFile string // [tokens.Path] of the data directory if empty
 	TLS       TLSFiles
 	Rate      float64 // events per second and tenant; 0 is no limit
+	Socket    groupsocket.Options
 }
 
 // Validate reports the first invalid setting.
@@ -21,7 +23,7 @@ func (a Access) Validate() error {
 	if !(a.Rate >= 0) {
 		return errors.New("--rate-limit: must not be negative")
 	}
-	return a.TLS.Validate()
+	return errors.Join(a.TLS.Validate(), a.Socket.Validate())
 }
 
 // Tokens opens the token file.

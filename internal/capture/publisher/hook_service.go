@@ -23,12 +23,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Headers of the response to a hook payload.
-const (
-	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
-	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
-)
-
 // HookService answers hook payloads of agents at POST /v1/hooks/{tool}, and requests of
 // publisher hook for decisions on the socket of a data directory.
 type HookService struct {
@@ -62,8 +56,9 @@ func (s *HookService) close(ctx context.Context) {
 }
 
 // ServeHTTP answers a payload with status 200, the stdout of the hook command,
-// [ExitHeader] and [StderrHeader]. The event is in the outbox by then. ?event=NAME names
-// the event of payloads without its name. Errors are problems: 404 for an unknown tool,
+// [hookclient.ExitHeader] and [hookclient.StderrHeader]. The event is in the outbox by then. ?event=NAME names
+// the event of payloads without its name, and ?tenant=NAME the tenant. Errors are
+// problems: 403 for another or an unknown tenant, 404 for an unknown tool,
 // 413 for a large payload, and 503 if the event cannot be recorded. A denial is answered
 // even then.
 //
@@ -94,13 +89,13 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.servePayload(w, r, tool, body)
 }
 
-func (s *HookService) tenant(ctx context.Context) string {
-	return orDefault(cmp.Or(TenantOf(ctx), s.opts.Tenant))
-}
-
 func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool *agents.Tool, body []byte) {
 	ctx := r.Context()
-	c := agents.Context{Tenant: s.tenant(ctx), Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), CallIDs: s.callIDs, IDKey: s.idKey}
+	c, err := s.contextOf(r)
+	if err != nil {
+		s.refuse(w, r, http.StatusForbidden, err)
+		return
+	}
 	p, err := tool.Parse(body, c)
 	if err != nil {
 		p = tool.Unreadable(body, c)
@@ -108,7 +103,7 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	out := hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}
 	list := p.Events
 	if p.Document.Point != "" {
-		p.Document.Meta.Tenant = c.Tenant
+		p.Document.Meta.Tenant, p.Document.Meta.User = c.Tenant, UserOf(ctx)
 		if out, err = s.registry.DispatchDocument(ctx, p.Document); err != nil {
 			s.opts.Logger.WarnContext(ctx, "hooks were not dispatched", "tool", tool.Name(), "event", p.Event, "error", err)
 			out = hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}
@@ -124,9 +119,9 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 		// Agents go on after any response that is not in their format.
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
-	w.Header().Set(ExitHeader, strconv.Itoa(reply.Exit))
+	w.Header().Set(hookclient.ExitHeader, strconv.Itoa(reply.Exit))
 	if reply.Stderr != "" {
-		w.Header().Set(StderrHeader, url.QueryEscape(reply.Stderr))
+		w.Header().Set(hookclient.StderrHeader, url.QueryEscape(reply.Stderr))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -139,6 +134,7 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookclient.DefaultTimeout)
 	defer cancel()
 	for _, e := range list {
+		name(ctx, &e)
 		if _, err := s.to.Append(ctx, e); err != nil && !errors.Is(err, publish.ErrDuplicate) {
 			return fmt.Errorf("record event %s: %w", e.ID, err)
 		}
@@ -154,19 +150,16 @@ func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body
 		s.refuse(w, r, http.StatusBadRequest, err)
 		return
 	}
-	tenant := s.tenant(r.Context())
-	if own := TenantOf(r.Context()); own == "" && s.opts.Tenant == "" && d.Meta.Tenant != "" {
-		tenant = d.Meta.Tenant
-	}
-	if d.Meta.Tenant != "" && d.Meta.Tenant != tenant {
-		s.refuse(w, r, http.StatusForbidden, errors.New("tenant: another one than may be asked for here"))
+	tenant, err := s.tenantFor(r.Context(), d.Meta.Tenant)
+	if err != nil {
+		s.refuse(w, r, http.StatusForbidden, err)
 		return
 	}
 	if _, err := subjects.Token(tenant); err != nil {
 		s.refuse(w, r, http.StatusBadRequest, fmt.Errorf("tenant: %w", err))
 		return
 	}
-	d.Meta.Tenant = tenant
+	d.Meta.Tenant, d.Meta.User = tenant, cmp.Or(UserOf(r.Context()), d.Meta.User)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	_ = http.NewResponseController(w).Flush() // best effort

@@ -37,7 +37,7 @@ func TestHook_Denies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if status, body := reply(t, resp); status != http.StatusOK || body != tt.Denied+"\n" || resp.Header.Get(ExitHeader) != "0" {
+			if status, body := reply(t, resp); status != http.StatusOK || body != tt.Denied+"\n" || resp.Header.Get(hookclient.ExitHeader) != "0" {
 				t.Errorf("posted: got %d %s, %v", status, body, resp.Header)
 			}
 			r.end(t)

@@ -64,6 +64,7 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	if err := h.assign(&e, TenantOf(ctx)); err != nil {
 		return err
 	}
+	name(ctx, &e)
 	id := e.ID
 	waiting, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()

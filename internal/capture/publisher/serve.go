@@ -153,6 +153,10 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, 
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	onSocket, removeSocket, err := opts.Access.ServeSocket(ctx, srv, opts.Logger)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- ServeOn(srv, l) }()
 	opts.Logger.InfoContext(ctx, "publisher listening", "address", l.Addr().String())
@@ -162,7 +166,8 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, 
 	var broken error
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve: %w", err)
+		return errors.Join(fmt.Errorf("serve: %w", err), srv.Close(), removeSocket())
+	case broken = <-onSocket:
 	case broken = <-failed:
 	case <-ctx.Done():
 	}
@@ -177,7 +182,7 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, 
 	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
 	}
-	return errors.Join(broken, err)
+	return errors.Join(broken, err, removeSocket())
 }
 
 func newMux(opts Options, p *publish.Publisher, senders *tokens.File, a handlers, draining *atomic.Bool) http.Handler {

@@ -37,6 +37,7 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ConnContext:       func(ctx context.Context, conn net.Conn) context.Context { return withPeer(ctx, conn, logger) },
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}, err
 }

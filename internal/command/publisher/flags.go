@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -20,6 +21,9 @@ func RegisterAccess(cmd *cobra.Command, a *publisher.Access) {
 	flags.StringVar(&a.TLS.Cert, "tls-cert", "", "PEM `file` with the server certificate; enables HTTPS; reloaded when it changes")
 	flags.StringVar(&a.TLS.Key, "tls-key", "", "PEM `file` with the key of --tls-cert")
 	flags.StringVar(&a.TLS.ClientCA, "tls-client-ca", "", "PEM `file` with the authorities of client certificates; without it clients need none")
+	flags.StringVar(&a.Socket.Path, "socket", "", "`path` of a Unix socket for hook commands of other users, who use --publisher unix://PATH; its events name the user that sent them")
+	flags.StringVar(&a.Socket.Group, "socket-group", "", "`group` whose users may connect to --socket")
+	flags.StringVar(&a.Socket.Mode, "socket-mode", groupsocket.DefaultMode, "`mode` of --socket; 0666 lets every local user connect")
 	flags.Float64Var(&a.Rate, "rate-limit", 0, "`events` per second that each tenant may send; 0 is no limit")
 }
 

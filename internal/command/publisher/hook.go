@@ -35,7 +35,7 @@ func (f *hookFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.hooks, "hooks", "", "`file` with local hooks that decide in addition to the hooks of the publisher")
 	flags.BoolVar(&f.failClosed, "fail-closed", false, "deny a call that cannot be decided or recorded")
 	flags.DurationVar(&f.timeout, "timeout", hookclient.DefaultTimeout, "time limit of a decision")
-	flags.StringVar(&f.publisher, "publisher", "", "`URL` of a publisher that decides and takes the events; its token comes from "+tokenVariable)
+	flags.StringVar(&f.publisher, "publisher", "", "`URL` of a publisher that decides and takes the events, such as unix:///run/hooktrail/publisher.sock; its token comes from "+tokenVariable)
 	f.redaction.Register(cmd)
 }
 
@@ -47,7 +47,7 @@ func (f *hookFlags) validate() error {
 	if f.publisher == "" {
 		return nil
 	}
-	return hookclient.CheckURL(f.publisher)
+	return hookclient.CheckURL(f.publisher, f.hooks)
 }
 
 func hookCommand(shared *cli.Shared) *cobra.Command {
@@ -61,7 +61,9 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 			"The decision comes from the publisher at --publisher, or from the one that serves the same data\n" +
 			"directory, and from the hooks of --hooks. Deny wins over ask, and ask over allow. Without any of\n" +
 			"them the agent may go on, and the event waits in the data directory until a publisher runs. The\n" +
-			"exit status is 0 unless the agent reads a denial from it. Errors in the command line go to stderr.",
+			"exit status is 0 unless the agent reads a denial from it. Errors in the command line go to stderr.\n\n" +
+			"A publisher at unix://PATH runs as another user (publisher serve --socket PATH). It alone decides,\n" +
+			"with its hooks, and records the payload with the name of this user.",
 		Example: "  publisher hook claude-code < payload.json\n" +
 			"  publisher hook claude-code --hooks hooks.yaml --fail-closed < payload.json\n" +
 			"  publisher hook copilot-cli preToolUse < payload.json",

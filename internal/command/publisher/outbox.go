@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
@@ -44,11 +46,13 @@ func statusCommand(shared *cli.Shared) *cobra.Command {
 
 func flushCommand(shared *cli.Shared) *cobra.Command {
 	var timeout time.Duration
+	var to string
 	cmd := &cobra.Command{
 		Use:   "flush [NAME…]",
 		Short: "Send the events that wait in the outboxes",
 		Long: "flush sends the waiting events of the outboxes in the data directory. If another process has an\n" +
-			"outbox open, flush waits until that process has sent them. It returns when no event waits.",
+			"outbox open, flush waits until that process has sent them. It returns when no event waits.\n\n" +
+			"With --publisher it sends the events that hook commands spooled while that publisher was away.",
 		Example: "  publisher outbox flush\n  publisher outbox flush shared --timeout 30s --nats-url nats://nats.internal:4222",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +60,9 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 				ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 				defer cancel()
 				cmd.SetContext(ctx)
+			}
+			if to != "" {
+				return flushSpool(cmd, shared, to)
 			}
 			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.PublisherRole), func(b *broker.Broker) error {
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "flush")
@@ -70,8 +77,21 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&to, "publisher", "", "`URL` of the publisher of the hook commands; its token comes from "+tokenVariable)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "`duration` after which to give up; 0 is never")
 	return cmd
+}
+
+func flushSpool(cmd *cobra.Command, shared *cli.Shared, to string) error {
+	if err := hookclient.CheckURL(to, ""); err != nil {
+		return cli.Usage("%w", err)
+	}
+	calls, err := hookclient.Resend(cmd.Context(), hookclient.ResendOptions{
+		DataDir: shared.DataDir, Tenant: shared.Tenant, Publisher: to, Token: os.Getenv(tokenVariable),
+	})
+	return errors.Join(err, cli.Print(cmd, shared, map[string]any{"calls": calls, "complete": err == nil}, func(out io.Writer) {
+		fmt.Fprintf(out, "sent the events of %s\n", count(calls, "hook", "hooks"))
+	}))
 }
 
 func printOutboxes(w io.Writer, list []publisher.Outbox) {

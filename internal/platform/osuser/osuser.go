@@ -12,14 +12,25 @@ import (
 // not from the environment, so that the caller of a command cannot choose them. A user
 // without a name is "uid N".
 func Current() string {
-	name := "uid " + strconv.Itoa(os.Getuid())
-	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && u.Username != "" {
-		name = u.Username
-	} else if os.Getuid() < 0 { // no numbers on this system
+	if os.Getuid() < 0 { // no numbers on this system
 		if u, err := user.Current(); err == nil {
-			name = u.Username
+			return at(u.Username)
 		}
 	}
+	return Named(os.Getuid())
+}
+
+// Named returns USER@HOST of the user with a number.
+func Named(uid int) string {
+	number := strconv.Itoa(uid)
+	if u, err := user.LookupId(number); err == nil && u.Username != "" {
+		return at(u.Username)
+	}
+	return at("uid " + number)
+}
+
+// at adds the host to a name.
+func at(name string) string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		return name

@@ -92,7 +92,11 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 		if !ok {
 			return nil, errUnknown
 		}
-		return &server.User{Username: name, Permissions: permissions(subjects.RoleRights(a.space, role, durable, inboxOf(role)))}, nil
+		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
+		// A service with another data directory connects by URL, with the inbox of an
+		// external server. Guests cannot listen there, because they have other accounts.
+		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
+		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}
 	k, err := readTenant(a.dir, key)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -50,7 +51,16 @@ func start(t testing.TB, stdin []byte, name string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(self, args...), done: make(chan struct{})}
+	return startProgram(t, self, nil, stdin, name, args...)
+}
+
+// startProgram is start with a copy of this program and the credentials of a user.
+func startProgram(t testing.TB, program string, user *syscall.Credential, stdin []byte, name string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(program, args...), done: make(chan struct{})}
+	if user != nil {
+		p.cmd.Dir, p.cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: user}
+	}
 	// Under the race detector a process would sleep for a second at its end.
 	p.cmd.Env = append(os.Environ(), commandEnv+"="+name, "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stdin = bytes.NewReader(stdin)

@@ -1,0 +1,74 @@
+package hookclient
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+)
+
+// Parts of a request with a payload, and of its response.
+const (
+	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
+	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
+	IDKeyHeader  = "Hooktrail-Id-Key" // of the sender, in hexadecimal; its spooled events have the same ids
+)
+
+// errOwnHooks reports hooks that the audited agent's user can change.
+var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its own hooks; start it with this file")
+
+// answerRemote has the publisher at a socket decide about the payload and record it. That
+// publisher runs as another user, so the record of a decision does not depend on this
+// process.
+func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
+	wait := quickResponse
+	if p.Decides && isDecision(p.Document.Point) {
+		wait = c.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(wait, recordTimeout))
+	defer cancel()
+	query := url.Values{}
+	if c.Event != "" {
+		query.Set("event", c.Event)
+	}
+	if c.Tenant != "" {
+		query.Set("tenant", c.Tenant)
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	if c.idKey != nil {
+		header.Set(IDKeyHeader, hex.EncodeToString(c.idKey))
+	}
+	got, body, err := c.publisher.do(ctx, "/v1/hooks/"+c.Tool.Name()+"?"+query.Encode(), header, raw, wait)
+	if err != nil {
+		return agents.Reply{}, err
+	}
+	exit, errExit := strconv.Atoi(got.Get(ExitHeader))
+	stderr, errText := url.QueryUnescape(got.Get(StderrHeader))
+	if errExit != nil || errText != nil {
+		return agents.Reply{}, errOutcome
+	}
+	return agents.Reply{Stdout: body, Stderr: stderr, Exit: exit}, nil
+}
+
+// runRemote is the rest of run with a publisher at a socket. ok is false if it could not
+// be asked.
+func (c *call) runRemote(ctx context.Context, raw []byte, p agents.Payload, strict bool, unreadable error) (reply agents.Reply, ok bool) {
+	reply, c.remote = c.answerRemote(ctx, raw, p)
+	if c.remote != nil {
+		return agents.Reply{}, false
+	}
+	c.setFallback(runOf(p.Events), reply)
+	if len(c.problems) > 0 {
+		c.note(c.record(ctx, problemEvent(c.Tenant, runOf(p.Events), c.problems, nil)))
+	}
+	c.note(c.recorder.resend(ctx))
+	err := errors.Join(unreadable, c.Invalid)
+	if strict && err != nil {
+		return c.Tool.FailClosed(p, closedReason(err)), true
+	}
+	return reply, true
+}

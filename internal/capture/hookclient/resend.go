@@ -1,0 +1,117 @@
+package hookclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+)
+
+// refusedSuffix is for spool files that the publisher will never take.
+const refusedSuffix = ".refused"
+
+// maxResend limits the files that one call sends, because an agent waits for it.
+const maxResend = 200
+
+// ResendOptions name a publisher and the data directory whose spooled events it gets.
+type ResendOptions struct{ DataDir, Tenant, Publisher, Token string }
+
+// Resend sends the spooled events of a data directory to the publisher until none is
+// left, and returns the number of files. The publisher drops events that it has.
+func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
+	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir}}
+	for {
+		n, err := r.sendSpool(ctx)
+		files += n
+		if err != nil || n == 0 {
+			return files, err
+		}
+	}
+}
+
+// resend sends spooled events to the publisher that has just answered. What is left
+// waits for the next call.
+func (r *recorder) resend(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	_, err := r.sendSpool(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSilent) {
+		return nil
+	}
+	return err
+}
+
+// sendSpool sends at most maxResend spool files, the oldest first.
+func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
+	entries, err := os.ReadDir(SpoolDir(r.dataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), spoolSuffix) || !entry.Type().IsRegular() {
+			continue
+		}
+		if sent == maxResend || err != nil {
+			break
+		}
+		var ok bool
+		if ok, err = r.sendFile(ctx, filepath.Join(SpoolDir(r.dataDir), entry.Name())); ok {
+			sent++
+		}
+	}
+	return sent, err
+}
+
+// sendFile sends the events of a file and removes it, unless another process has it
+// locked. It renames a file that the publisher refuses, so that the error occurs once.
+func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
+	lock, err := filelock.Try(path)
+	if errors.Is(err, filelock.ErrHeld) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("resend: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	list, err := spooled(path)
+	if err != nil {
+		return false, err
+	}
+	err = r.publisher.send(ctx, list, r.tenant)
+	var status *statusError
+	switch {
+	case len(list) == 0:
+	case errors.As(err, &status) && status.permanent():
+		return false, errors.Join(fmt.Errorf("resend: events of a hook are kept in %s: %w", path+refusedSuffix, err), os.Rename(path, path+refusedSuffix))
+	case err != nil:
+		return false, fmt.Errorf("resend: %w", err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("resend: %w", err)
+	}
+	return true, nil
+}
+
+// statusError is a response without success.
+type statusError struct {
+	code   int
+	status string
+}
+
+// Error returns the status.
+func (e *statusError) Error() string { return "it answered " + e.status }
+
+// permanent reports whether the same request will be refused again.
+func (e *statusError) permanent() bool {
+	switch e.code {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+		return true
+	}
+	return false
+}

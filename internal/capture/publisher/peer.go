@@ -1,0 +1,78 @@
+package publisher
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
+	"github.com/hooktrail/hooktrail/internal/platform/osuser"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+type userKey struct{}
+
+// UserOf returns USER@HOST of the sender of a request over the socket of a group. It is
+// empty for requests over TCP, whose sender no system names.
+func UserOf(ctx context.Context) string {
+	user, _ := ctx.Value(userKey{}).(string)
+	return user
+}
+
+// withPeer adds the user of a connection of a socket to the context of its requests.
+func withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
+	if _, ok := conn.(*net.UnixConn); !ok {
+		return ctx
+	}
+	uid, err := groupsocket.PeerUID(conn)
+	if err != nil {
+		logger.WarnContext(ctx, "user of a connection unknown, closing it", "error", err)
+		_ = conn.Close()
+		return ctx
+	}
+	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
+}
+
+// claimedUser is the attribute with the user that the sender of an event named, if that
+// is another one than the user behind the connection.
+const claimedUser = "claimeduserid"
+
+// name sets the user of an event to the sender of the request, if the system names it.
+func name(ctx context.Context, e *events.Event) {
+	user := UserOf(ctx)
+	if user == "" || e.User == user {
+		return
+	}
+	if e.User != "" {
+		value, err := json.Marshal(e.User)
+		if err == nil {
+			e.Extra = append(e.Extra, events.Attribute{Name: claimedUser, Value: value})
+		}
+	}
+	e.User = user
+}
+
+// ServeSocket serves the socket of a group with the handler of server until server is
+// shut down. It returns nil at once without a socket. remove removes the socket.
+func (a Access) ServeSocket(ctx context.Context, server *http.Server, logger *slog.Logger) (ended <-chan error, remove func() error, err error) {
+	remove = func() error { return nil }
+	if a.Socket.Path == "" {
+		return nil, remove, nil
+	}
+	l, remove, err := a.Socket.Listen(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	logger.InfoContext(ctx, "publisher listening", "socket", a.Socket.Path, "mode", cmp.Or(a.Socket.Mode, groupsocket.DefaultMode))
+	served := make(chan error, 1)
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			served <- err
+		}
+	}()
+	return served, remove, nil
+}

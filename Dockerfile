@@ -7,7 +7,7 @@ COPY cmd cmd
 COPY internal internal
 COPY pkg pkg
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./cmd/... \
- && mkdir -m 0700 /data /creds \
+ && mkdir -m 0700 /data /pins /creds \
  && cd /creds && mkdir -m 0700 nats owner publisher auditor tracker metrics reader decide
 
 # busybox for the health checks; the commands themselves need nothing. A new volume
@@ -15,9 +15,11 @@ RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ .
 FROM busybox:1.37-musl AS hooktrail
 COPY --from=build /out/ /usr/local/bin/
 COPY --from=build --chown=65532:65532 /data /data
+COPY --from=build --chown=65532:65532 /pins /pins
 COPY --from=build --chown=65532:65532 /creds /creds
 COPY LICENSE /
-ENV HOOKTRAIL_DATA_DIR=/data
+# Keys that were seen first are remembered apart from the data that they vouch for.
+ENV HOOKTRAIL_DATA_DIR=/data HOOKTRAIL_KNOWN_LEDGERS=/pins/known_ledgers
 USER 65532:65532
 CMD ["hooktrail", "up"]
 

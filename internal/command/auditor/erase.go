@@ -43,9 +43,10 @@ contains erased payloads. Erase waits for the effect. If no auditor is running,
 erase drains the stream itself. Records that arrive during the wait are erased too.
 Records that arrive later are not: run erase again.
 
-A hold (auditor hold) prevents an erasure. Manifests, seals, gap records and the
-auditor's own records have no payload and stay. The stream's copy expires by the
-limits of the stream.`,
+The target comes from the command line only, and not from a variable such as
+HOOKTRAIL_RUN. A hold (auditor hold) prevents an erasure. Manifests, seals, gap
+records and the auditor's own records have no payload and stay. The stream's copy
+expires by the limits of the stream.`,
 		Example: `  auditor erase --run r-42 --reason "subject request" --ticket DSR-88 --dry-run
   auditor erase --tenant acme --user jane --reason "subject request" --ticket DSR-88 --by jdoe
   auditor erase --event 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 --reason "a password" --json`,
@@ -57,6 +58,7 @@ limits of the stream.`,
 	flags.StringVar(&e.what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&e.what.User, "user", "", "the events of this `user`")
 	flags.BoolVar(&e.dryRun, "dry-run", false, "report what would be erased, and erase nothing")
+	cli.LineOnly(cmd, "run", "event", "user")
 	cmd.MarkFlagsOneRequired("run", "event", "user")
 	cmd.MarkFlagsMutuallyExclusive("run", "event", "user")
 	e.register(cmd)

@@ -21,6 +21,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -131,6 +132,27 @@ func TestErase_Command(t *testing.T) {
 	want := "Redacted:     20 erased (ticket DSR-88, jdoe " + time.Now().UTC().Format(time.DateOnly) + ") · 0 pruned · 0 holds\n"
 	if !strings.Contains(out, want) || !strings.Contains(out, "VERIFIED") {
 		t.Errorf("verify printed %q, want %q in it", out, want)
+	}
+}
+
+// Variables that are filters of other commands choose no target.
+func TestErase_TargetOnTheCommandLine(t *testing.T) {
+	dir := recorded(t)
+	for _, name := range []string{"RUN", "EVENT", "USER", "FROM", "ALL"} {
+		t.Setenv("HOOKTRAIL_"+name, "true")
+	}
+	at := []string{"--data-dir", dir, "--tenant", "acme", "--reason", "r"}
+	for _, args := range [][]string{{"erase", "--dry-run"}, {"hold", "add"}} {
+		if status, _ := command(t, append(args, at...)...); status != cli.ExitUsage {
+			t.Errorf("%v: status %d, want %d", args, status, cli.ExitUsage)
+		}
+	}
+	if status, _ := command(t, append([]string{"erase", "--run", "no such run"}, at...)...); status != 1 {
+		t.Errorf("with a target: status %d", status)
+	}
+	_, help := command(t, "erase", "--help")
+	if strings.Contains(help, "[HOOKTRAIL_RUN]") || !strings.Contains(help, "[HOOKTRAIL_REASON]") {
+		t.Errorf("help:\n%s", help)
 	}
 }
 

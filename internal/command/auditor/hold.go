@@ -56,6 +56,7 @@ the key of the ledger. The command prints its id, which auditor hold lift takes.
 	flags.StringVar(&during.from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
 	flags.StringVar(&during.to, "to", "", "events before this `time`, in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
+	cli.LineOnly(cmd, "run", "event", "user", "from", "to", "all") // a variable must not narrow a hold
 	f.register(cmd)
 	return cmd
 }

@@ -119,6 +119,17 @@ func TestPins_None(t *testing.T) {
 	checkStatus(t, verifier.ExitUnanchored, append(verify, "--require-trusted"), "\nAnchor:       NONE ", "NOT FOUND")
 	checkStatus(t, verifier.ExitUnanchored, append(verify, "--json"), `"state": "NONE"`, `"exit": 21`)
 	checkStatus(t, verifier.ExitVerified, append(verify, "--key", publicKey(t, dir)), "\nAnchor:       GIVEN        by --key\n")
+	// The file next to the ledger can have been replaced with it.
+	own := filepath.Join(dir, "keys", ledger.VerifierFile)
+	link := filepath.Join(t.TempDir(), "key")
+	if err := os.Symlink(own, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{own, link} {
+		for _, named := range [][]string{nil, {"--ledger", filepath.Join(dir, "ledger", "acme", "ledger.db")}} {
+			checkStatus(t, verifier.ExitUnanchored, append(append(verify, "--key", file), named...), "\nAnchor:       NONE ", "the file of the data directory itself")
+		}
+	}
 	checkStatus(t, verifier.ExitInvalid, append(verify, "--key", otherKey(t)), "INVALID")
 	if _, err := os.Stat(none[1]); !os.IsNotExist(err) {
 		t.Errorf("verify wrote %s: %v", none[1], err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -182,10 +183,33 @@ func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error)
 	switch {
 	case v.key == "":
 		return v.known.anchoring(shared.DataDir)
+	case v.ownKey(shared.DataDir):
+		a, err := v.known.anchoring(shared.DataDir)
+		if err == nil {
+			a.Void = "--key names the file of the data directory itself, which vouches for nothing"
+		}
+		return a, err
 	case v.file == "":
 		return v.known.given(shared.DataDir)
 	}
 	return v.known.given("")
+}
+
+// ownKey reports whether --key names the file next to the ledger that it should vouch for.
+func (v verification) ownKey(dataDir string) bool {
+	named, err := os.Stat(v.key)
+	if err != nil {
+		return false
+	}
+	if v.file != "" { // DATA/ledger/TENANT/ledger.db
+		file, err := filepath.Abs(v.file)
+		if err != nil {
+			return false
+		}
+		dataDir = filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	}
+	own, err := os.Stat(filepath.Join(auditor.KeyDir(dataDir), ledger.VerifierFile))
+	return err == nil && os.SameFile(named, own)
 }
 
 // exported returns what can vouch for the key of evidence outside a data directory.

@@ -52,6 +52,13 @@ func TestCompose_Services(t *testing.T) {
 	}
 }
 
+// The auditor's pins must outlive its container.
+func TestCompose_Pins(t *testing.T) {
+	if !slices.ContainsFunc(compose(t).Services["auditor"].Volumes, func(v types.ServiceVolumeConfig) bool { return v.Source == "auditor-pins" }) {
+		t.Error("the auditor has no volume for pins")
+	}
+}
+
 func checkConfined(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	if s.Privileged || !s.ReadOnly || s.User != "65532:65532" || !slices.Contains(s.CapDrop, "ALL") || len(s.CapAdd) > 0 ||
@@ -112,6 +119,10 @@ func checkVolumes(t *testing.T, s types.ServiceConfig, project *types.Project, i
 			t.Errorf("it has the volume %s", v.Source)
 		case isKey && (!v.ReadOnly || *s.Environment["HOOKTRAIL_NATS_NKEY"] != v.Target+"/"+owner+".nk"):
 			t.Errorf("it does not use %s", v.Source)
+		case v.Source == s.Name+"-pins": // apart from the ledgers that they vouch for
+			if file := *s.Environment["HOOKTRAIL_KNOWN_LEDGERS"]; v.Target == "/data" || filepath.Dir(file) != v.Target || v.ReadOnly {
+				t.Errorf("the pins are in %s, and %s is at %s", file, v.Source, v.Target)
+			}
 		case !isKey && v.Source != "nats-accounts" && (v.Source != s.Name || v.Target != "/data"):
 			t.Errorf("it has the volume %s at %s", v.Source, v.Target)
 		}

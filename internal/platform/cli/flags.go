@@ -201,4 +201,17 @@ func describeEnv(flags *pflag.FlagSet) {
 	})
 }
 
-func hasEnv(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }
+func hasEnv(f *pflag.Flag) bool {
+	return f.Name != "help" && f.Name != "version" && f.Annotations[LineOnlyAnnotation] == nil
+}
+
+// LineOnlyAnnotation marks flags without a variable, see [LineOnly].
+const LineOnlyAnnotation = "hooktrail_line_only"
+
+// LineOnly lets flags be set on the command line alone. A variable that is a filter for
+// one command must not choose what another one destroys.
+func LineOnly(cmd *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		_ = cmd.Flags().SetAnnotation(name, LineOnlyAnnotation, []string{"true"})
+	}
+}

@@ -161,7 +161,7 @@ func (o Options) bind(ctx context.Context, dir string, gid int) (_ net.Listener,
 
 // makeFolder creates a missing folder, which the group may enter.
 func makeFolder(dir string, gid int) error {
-	err := os.Mkdir(dir, 0o750) //nolint:gosec // the group needs to reach the socket
+	err := os.Mkdir(dir, 0o750)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

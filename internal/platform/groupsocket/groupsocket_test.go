@@ -85,6 +85,8 @@ func TestListen_Stale(t *testing.T) {
 }
 
 // Nothing that another user could have placed is replaced, served or dialled.
+//
+//guarantee:socket-safe
 func TestListen_Unsafe(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -117,6 +119,8 @@ func TestListen_Unsafe(t *testing.T) {
 }
 
 // A client does not connect to a socket that a third user has placed.
+//
+//guarantee:socket-safe
 func TestDial_Foreign(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files to other users")

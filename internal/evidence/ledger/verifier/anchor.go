@@ -45,6 +45,8 @@ type Pin struct {
 type Anchoring struct {
 	Given string // how the user named the key, such as "--key"; empty if they did not
 	Pins  []Pin
+	// Void says why the key that the user named vouches for nothing; empty if it does.
+	Void string
 }
 
 func (p Pin) covers(tenant string) bool {
@@ -84,7 +86,7 @@ func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyO
 	case a.Given != "":
 		return own, &Anchor{State: AnchorGiven, By: a.Given}
 	}
-	return own, &Anchor{State: AnchorNone}
+	return own, &Anchor{State: AnchorNone, Reason: a.Void}
 }
 
 func (a *Anchoring) covering(tenant string) (pins []Pin, binding bool) {
@@ -149,7 +151,7 @@ func (r *Report) concludeAnchor() {
 	}
 }
 
-func (a *Anchor) give(by string) { a.State, a.By = AnchorGiven, by }
+func (a *Anchor) give(by string) { a.State, a.By, a.Reason = AnchorGiven, by, "" }
 
 // Witnessed sets an anchor that is [AnchorNone] to [AnchorGiven] if witnesses met a policy.
 func (a *Anchor) Witnessed(w *Witnesses) {
@@ -160,7 +162,10 @@ func (a *Anchor) Witnessed(w *Witnesses) {
 
 // Remedy sets the reason of an anchor that is [AnchorNone].
 func (a *Anchor) Remedy(key string) {
-	a.Reason = fmt.Sprintf("nothing from elsewhere says that %s is the right key: "+
+	if a.Reason != "" {
+		a.Reason += ", and "
+	}
+	a.Reason += fmt.Sprintf("nothing from elsewhere says that %s is the right key: "+
 		"compare it with what the owner of the ledger says, and name it with --key or pin it with auditor key pin", key)
 }
 

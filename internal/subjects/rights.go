@@ -3,6 +3,7 @@ package subjects
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -34,6 +35,7 @@ func (r Role) Consumes() bool {
 // Rights are the subjects that a client may publish and subscribe to.
 type Rights struct {
 	Publish   []string
+	Deny      []string // subjects of Publish that the client may not publish to
 	Subscribe []string
 	Responses bool // may answer requests
 }
@@ -137,9 +139,27 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// RouteRights returns the rights of a client with these routes only.
-func RouteRights(routes []Route) Rights {
+// serviceKinds returns the kinds that only Hooktrail's services record. The outbox of an
+// engine records seals, gaps and chunks too, which its key signs.
+func serviceKinds() []events.Kind {
+	var kinds []events.Kind
+	for _, k := range events.Kinds() {
+		for _, prefix := range []string{"audit.", "clock.", "issue.", "producer."} {
+			if strings.HasPrefix(string(k), prefix) {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	return kinds
+}
+
+// RouteRights returns the rights of a client with these routes only. It cannot write in
+// the name of a service, with or without the tenant in the subject.
+func RouteRights(s Space, routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
+	for _, kind := range serviceKinds() {
+		r.Deny = append(r.Deny, s.prefix()+"ev.*.*.*."+escape(string(kind)), s.prefix()+"ev.*.*."+escape(string(kind)))
+	}
 	for _, route := range routes {
 		r.Publish = append(r.Publish, route.From)
 	}

@@ -113,7 +113,7 @@ func inboxOf(role subjects.Role) string { return subjects.ServiceInbox + "." + s
 
 func permissions(r subjects.Rights) *server.Permissions {
 	p := &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: r.Publish},
+		Publish:   &server.SubjectPermission{Allow: r.Publish, Deny: r.Deny},
 		Subscribe: &server.SubjectPermission{Allow: r.Subscribe},
 	}
 	if len(r.Publish) == 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -78,7 +79,7 @@ func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 		}
 	}
 	c.line(2, "]")
-	if err := c.exports(tenants); err != nil {
+	if err := c.exports(tenants, engines); err != nil {
 		return err
 	}
 	c.line(1, "}")
@@ -125,9 +126,9 @@ func (c *conf) user(u ConfUser, r subjects.Rights) {
 	if len(r.Publish) == 0 {
 		c.line(5, `publish: {deny: ">"}`)
 	} else {
-		c.list("publish", r.Publish)
+		c.list("publish", r.Publish, r.Deny)
 	}
-	c.list("subscribe", r.Subscribe)
+	c.list("subscribe", r.Subscribe, nil)
 	if r.Responses {
 		c.line(5, "allow_responses: {max: 1, expires: %q}", responseTime)
 	}
@@ -135,15 +136,21 @@ func (c *conf) user(u ConfUser, r subjects.Rights) {
 	c.line(3, "}")
 }
 
-func (c *conf) list(what string, subjects []string) {
+func (c *conf) list(what string, allow, deny []string) {
 	c.line(5, "%s: {allow: [", what)
-	for _, s := range subjects {
+	for _, s := range allow {
 		c.line(6, "%q", s)
+	}
+	if len(deny) > 0 {
+		c.line(5, "], deny: [")
+		for _, s := range deny {
+			c.line(6, "%q", s)
+		}
 	}
 	c.line(5, "]}")
 }
 
-func (c *conf) exports(tenants []string) error {
+func (c *conf) exports(tenants []string, engines map[string][]ConfUser) error {
 	if len(tenants) == 0 {
 		return nil
 	}
@@ -156,7 +163,7 @@ func (c *conf) exports(tenants []string) error {
 		seen := map[string]bool{}
 		for _, r := range routes {
 			if !seen[r.To] {
-				c.line(3, "{service: %q, accounts: [%q]}", r.To, tenantAccount(tenant))
+				c.line(3, "{service: %q, accounts: [%s]}", r.To, strings.Join(quotedAccounts(tenant, len(engines[tenant])), ", "))
 			}
 			seen[r.To] = true
 		}
@@ -165,26 +172,42 @@ func (c *conf) exports(tenants []string) error {
 	return nil
 }
 
+// tenant writes an account for each key of a tenant, because clients of one account can
+// subscribe to each other's answers. Together they have the connections of one tenant.
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {
 		return err
 	}
-	rights := subjects.RouteRights(routes)
-	c.line(1, "%q {", tenantAccount(tenant))
-	c.line(2, "limits: {max_connections: %d}", maxOfAccount)
-	c.line(2, "users: [")
-	for _, u := range engines {
-		c.user(u, rights)
+	rights := subjects.RouteRights(c.space, routes)
+	for i, account := range quotedAccounts(tenant, len(engines)) {
+		c.line(1, "%s {", account)
+		c.line(2, "limits: {max_connections: %d}", max(maxOfAccount/len(engines), 1))
+		c.line(2, "users: [")
+		c.user(engines[i], rights)
+		c.line(2, "]")
+		c.line(2, "imports: [")
+		for _, r := range routes {
+			c.line(3, "{service: {account: %s, subject: %q}, to: %q}", OwnerAccount, r.To, r.From)
+		}
+		c.line(2, "]")
+		c.line(1, "}")
 	}
-	c.line(2, "]")
-	c.line(2, "imports: [")
-	for _, r := range routes {
-		c.line(3, "{service: {account: %s, subject: %q}, to: %q}", OwnerAccount, r.To, r.From)
-	}
-	c.line(2, "]")
-	c.line(1, "}")
 	return nil
+}
+
+// quotedAccounts returns the names of the accounts of a tenant's keys. No tenant has a
+// slash in its token.
+func quotedAccounts(tenant string, keys int) []string {
+	var names []string
+	for i := range keys {
+		name := tenantAccount(tenant)
+		if i > 0 {
+			name += "/" + strconv.Itoa(i+1)
+		}
+		names = append(names, strconv.Quote(name))
+	}
+	return names
 }
 
 func tenantAccount(tenant string) string {

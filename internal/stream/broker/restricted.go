@@ -49,7 +49,7 @@ func (a *authenticator) admit(c server.ClientAuthentication, name string, r rest
 		return nil, err
 	}
 	a.clients[c.GetID()] = r
-	return &server.User{Username: name, Account: account, Permissions: permissions(subjects.RouteRights(routes))}, nil
+	return &server.User{Username: name, Account: account, Permissions: permissions(subjects.RouteRights(a.space, routes))}, nil
 }
 
 // full reports whether an account has reached its limit. The caller holds mu.

@@ -8,14 +8,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
+// collector collects fair batches. A tenant has at most a share of a batch while others
+// have events. Its further records wait for a reader of their own, see [laggards].
 type collector struct {
 	opts      Options
 	backlog   *waiting
 	chains    *chains
 	suspended *suspensions
+	lagging   *laggards
 
-	reader *segment.Reader
-	limit  int // events per batch, lower if the server takes no more
+	reader *segment.Reader // of all tenants without a reader of their own
+	limit  int             // events per batch, lower if the server takes no more
 }
 
 type batch struct {
@@ -29,21 +32,34 @@ type batch struct {
 
 // share is one tenant's part of a batch, including records that need not be sent.
 type share struct {
-	first   uint64 // ordinal
-	records int
-	bytes   int64
-	ids     []segment.IDHash
+	first, last uint64 // ordinals
+	records     int
+	bytes       int64
+	ids         []segment.IDHash
 }
 
-// maxGroups keeps the events and manifests of a batch below the server's limit.
-const maxGroups = 999 - maxBatchEvents
+const (
+	// maxGroups keeps the events and manifests of a batch below the server's limit.
+	maxGroups = 999 - maxBatchEvents
+	// shares is how many tenants fill a batch.
+	shares = 8
+	// maxSkim is how many bytes of records a reader reads for one batch. It limits the
+	// delay of a batch by records that are not sent with it.
+	maxSkim = 8 << 20
+)
 
 func (c *collector) rewind() {
+	c.close()
+	next := c.backlog.cursor.Next
+	c.reader, c.backlog.read = c.backlog.log.Reader(next), next-1
+}
+
+// close closes the files of all readers.
+func (c *collector) close() {
 	if c.reader != nil {
 		c.reader.Close()
 	}
-	next := c.backlog.cursor.Next
-	c.reader, c.backlog.read = c.backlog.log.Reader(next), next-1
+	c.lagging.clear()
 }
 
 // collect reads the next batch. At the end of the records it calls await, which
@@ -54,14 +70,16 @@ func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (
 	}
 	b := &batch{byTenant: map[string]*group{}, shares: map[string]*share{}}
 	var linger <-chan time.Time
-	for b.events < c.limit && len(b.groups) < maxGroups && b.bytes < c.opts.BatchBytes {
-		it, err := c.reader.Next()
+	for {
+		atEnd, err := c.readNew(b)
 		if err == nil {
-			c.take(b, it)
-			continue
+			err = c.readLagging(b)
 		}
-		if !errors.Is(err, io.EOF) {
+		if err != nil {
 			return nil, err
+		}
+		if !atEnd || c.lagging.any() || b.isFull(c.room()) {
+			return b, nil
 		}
 		if b.hasBegun && linger == nil {
 			timer := time.NewTimer(c.opts.Linger)
@@ -72,7 +90,41 @@ func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (
 			return b, err
 		}
 	}
-	return b, nil
+}
+
+// room is a limit of a batch.
+type room struct{ events, bytes, groups int }
+
+func (c *collector) room() room {
+	return room{events: c.limit, bytes: c.opts.BatchBytes, groups: maxGroups}
+}
+
+func (b *batch) isFull(r room) bool {
+	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
+}
+
+// readNew reads records that were not read before. Half of the batch is for the tenants
+// that lag. It returns true at the end of the records.
+func (c *collector) readNew(b *batch) (atEnd bool, err error) {
+	for skimmed := 0; skimmed < maxSkim; {
+		r := c.room()
+		if c.lagging.any() {
+			r = room{events: (r.events + 1) / 2, bytes: (r.bytes + 1) / 2, groups: r.groups - maxLaggards}
+		}
+		if b.isFull(r) {
+			return false, nil
+		}
+		it, err := c.reader.Next()
+		if errors.Is(err, io.EOF) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		skimmed += it.Size
+		c.take(b, it)
+	}
+	return false, nil
 }
 
 func (c *collector) take(b *batch, it segment.Item) {
@@ -83,8 +135,25 @@ func (c *collector) take(b *batch, it segment.Item) {
 		return // in front of the first record that waits
 	}
 	b.hasBegun = true
+	if c.lagging.has(it) || c.hasShare(b, it) && c.lagging.add(c.reader, it) {
+		return
+	}
+	c.add(b, it)
+}
+
+// hasShare reports whether the tenant of an event has its share of b.
+func (c *collector) hasShare(b *batch, it segment.Item) bool {
+	g := b.byTenant[it.Tenant]
+	return g != nil && c.isToSend(it) && (len(g.entries) > c.limit/shares || g.bytes > c.opts.BatchBytes/shares)
+}
+
+func (c *collector) isToSend(it segment.Item) bool {
+	return it.Fault == segment.Intact && it.Sequence > c.chains.of(it.Tenant).Last && !c.suspended.isSuspended(it.Tenant)
+}
+
+func (c *collector) add(b *batch, it segment.Item) {
 	c.suspended.count(b, it)
-	if it.Fault != segment.Intact || it.Sequence <= c.chains.of(it.Tenant).Last || c.suspended.isSuspended(it.Tenant) {
+	if !c.isToSend(it) {
 		return
 	}
 	g := b.byTenant[it.Tenant]
@@ -99,6 +168,7 @@ func (c *collector) take(b *batch, it segment.Item) {
 	e := newEntry(it)
 	e.event = append(make([]byte, 0, len(it.Event)), it.Event...)
 	g.entries = append(g.entries, e)
+	g.bytes += len(it.Event)
 	b.events++
 	b.bytes += len(it.Event)
 }

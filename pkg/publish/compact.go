@@ -16,7 +16,7 @@ const compactFactor = 4
 // their numbers. After a crash a record can be there twice, and it is sent once.
 func (f *forwarder) compact(ctx context.Context) error {
 	o, c, log := f.outbox, f.backlog.cursor, f.backlog.log
-	if !f.suspended.areAllWaiting() || log.Bytes() < compactFactor*max(o.stats().Bytes, f.opts.SegmentBytes) {
+	if !f.suspended.areAllWaiting() || f.collector.lagging.any() || log.Bytes() < compactFactor*max(o.stats().Bytes, f.opts.SegmentBytes) {
 		return nil
 	}
 	if err := o.begin(ctx); err != nil {

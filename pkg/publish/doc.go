@@ -9,6 +9,7 @@
 //
 // An outbox is one producer. It numbers the events of each tenant from 1 without a
 // gap, and they arrive in that order. There is no order between tenants or outboxes.
+// Events of one tenant do not wait behind thousands of another one.
 //
 // In a batch, a manifest follows the events of each tenant. It has the range of
 // their numbers, the missing numbers, the root of their hashes, and the hash of the
@@ -66,6 +67,10 @@
 // together. Ids of tenants, producers and runs have at most 256 bytes. The outbox
 // takes up to [Options.Quota] and two segments of disk. With [Options.Unique] it
 // takes 16 bytes of disk and about 40 bytes of memory for each id.
+//
+// The forwarder divides a batch between the tenants. A tenant with more events than its
+// share gets a reader of its own, up to 16 tenants. Its unsent events keep later events of
+// others on disk.
 //
 // If the stream does not take a tenant's events, for example for want of a
 // permission, the tenant is suspended and retried every few seconds. Other tenants

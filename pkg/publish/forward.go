@@ -67,7 +67,7 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 	f.seals = &seals{outbox: o, delay: o.opts.SealDelay, status: f.status}
 	f.suspended = &suspensions{backlog: f.backlog, status: f.status, logger: o.opts.Logger}
 	f.chains = &chains{opts: o.opts, nc: nc, outbox: o, backlog: f.backlog, seals: f.seals, status: f.status}
-	f.collector = &collector{opts: o.opts, backlog: f.backlog, chains: f.chains, suspended: f.suspended, limit: o.opts.BatchEvents}
+	f.collector = &collector{opts: o.opts, backlog: f.backlog, chains: f.chains, suspended: f.suspended, lagging: &laggards{}, limit: o.opts.BatchEvents}
 	f.delivery = &delivery{
 		opts: o.opts, outbox: o, link: link, sender: sender, backlog: f.backlog,
 		chains: f.chains, suspended: f.suspended, collector: f.collector, status: f.status,
@@ -174,7 +174,7 @@ func alarm(at time.Time) (due <-chan time.Time, stop func()) {
 }
 
 func (f *forwarder) release(ctx context.Context, b *batch) {
-	sent, next := f.suspended.settle(b)
+	sent, next := f.suspended.settle(b, f.collector.lagging)
 	f.backlog.cursor.Next = next
 	err := f.seals.withRuns(func() error {
 		return errors.Join(f.persist(sent), f.backlog.cursor.RetireRuns(f.opts.runsInMemory, f.seals.isDue))
@@ -221,7 +221,7 @@ func (f *forwarder) persist(sent share) error {
 func (f *forwarder) disconnect() {
 	f.sender.Close()
 	f.link.Close()
-	f.collector.reader.Close()
+	f.collector.close()
 }
 
 func (f *forwarder) close() error {

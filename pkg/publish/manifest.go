@@ -40,6 +40,7 @@ func newEntry(it segment.Item) entry {
 type group struct {
 	tenant  string
 	entries []entry
+	bytes   int           // size of the events
 	refused *events.Range // missing numbers behind the events
 }
 

@@ -42,7 +42,7 @@ func (m *outboxModel) actions() map[string]func(*rapid.T) {
 		"append": func(rt *rapid.T) {
 			for range rapid.IntRange(1, 12).Draw(rt, "events") {
 				e := newEvent(m.n)
-				e.Tenant = rapid.SampledFrom([]string{"acme", "globex"}).Draw(rt, "tenant")
+				e.Tenant = rapid.SampledFrom([]string{"acme", "acme", "acme", "globex", "initech"}).Draw(rt, "tenant")
 				if rapid.IntRange(0, 9).Draw(rt, "ends") == 0 {
 					e = finish(m.n, "run-1")
 				}

@@ -40,7 +40,7 @@ func (f *forwarder) removeSent(ctx context.Context) error {
 		if err == nil {
 			err = log.Clear()
 		}
-		f.collector.reader.Close() // an open file keeps its disk space
+		f.collector.close() // an open file keeps its disk space
 		if err != nil {
 			return fmt.Errorf("remove sent events: %w", err)
 		}

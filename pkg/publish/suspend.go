@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
@@ -31,11 +32,12 @@ type suspensions struct {
 	logger  *slog.Logger
 
 	byTenant map[string]*suspension
-	released uint64 // records of other tenants are released up to this ordinal
+	released map[string]uint64 // ordinal of the last released record behind the cursor, per tenant
+	farthest uint64            // ordinal of the last record that was read
 }
 
 func (s *suspensions) clear() {
-	s.byTenant, s.released = map[string]*suspension{}, 0
+	s.byTenant, s.released, s.farthest = map[string]*suspension{}, map[string]uint64{}, 0
 	s.report()
 }
 
@@ -88,14 +90,16 @@ func (s *suspensions) nextRetry() (next time.Time) {
 
 // count adds an item to its tenant's share of b, unless it was released before.
 func (s *suspensions) count(b *batch, it segment.Item) {
-	if it.Ordinal > 0 && it.Ordinal <= s.released && s.byTenant[it.Tenant] == nil {
+	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
 	}
+	at := cmp.Or(it.Ordinal, s.backlog.read)
 	sh := b.shares[it.Tenant]
 	if sh == nil {
-		sh = &share{first: max(it.Ordinal, s.backlog.read)}
+		sh = &share{first: at}
 		b.shares[it.Tenant] = sh
 	}
+	sh.last = max(sh.last, at)
 	sh.bytes += int64(it.Size)
 	if it.Ordinal > 0 {
 		sh.records++
@@ -104,30 +108,35 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 }
 
 // settle returns the sent part of a delivered batch and the new position of the
-// cursor.
-func (s *suspensions) settle(b *batch) (sent share, next uint64) {
+// cursor. It ends the lag of suspended tenants, which are read again from the cursor.
+func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {
 		if h := s.byTenant[tenant]; h != nil && h.isWaiting {
 			if h.first == 0 || sh.first < h.first {
 				h.first = sh.first
 			}
+			lagging.drop(tenant)
 			continue
 		}
 		sent.records += sh.records
 		sent.bytes += sh.bytes
 		sent.ids = append(sent.ids, sh.ids...)
+		s.released[tenant] = max(s.released[tenant], sh.last)
 	}
-	s.released = max(s.released, read)
-	next = read + 1
+	s.farthest = max(s.farthest, read)
+	next = min(read+1, lagging.next())
 	for tenant, h := range s.byTenant {
 		switch {
 		case h.first > 0:
 			next = min(next, h.first)
-		case !h.isWaiting && read == s.released:
+		case !h.isWaiting && read == s.farthest && !lagging.isAmong(tenant):
 			delete(s.byTenant, tenant) // all its records were delivered
 			s.report()
 		}
+	}
+	if next > read {
+		clear(s.released) // no released record is read again
 	}
 	return sent, next
 }

@@ -75,6 +75,11 @@ func (r *Reader) Next() (Item, error) {
 	return it, nil
 }
 
+// Again returns a second reader that begins with it, the last item that r returned.
+func (r *Reader) Again(it Item) *Reader {
+	return &Reader{log: r.log, first: r.first, off: r.off - int64(it.Size), end: r.end}
+}
+
 // Position returns the segment of the last item and the end of that item in it.
 func (r *Reader) Position() (segment uint64, end int64) { return r.first, r.off }
 

@@ -1,0 +1,118 @@
+package publish
+
+import (
+	"errors"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+)
+
+// maxLaggards limits the open files, and how often a record is read. The records of
+// further tenants are sent in the order of the outbox.
+const maxLaggards = 16
+
+// laggards are the tenants with more events than a batch has room for. Each has a reader
+// of its own, so that the events of other tenants do not wait behind theirs. The cursor
+// stays in front of their records.
+type laggards struct {
+	list []*laggard // in the order of their turns
+}
+
+type laggard struct {
+	tenant string
+	reader *segment.Reader
+	read   uint64 // ordinal of the last record that was read
+}
+
+func (l *laggards) any() bool { return len(l.list) > 0 }
+
+// has reports whether a laggard's reader reads the item.
+func (l *laggards) has(it segment.Item) bool {
+	return it.Fault != segment.Unreadable && l.isAmong(it.Tenant)
+}
+
+func (l *laggards) isAmong(tenant string) bool {
+	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
+}
+
+// add makes the tenant of it, the last item of r, a laggard if there are not too many.
+func (l *laggards) add(r *segment.Reader, it segment.Item) bool {
+	if len(l.list) >= maxLaggards {
+		return false
+	}
+	l.list = append(l.list, &laggard{tenant: it.Tenant, reader: r.Again(it), read: it.Ordinal - 1})
+	return true
+}
+
+func (l *laggards) drop(tenant string) {
+	l.list = slices.DeleteFunc(l.list, func(t *laggard) bool {
+		if t.tenant == tenant {
+			t.reader.Close()
+		}
+		return t.tenant == tenant
+	})
+}
+
+func (l *laggards) clear() {
+	for _, t := range l.list {
+		t.reader.Close()
+	}
+	l.list = nil
+}
+
+// next returns the lowest ordinal that a laggard may not have read.
+func (l *laggards) next() uint64 {
+	next := uint64(math.MaxUint64)
+	for _, t := range l.list {
+		next = min(next, t.read+1)
+	}
+	return next
+}
+
+// readLagging divides the rest of a batch between the laggards. Those that have read
+// everything are no longer laggards.
+func (c *collector) readLagging(b *batch) error {
+	turns := slices.Clone(c.lagging.list)
+	for i, t := range turns {
+		r, left := c.room(), len(turns)-i
+		r.events = b.events + (r.events-b.events+left-1)/left
+		r.bytes = b.bytes + (r.bytes-b.bytes+left-1)/left
+		isLevel, err := c.readLaggard(b, t, r)
+		if err != nil {
+			return err
+		}
+		c.lagging.list = c.lagging.list[1:]
+		if isLevel {
+			t.reader.Close()
+		} else {
+			c.lagging.list = append(c.lagging.list, t)
+		}
+	}
+	return nil
+}
+
+// readLaggard adds events of t until the batch is full. It returns true if t has read all
+// records that the collector has read.
+func (c *collector) readLaggard(b *batch, t *laggard, r room) (isLevel bool, err error) {
+	b.hasBegun = true // also without an event of t, because the cursor can move
+	for skimmed := 0; t.read < c.backlog.read; {
+		if b.isFull(r) || skimmed >= maxSkim {
+			return false, nil
+		}
+		it, err := t.reader.Next()
+		if errors.Is(err, io.EOF) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		skimmed += it.Size
+		t.read = max(t.read, it.Ordinal)
+		if it.Tenant == t.tenant && it.Fault != segment.Unreadable {
+			c.add(b, it)
+		}
+	}
+	return true, nil
+}

@@ -77,7 +77,7 @@ and takes over when the other auditor ends or stops answering.`,
 			if err != nil {
 				return err
 			}
-			opts.Admit = accepted.Admit
+			opts.Admit, opts.Policy = accepted.Admit, accepted.Fingerprint()
 			if len(shared.Tenants) > 1 {
 				return serveTenants(cmd, shared, opts)
 			}

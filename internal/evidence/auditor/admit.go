@@ -25,14 +25,19 @@ const (
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message
 	More    bool              `json:"more"`    // there are others
+
+	// Policy is [Options.Policy] of the auditor that refused the others. They stay refused
+	// under the same policy.
+	Policy string `json:"policy,omitempty"`
 }
 
 // admissions decides which tenants get a ledger. A refused tenant stays refused until the
 // next start, because its ledger would lack messages. ledgers.mu guards it.
 type admissions struct {
-	admit func(tenant string) error // nil accepts every tenant
-	path  string
-	seed  maphash.Seed
+	admit  func(tenant string) error // nil accepts every tenant
+	policy string
+	path   string
+	seed   maphash.Seed
 
 	has     map[string]bool // tenants with a ledger
 	refused map[uint64]bool // hashes of tenants
@@ -44,7 +49,7 @@ type admissions struct {
 
 func newAdmissions(o Options) (*admissions, error) {
 	a := &admissions{
-		admit: o.Admit, seed: maphash.MakeSeed(), has: map[string]bool{"": true}, refused: map[uint64]bool{},
+		admit: o.Admit, policy: o.Policy, seed: maphash.MakeSeed(), has: map[string]bool{"": true}, refused: map[uint64]bool{},
 		file: refusedTenants{Tenants: map[string]uint64{}},
 	}
 	if o.Tenant != "" {
@@ -71,7 +76,7 @@ func newAdmissions(o Options) (*admissions, error) {
 // readAgain reports whether the stream has messages of tenants that were refused and are
 // accepted now. It forgets the refused ones then.
 func (a *admissions) readAgain() bool {
-	again := a.file.More
+	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {
 		if a.admit == nil || a.has[tenant] || a.admit(tenant) == nil {
 			again = true
@@ -83,7 +88,7 @@ func (a *admissions) readAgain() bool {
 		return false
 	}
 	clear(a.refused)
-	a.before, a.file, a.changed = a.file, refusedTenants{Tenants: map[string]uint64{}}, true
+	a.before, a.file, a.changed = a.file, refusedTenants{Tenants: map[string]uint64{}, Policy: a.policy}, true
 	return true
 }
 
@@ -108,7 +113,7 @@ func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequ
 	case len(a.file.Tenants) < maxRefusedNames:
 		a.file.Tenants[tenant], a.changed = sequence, true
 	case !a.file.More:
-		a.file.More, a.changed = true, true
+		a.file.More, a.file.Policy, a.changed = true, a.policy, true
 	}
 	if a.logged++; a.logged <= maxRefusedLogs {
 		l.opts.Logger.WarnContext(ctx, "tenant refused, it has no ledger until the next start", "stream_sequence", sequence, "error", err)
@@ -124,7 +129,10 @@ func (a *admissions) save() error {
 	if !a.changed {
 		return nil
 	}
-	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More}
+	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
+	if a.before.Tenants != nil {
+		all.Policy = a.before.Policy // the next start reads the stream again too
+	}
 	maps.Copy(all.Tenants, a.before.Tenants)
 	data, err := json.Marshal(all)
 	if err == nil {

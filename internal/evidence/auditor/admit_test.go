@@ -21,7 +21,9 @@ func drainLimited(t *testing.T, b *broker.Broker, dir string, o admission.Option
 		t.Fatal(err)
 	}
 	o.Present = present
-	if err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: dir, Drain: true, Admit: admission.New(o).Admit}); err != nil {
+	policy := admission.New(o)
+	opts := Options{Broker: b, DataDir: dir, Drain: true, Admit: policy.Admit, Policy: policy.Fingerprint()}
+	if err := Run(auditortest.Deadline(t), opts); err != nil {
 		t.Fatal(err)
 	}
 	if present, err = ledger.Tenants(LedgerDir(dir)); err != nil {
@@ -85,6 +87,16 @@ func TestRun_TenantFlood(t *testing.T) {
 	got := drainLimited(t, b, dir, admission.Options{Limit: 8, Known: known("late")})
 	if len(got) != 9 || !slices.Contains(got, "late") {
 		t.Fatalf("got ledgers %q", got)
+	}
+	for limit, want := range map[int]bool{8: false, 9: true} {
+		policy := admission.New(admission.Options{Limit: limit, Known: known("late"), Present: got})
+		a, err := newAdmissions(Options{DataDir: dir, Admit: policy.Admit, Policy: policy.Fingerprint()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.readAgain() != want {
+			t.Errorf("with a limit of %d the next start reads the stream again: %v, want %v", limit, !want, want)
+		}
 	}
 	// Another tenant becomes known. The file does not name all refused ones.
 	hidden := fmt.Sprintf("early-%d", 2999)

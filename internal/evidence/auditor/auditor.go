@@ -77,6 +77,10 @@ type Options struct {
 	// stream. Nil accepts every tenant. It does not concern Tenant and existing ledgers.
 	Admit func(tenant string) error
 
+	// Policy changes with the tenants that Admit accepts. If it is the same as at the last
+	// start, a flood of refused tenants does not make this one read the stream again.
+	Policy string
+
 	CacheBytes int64 // of all open ledgers; 0 means their default
 
 	Logger   *slog.Logger

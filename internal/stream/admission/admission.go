@@ -3,6 +3,8 @@
 package admission
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -84,6 +86,18 @@ func (p *Policy) refresh() {
 		p.accepted[tenant] = true
 		delete(p.unknown, tenant)
 	}
+}
+
+// Fingerprint returns a text that changes with the limit and the known tenants.
+func (p *Policy) Fingerprint() string {
+	if p == nil {
+		return "all"
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tenants := slices.Compact(slices.Sorted(slices.Values(p.known)))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", p.opts.Limit, tenants))
+	return hex.EncodeToString(sum[:])
 }
 
 // Admit returns an error that wraps [ErrTenant] and names the remedy if the tenant is not

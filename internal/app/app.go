@@ -96,7 +96,7 @@ type app struct {
 
 func newApp(opts Options, b *broker.Broker) *app {
 	a := &app{opts: opts, registry: prometheus.NewRegistry()}
-	opts.Audit.Admit = opts.Tenants.Admit
+	opts.Audit.Admit, opts.Audit.Policy = opts.Tenants.Admit, opts.Tenants.Fingerprint()
 	a.consumers = Consumers{
 		Broker: b, DataDir: opts.DataDir, Tenant: opts.Tenant, Audit: opts.Audit, Track: opts.Track,
 		Logger: opts.Logger, Registry: a.registry,
@@ -210,14 +210,15 @@ func (a *app) publish(ctx context.Context, report report) error {
 	if err != nil {
 		return err
 	}
+	sent, decided := publisher.Limit(p, a.opts.Access.Limits)
 	stopHooks := func() error { return nil }
-	d, errD := publisher.NewDecider(a.opts.Hooks, p, opts)
-	h, errH := publisher.NewHookService(a.opts.Hooks, p, opts)
+	d, errD := publisher.NewDecider(a.opts.Hooks, decided, opts)
+	h, errH := publisher.NewHookService(a.opts.Hooks, decided, opts)
 	if err = errors.Join(errD, errH); err == nil {
 		stopHooks = h.Start(ctx)
-		a.gate.open(publisher.Handler(p, publisher.HandlerOptions{
+		a.gate.open(publisher.Handler(sent, publisher.HandlerOptions{
 			Tenant: a.opts.Tenant, AllowRemote: a.opts.AllowRemote, Logger: a.opts.Logger, Decisions: d.Handler(), Hooks: h,
-			Tokens: a.tokens, Rate: a.opts.Access.Rate, Tenants: a.opts.Tenants,
+			Tokens: a.tokens, Tenants: a.opts.Tenants,
 		}))
 		report(nil, 0)
 		err = d.Run(ctx)

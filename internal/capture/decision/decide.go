@@ -23,6 +23,7 @@ type Options struct {
 	Space    subjects.Space
 	Caller   func(ctx context.Context) (tenant string) // tenant of an HTTP request, "" for any; may be nil
 	User     func(ctx context.Context) (user string)   // sender of an HTTP request, "" if unknown; may be nil
+	Admit    func(tenant string) error                 // refuses unknown tenants; may be nil
 	Timeout  time.Duration                             // upper limit; 0 is [DefaultTimeout]
 	MaxOpen  int                                       // concurrent decisions, half of them for one tenant; 0 is [DefaultMaxOpen]
 	Logger   *slog.Logger
@@ -60,6 +61,9 @@ func New(opts Options) *Service {
 	}
 	if opts.User == nil {
 		opts.User = func(context.Context) string { return "" }
+	}
+	if opts.Admit == nil {
+		opts.Admit = func(string) error { return nil }
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -154,7 +158,7 @@ func (s *Service) enter(tenant string) (leave func(), ok bool) {
 }
 
 // assign sets a missing tenant, and the session as a missing run. It refuses another
-// tenant and invalid ids.
+// tenant, an unknown one, and invalid ids.
 func (s *Service) assign(m *hooks.Meta, tenant string) error {
 	if tenant == "" {
 		tenant = s.opts.Tenant
@@ -174,6 +178,9 @@ func (s *Service) assign(m *hooks.Meta, tenant string) error {
 		if _, err := subjects.Token(id); err != nil {
 			return &refusal{http.StatusBadRequest, name + ": " + err.Error()}
 		}
+	}
+	if err := s.opts.Admit(m.Tenant); err != nil {
+		return &refusal{http.StatusForbidden, err.Error()}
 	}
 	return nil
 }

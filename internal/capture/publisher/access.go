@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/hooktrail/hooktrail/internal/capture/quota"
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
 )
@@ -14,16 +15,13 @@ import (
 type Access struct {
 	TokenFile string // [tokens.Path] of the data directory if empty
 	TLS       TLSFiles
-	Rate      float64 // events per second and tenant; 0 is no limit
 	Socket    groupsocket.Options
+	Limits    quota.Limits // of each tenant
 }
 
 // Validate reports the first invalid setting.
 func (a Access) Validate() error {
-	if !(a.Rate >= 0) {
-		return errors.New("--rate-limit: must not be negative")
-	}
-	return errors.Join(a.TLS.Validate(), a.Socket.Validate())
+	return errors.Join(a.Limits.Validate(), a.TLS.Validate(), a.Socket.Validate())
 }
 
 // Tokens opens the token file.

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/quota"
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
@@ -173,7 +174,7 @@ func TestTLS_ClientCA(t *testing.T) {
 func TestAccess_Validate(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for flag, a := range map[string]Access{
-		"--tls-key": {TLS: TLSFiles{Cert: "c"}}, "--tls-client-ca": {TLS: TLSFiles{ClientCA: "c"}}, "--rate-limit": {Rate: -1},
+		"--tls-key": {TLS: TLSFiles{Cert: "c"}}, "--tls-client-ca": {TLS: TLSFiles{ClientCA: "c"}}, "--rate-limit": {Limits: quota.Limits{Events: -1}},
 	} {
 		if err := a.Validate(); err == nil || !strings.Contains(err.Error(), flag) {
 			t.Errorf("got %v, want it to name %s", err, flag)

@@ -103,26 +103,6 @@ func TestHandler_TokenOfOtherTenant(t *testing.T) {
 	}
 }
 
-// A tenant over its limit gets 429 with Retry-After. All events of a batch count. Other
-// tenants are not affected.
-func TestHandler_Rate(t *testing.T) {
-	h, acme, other := withTokens(t, &recorder{}, HandlerOptions{Rate: 2})
-	var rows strings.Builder
-	for range 100 {
-		rows.WriteString(one("1") + "\n")
-	}
-	if w := send(h, acme, "/v1/events", linesType, rows.String()); w.Code != http.StatusAccepted {
-		t.Fatalf("got %d %s", w.Code, w.Body)
-	}
-	w := send(h, acme, "/v1/events", structuredType, one("1"))
-	if after := w.Header().Get("Retry-After"); w.Code != http.StatusTooManyRequests || after != "50" {
-		t.Errorf("got %d %s, Retry-After %s, want 429 and 50", w.Code, w.Body, after)
-	}
-	if w := send(h, other, "/v1/events", structuredType, one("1")); w.Code != http.StatusAccepted {
-		t.Errorf("another tenant: got %d %s", w.Code, w.Body)
-	}
-}
-
 // FuzzHandler_Tenant checks that every stored event has the tenant of the token.
 func FuzzHandler_Tenant(f *testing.F) {
 	for _, mode := range []string{structuredType, batchType, linesType, "application/json", "text/plain"} {

@@ -63,7 +63,7 @@ func (s *HookService) close(ctx context.Context) {
 // even then.
 //
 // A body of type [hookclient.DocumentType] is a request for a decision. It gets 403 if
-// it names another tenant.
+// it names another tenant or an unknown one.
 func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tool, err := agents.Named(r.PathValue("tool"))
 	if err != nil {
@@ -157,6 +157,10 @@ func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body
 	}
 	if _, err := subjects.Token(tenant); err != nil {
 		s.refuse(w, r, http.StatusBadRequest, fmt.Errorf("tenant: %w", err))
+		return
+	}
+	if err := s.opts.Tenants.Admit(tenant); err != nil {
+		s.refuse(w, r, http.StatusForbidden, err)
 		return
 	}
 	d.Meta.Tenant, d.Meta.User = tenant, cmp.Or(UserOf(r.Context()), d.Meta.User)

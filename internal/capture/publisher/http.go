@@ -27,7 +27,6 @@ type HandlerOptions struct {
 	MaxBody     int64             // of a request, uncompressed; 0 is [DefaultMaxBody]
 	AllowRemote bool              // accept requests to host names outside the loopback
 	Tokens      *tokens.File      // nil if senders need no token
-	Rate        float64           // events per second and tenant; 0 is no limit
 	Tenants     *admission.Policy // of events that name their tenant; nil accepts all
 	Logger      *slog.Logger
 
@@ -41,24 +40,24 @@ type HandlerOptions struct {
 // lines, also compressed with gzip. It stores events as they come in, and answers 202
 // with the ids once all are in the outbox. Errors are problems (RFC 9457) with the
 // position of the bad event and the number of events stored before it: 400 for an
-// invalid event, 403 for another or an unknown tenant, 408, 413, 415, and 503 if the outbox is full.
+// invalid event, 403 for another or an unknown tenant, 408, 413, 415, 429, and 503 if the outbox is full.
 // Duplicates are accepted and add nothing, see [publish.ErrDuplicate].
 //
 // POST /v1/traces and POST /v1/logs take OpenTelemetry, see package otlp. POST
 // /v1/decisions and POST /v1/hooks/{tool} go to Decisions and Hooks.
 //
 // With Tokens, callers need a bearer token and act only for its tenant. Others get 401.
-// With Rate, a tenant over its limit gets 429 with Retry-After.
+// If the Appender returns a [quota.ExceededError], the caller gets 429 with Retry-After.
 //
 // The handler refuses pages of other origins and, without AllowRemote, host names
 // outside the loopback. So no web page can write events.
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	h := &handler{to: to, opts: opts, rates: newRates(opts.Rate)}
+	h := &handler{to: to, opts: opts}
 	mux := http.NewServeMux()
 	handle := func(pattern string, next http.HandlerFunc) {
-		mux.Handle(pattern, h.local(drained(h.authorized(h.rateLimited(h.sizeLimited(next))))))
+		mux.Handle(pattern, h.local(drained(h.authorized(h.sizeLimited(next)))))
 	}
 	handle("POST /v1/events", h.events)
 	handle("POST /v1/traces", h.otlp(otlp.Traces))
@@ -73,9 +72,8 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 }
 
 type handler struct {
-	to    Appender
-	opts  HandlerOptions
-	rates *rates
+	to   Appender
+	opts HandlerOptions
 }
 
 func (h *handler) local(next http.HandlerFunc) http.Handler {

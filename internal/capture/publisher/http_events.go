@@ -79,7 +79,6 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	default:
 		id = stored.ID
 	}
-	charge(ctx)
 	if done.Accepted++; done.Accepted <= maxIDs {
 		done.IDs = append(done.IDs, id)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/quota"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -171,7 +172,8 @@ func TestRun_RefusalIsRead(t *testing.T) {
 
 // The same holds for requests that are refused before their body is read.
 func TestHandler_RefusalIsRead(t *testing.T) {
-	h, acme, _ := withTokens(t, &recorder{}, HandlerOptions{Rate: 0.001})
+	sent, _ := Limit(&recorder{}, quota.Limits{Events: 0.001})
+	h, acme, _ := withTokens(t, sent, HandlerOptions{})
 	if w := send(h, acme, "/v1/events", structuredType, one("1")); w.Code != http.StatusAccepted {
 		t.Fatalf("got %d %s", w.Code, w.Body)
 	}

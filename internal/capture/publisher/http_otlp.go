@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/otlp"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
+	"github.com/hooktrail/hooktrail/internal/capture/quota"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -81,6 +82,11 @@ const (
 func (h *handler) refuseOTLP(w http.ResponseWriter, r *http.Request, media string, p problem.Problem, cause error) {
 	code := grpcInvalidArgument
 	switch {
+	case p.Status == http.StatusTooManyRequests:
+		code = grpcResourceExhausted
+		if exceeded, ok := errors.AsType[*quota.ExceededError](cause); ok {
+			exceeded.SetRetryAfter(w.Header())
+		}
 	case p.Status == http.StatusRequestEntityTooLarge:
 		code = grpcResourceExhausted
 	case p.Status >= http.StatusInternalServerError:

@@ -8,6 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
+	"github.com/hooktrail/hooktrail/internal/capture/quota"
 	"github.com/hooktrail/hooktrail/internal/stream/admission"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -17,7 +18,10 @@ import (
 func problemOf(err error) problem.Problem {
 	refused, isRefused := errors.AsType[*cehttp.Error](err)
 	invalid, isInvalid := errors.AsType[*events.InvalidError](err)
+	_, isExceeded := errors.AsType[*quota.ExceededError](err)
 	switch {
+	case isExceeded:
+		return problem.Problem{Status: http.StatusTooManyRequests, Detail: err.Error(), Attribute: "tenant"}
 	case isRefused:
 		p := problem.Problem{Status: refused.Status, Detail: refused.Error(), Attribute: refused.Attribute, Line: refused.Line}
 		if refused.Index >= 0 {
@@ -45,6 +49,9 @@ func problemOf(err error) problem.Problem {
 
 // refuse sends p. It logs errors of the server.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, p problem.Problem, cause error) {
+	if exceeded, ok := errors.AsType[*quota.ExceededError](cause); ok {
+		exceeded.SetRetryAfter(w.Header())
+	}
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}

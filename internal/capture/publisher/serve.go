@@ -125,21 +125,25 @@ func Close(ctx context.Context, p *publish.Publisher, deadline time.Time, logger
 	return err
 }
 
-type handlers struct{ decisions, hooks http.Handler }
+type handlers struct {
+	events           Appender
+	decisions, hooks http.Handler
+}
 
 // serveAll serves HTTP, the socket and, if there are hooks, NATS.
 func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
-	d, err := NewDecider(opts.Hooks, p, opts)
+	sent, decided := Limit(p, opts.Access.Limits)
+	d, err := NewDecider(opts.Hooks, decided, opts)
 	if err != nil {
 		return err
 	}
-	h, err := NewHookService(opts.Hooks, p, opts)
+	h, err := NewHookService(opts.Hooks, decided, opts)
 	if err != nil {
 		return err
 	}
 	stopHooks := h.Start(ctx)
 	failed, stopDecider := d.start(ctx)
-	return errors.Join(serve(ctx, opts, p, handlers{d.Handler(), h}, failed), stopDecider(), stopHooks())
+	return errors.Join(serve(ctx, opts, p, handlers{sent, d.Handler(), h}, failed), stopDecider(), stopHooks())
 }
 
 // serve runs until ctx ends or failed receives an error.
@@ -187,9 +191,9 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, 
 
 func newMux(opts Options, p *publish.Publisher, senders *tokens.File, a handlers, draining *atomic.Bool) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v1/", Handler(p, HandlerOptions{
+	mux.Handle("/v1/", Handler(a.events, HandlerOptions{
 		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger,
-		Decisions: a.decisions, Hooks: a.hooks, Tokens: senders, Rate: opts.Access.Rate, Tenants: opts.Tenants,
+		Decisions: a.decisions, Hooks: a.hooks, Tokens: senders, Tenants: opts.Tenants,
 	}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, p.Stats(), draining.Load()) })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/capture/quota"
 	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
@@ -24,7 +25,12 @@ func RegisterAccess(cmd *cobra.Command, a *publisher.Access) {
 	flags.StringVar(&a.Socket.Path, "socket", "", "`path` of a Unix socket for hook commands of other users, who use --publisher unix://PATH; its events name the user that sent them")
 	flags.StringVar(&a.Socket.Group, "socket-group", "", "`group` whose users may connect to --socket")
 	flags.StringVar(&a.Socket.Mode, "socket-mode", groupsocket.DefaultMode, "`mode` of --socket; 0666 lets every local user connect")
-	flags.Float64Var(&a.Rate, "rate-limit", 0, "`events` per second that each tenant may send; 0 is no limit")
+	limits := quota.Default()
+	flags.Float64Var(&a.Limits.Events, "rate-limit", limits.Events, "`events` per second that each tenant may send; 0 is no limit")
+	flags.Float64Var(&a.Limits.Bytes, "rate-bytes", limits.Bytes, "`bytes` of payload per second that each tenant may send; 0 is no limit")
+	flags.Float64Var(&a.Limits.Runs, "rate-runs", limits.Runs, "`runs` per second that each tenant may begin; 0 is no limit")
+	flags.DurationVar(&a.Limits.Burst, "rate-burst", limits.Burst, "`time` whose limits a tenant may use at once")
+	flags.StringToIntVar(&a.Limits.Factors, "rate-factor", nil, "`TENANT=FACTOR` multiplies the limits of a tenant; 0 lifts them; several are separated by commas")
 }
 
 // Redaction is the flag --no-redact of commands that take events in.

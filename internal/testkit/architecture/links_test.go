@@ -21,7 +21,7 @@ var pure = map[string][]string{
 // maxLinked limits the packages outside the standard library that each public
 // package and the publisher link. A new dependency raises a limit here on purpose.
 var maxLinked = map[string]int{
-	"cmd/publisher":          215, // no SQLite
+	"cmd/publisher":          216, // no SQLite
 	"pkg/events":             1,
 	"pkg/hooks":              2,
 	"pkg/hooks/hookfile":     112,

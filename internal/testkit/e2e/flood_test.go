@@ -95,7 +95,7 @@ func event(tenant string) string {
 		tenant + `","data":{"name":"n"}}`
 }
 
-func send(t *testing.T, address, media, body string) (status int) {
+func send(t testing.TB, address, media, body string) (status int) {
 	t.Helper()
 	answer, err := http.Post(address+"/v1/events", media, strings.NewReader(body))
 	if err != nil {
@@ -105,7 +105,7 @@ func send(t *testing.T, address, media, body string) (status int) {
 	return answer.StatusCode
 }
 
-func get(t *testing.T, url string) string {
+func get(t testing.TB, url string) string {
 	t.Helper()
 	answer, err := http.Get(url)
 	if err != nil {
@@ -120,7 +120,7 @@ func get(t *testing.T, url string) string {
 }
 
 // within waits for a line of the output and returns its first group.
-func within(t *testing.T, p *process, line *regexp.Regexp) string {
+func within(t testing.TB, p *process, line *regexp.Regexp) string {
 	t.Helper()
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if m := line.FindStringSubmatch(p.stdout.String()); m != nil {

@@ -21,6 +21,9 @@ const (
 	AuditKey    AuditAction = "key"
 	AuditIssuer AuditAction = "issuer" // trust the grants of an issuer
 	AuditRevoke AuditAction = "revoke" // trust no later grant of an issuer
+
+	AuditFloor     AuditAction = "floor"     // prune no younger records
+	AuditApprovers AuditAction = "approvers" // need a second person
 )
 
 // AuditAccessedData is the payload of audit.accessed: an access to evidence, or an

@@ -46,7 +46,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[AuditAction](): {
 		string(AuditReplay), string(AuditExport), string(AuditProof), string(AuditCoverage), string(AuditAccess),
 		string(AuditErase), string(AuditPrune), string(AuditHold), string(AuditLift), string(AuditKey),
-		string(AuditIssuer), string(AuditRevoke),
+		string(AuditIssuer), string(AuditRevoke), string(AuditFloor), string(AuditApprovers),
 	},
 }
 

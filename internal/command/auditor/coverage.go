@@ -93,6 +93,13 @@ func printCoverage(out io.Writer, c coverage.Report) {
 	if c.AsOf != nil {
 		fmt.Fprintf(out, "As of %s\n", termtext.Printable(oneLine(asOfText(*c.AsOf, runsText(c.Open, "open")))))
 	}
+	for i, o := range c.Rules {
+		if i >= maxLines {
+			fmt.Fprintf(out, "and %d more rules\n", len(c.Rules)-i)
+			break
+		}
+		fmt.Fprintf(out, "Rule of %s\n", termtext.Printable(oneLine(ruleText(o))))
+	}
 	if len(c.Hours) == 0 {
 		fmt.Fprintln(out, "no records in that time")
 		return

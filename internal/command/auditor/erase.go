@@ -135,12 +135,19 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	for _, d := range done {
 		c.Orders, c.Effects = append(c.Orders, d.Order.ID), append(c.Effects, d.Effect)
 		c.Records += d.Removed
-		if d.Effect == ledger.EffectHeld {
-			err = errors.Join(err, fmt.Errorf("order %s removed nothing: a hold came before it", d.Order.ID))
+		if d.Effect == ledger.EffectHeld || d.Effect == ledger.EffectFloor {
+			err = errors.Join(err, fmt.Errorf("order %s removed nothing: %s", d.Order.ID, effectText(d.Effect)))
 		}
 	}
 	if c.Records > 0 {
 		c.streamCopy(cmd, shared, r, done)
+	}
+	if done[0].Effect == ledger.EffectProposed {
+		return errors.Join(cli.Print(cmd, shared, c, func(out io.Writer) {
+			for _, d := range done {
+				printProposed(out, d)
+			}
+		}), err)
 	}
 	return errors.Join(f.print(cmd, shared, c), err)
 }

@@ -102,10 +102,14 @@ func (f *orderFlags) hold(cmd *cobra.Command, shared *cli.Shared, action events.
 	if err != nil {
 		return err
 	}
-	if done[0].Effect != ledger.EffectDone {
+	if done[0].Effect == ledger.EffectVoid {
 		return fmt.Errorf("order %s had no effect: hold %s was lifted before", o.ID, o.Hold)
 	}
 	return cli.Print(cmd, shared, holdOf(o), func(out io.Writer) {
+		if done[0].Effect == ledger.EffectProposed {
+			printProposed(out, done[0])
+			return
+		}
 		if action == events.AuditLift {
 			fmt.Fprintf(out, "lifted: hold %s\n", termtext.Printable(o.Hold))
 			return
@@ -136,6 +140,8 @@ type Hold struct {
 	By     string                `json:"by"`
 	Reason string                `json:"reason"`
 	Ticket string                `json:"ticket,omitempty"`
+	// LiftProposed is the order to lift it that waits for its approval.
+	LiftProposed string `json:"lift_proposed,omitempty"`
 }
 
 func holdOf(o ledger.Order) Hold {
@@ -149,7 +155,7 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the holds that are in force",
-		Long:    "List the holds that are in force in a tenant's ledger, the oldest first.",
+		Long:    "List the holds that are in force in a tenant's ledger, the oldest first, with orders to lift them that wait for approval.",
 		Example: "  auditor hold list --tenant acme --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -162,15 +168,29 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			waiting, err := r.Orders().Proposals(cmd.Context())
+			if err != nil {
+				return err
+			}
 			list := make([]Hold, 0, len(holds))
 			for _, h := range holds {
-				list = append(list, holdOf(h))
+				shown := holdOf(h)
+				for _, p := range waiting {
+					if p.Order.Hold == h.ID && !time.Now().After(p.Expires) {
+						shown.LiftProposed = p.Order.ID
+					}
+				}
+				list = append(list, shown)
 			}
 			return cli.Print(cmd, shared, list, func(out io.Writer) {
 				w := table(out)
 				for _, h := range list {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), termtext.Printable(oneLine(h.By)),
-						selectionText(h.What), termtext.Printable(oneLine(h.Reason)))
+					lift := ""
+					if h.LiftProposed != "" {
+						lift = "lift proposed: " + h.LiftProposed
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), termtext.Printable(oneLine(h.By)),
+						selectionText(h.What), termtext.Printable(oneLine(h.Reason)), lift)
 				}
 				w.Flush()
 			})

@@ -27,8 +27,9 @@ const (
 type orderFlags struct {
 	purpose
 
-	dryRun bool
-	wait   time.Duration
+	dryRun    bool
+	wait      time.Duration
+	approving bool // the effect of an approval counts, and not that of the proposal
 }
 
 func (f *orderFlags) register(cmd *cobra.Command) {
@@ -68,7 +69,7 @@ func (f *orderFlags) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Rea
 	tick := time.NewTicker(orderPoll)
 	defer tick.Stop()
 	for {
-		done, err := effects(ctx, r, ids)
+		done, err := effects(ctx, r, ids, f.approving)
 		if err != nil {
 			return nil, err
 		}
@@ -127,13 +128,13 @@ func remaining(left []string, err error) error {
 	return err
 }
 
-func effects(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.Outcome, err error) {
+func effects(ctx context.Context, r *ledger.Reader, ids []string, approving bool) (all []ledger.Outcome, err error) {
 	for _, id := range ids {
 		done, ok, err := r.Orders().Outcome(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if ok {
+		if ok && (!approving || done.Effect != ledger.EffectProposed) {
 			all = append(all, done)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 func (l lines) redacted(r verifier.Redacted) {
-	others := func(o verifier.OrderAt) bool { return o.Action != events.AuditKey } // printed by keys
+	l.rules(r)
+	others := func(o verifier.OrderAt) bool { return o.Action != events.AuditKey && o.Rule == "" } // printed by keys and rules
 	if r.Erased+r.Pruned == 0 && !slices.ContainsFunc(r.Orders, others) {
 		return
 	}
@@ -30,14 +31,62 @@ func (l lines) redacted(r verifier.Redacted) {
 	l.print("Redacted", "", strings.Join(facts, " · "))
 	n := 0
 	for _, o := range r.Orders {
-		if o.Effect != ledger.EffectHeld {
+		if o.Effect != ledger.EffectHeld && o.Effect != ledger.EffectFloor && o.Effect != ledger.EffectExpired {
 			continue
 		}
 		if n++; n > maxLines {
 			break
 		}
-		l.print("", "  ", fmt.Sprintf("leaf %d: the order of %s to %s %s was stopped by a hold", o.Leaf, giver(o), o.Action, selectionText(o.Selection)))
+		l.print("", "  ", fmt.Sprintf("leaf %d: the order of %s to %s %s was stopped by %s", o.Leaf, giver(o), o.Action, selectionText(o.Selection), stopper(o.Effect)))
 	}
+}
+
+func stopper(e ledger.Effect) string {
+	switch e { //nolint:exhaustive // the others stop nothing
+	case ledger.EffectFloor:
+		return "the retention floor"
+	case ledger.EffectExpired:
+		return "an approval that came too late"
+	}
+	return "a hold"
+}
+
+// rules prints the orders that set rules for others, and those that wait for their approval.
+func (l lines) rules(r verifier.Redacted) {
+	label := "Rules"
+	for i, o := range r.Rules {
+		if l.more(i, len(r.Rules)) {
+			break
+		}
+		l.print(label, "", ruleText(o))
+		label = ""
+	}
+	label = "Waiting"
+	for i, o := range r.Waiting {
+		if l.more(i, len(r.Waiting)) {
+			break
+		}
+		what := string(o.Action) + " " + selectionText(o.Selection)
+		if o.Rule != "" {
+			what = "set " + o.Rule
+		} else if o.Hold != "" {
+			what = "lift hold " + o.Hold
+		}
+		l.print(label, "", fmt.Sprintf("leaf %d: %s waits for its approval until %s, by %s: %s", o.Leaf, what, o.Expires.Format(time.RFC3339), giver(o), o.Reason))
+		label = ""
+	}
+}
+
+func ruleText(o verifier.OrderAt) string {
+	state := "ended"
+	if o.InForce {
+		state = "in force"
+	}
+	text := fmt.Sprintf("leaf %d: %s, %s, by %s", o.Leaf, o.Rule, state, giver(o))
+	if o.Approver != "" {
+		text += ", approved by " + o.Approver
+	}
+	return text + ": " + o.Reason
 }
 
 func givers(orders []verifier.OrderAt, action events.AuditAction) string {
@@ -60,6 +109,9 @@ func giver(o verifier.OrderAt) string {
 	who := o.By + " " + o.Time.Format(time.DateOnly)
 	if o.Ticket != "" {
 		who = "ticket " + o.Ticket + ", " + who
+	}
+	if o.Approver != "" && o.Rule == "" {
+		who += ", approved by " + o.Approver
 	}
 	return who
 }

@@ -52,15 +52,21 @@ func parseAge(text string) (time.Duration, error) {
 }
 
 // RetentionFlags are the flags for the retention of payloads.
-type RetentionFlags struct{ rules retentionRules }
+type RetentionFlags struct {
+	rules retentionRules
+	floor retentionFloor
+}
 
 // Register adds the flags to cmd.
 func (r *RetentionFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().Var(&r.rules, "keep", retentionUsage)
+	cmd.Flags().Var(&r.floor, "retention-floor", "least `age` of a record for pruning, recorded in each ledger that has a lower one: 180d, 7y")
 }
 
 // Apply sets o to the values of the flags.
-func (r *RetentionFlags) Apply(o *auditor.Options) { o.Retention = r.rules }
+func (r *RetentionFlags) Apply(o *auditor.Options) {
+	o.Retention, o.Floor = r.rules, time.Duration(r.floor)
+}
 
 type retentionRules []ledger.RetentionRule
 
@@ -86,3 +92,22 @@ func (k *retentionRules) Set(text string) error {
 
 // Type implements pflag.Value.
 func (k *retentionRules) Type() string { return "kinds=age" }
+
+type retentionFloor time.Duration
+
+func (f *retentionFloor) String() string {
+	if *f == 0 {
+		return ""
+	}
+	return time.Duration(*f).String()
+}
+
+// Set implements pflag.Value.
+func (f *retentionFloor) Set(text string) error {
+	age, err := ParseFloor(text)
+	*f = retentionFloor(age)
+	return err
+}
+
+// Type implements pflag.Value.
+func (f *retentionFloor) Type() string { return "age" }

@@ -41,6 +41,7 @@ type Options struct {
 	Tenant    string                 // empty means all
 	Drain     bool                   // handle the messages that are in the stream at the start, then return
 	Retention []ledger.RetentionRule // how long payloads are stored; the first matching rule counts, without one they stay
+	Floor     time.Duration          // retention floor of all ledgers, in whole seconds; those with a higher one keep it
 	Silence   time.Duration          // time after which a run counts as ended; 30 minutes by default
 
 	// Signer is the place of the signing key for [writer.ParsePlace]. Empty is the present

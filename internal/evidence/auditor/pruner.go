@@ -3,6 +3,7 @@ package auditor
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -18,7 +19,7 @@ type pruner struct {
 }
 
 func (r *pruner) run(ctx context.Context) {
-	if len(r.opts.Retention) == 0 {
+	if !r.hasWork() {
 		return
 	}
 	tick := time.NewTicker(pruneEach)
@@ -36,7 +37,7 @@ func (r *pruner) run(ctx context.Context) {
 }
 
 func (r *pruner) all(ctx context.Context) error {
-	if len(r.opts.Retention) == 0 || r.standsBy() {
+	if !r.hasWork() || r.standsBy() {
 		return nil
 	}
 	tenants, err := r.opts.tenants()
@@ -64,7 +65,7 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 		}
 		delete(r.waiting, tenant)
 	}
-	orders, err := Expired(ctx, reader, r.opts.Retention, r.opts.Now())
+	orders, err := r.orders(ctx, reader)
 	if err != nil || len(orders) == 0 {
 		return err
 	}
@@ -75,11 +76,40 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 	return err
 }
 
+func (r *pruner) hasWork() bool { return len(r.opts.Retention) > 0 || r.opts.Floor > 0 }
+
+// orders returns the order that raises the floor, and else those that prune. Without a second
+// person who approves them, orders to prune are not repeated.
+func (r *pruner) orders(ctx context.Context, reader *ledger.Reader) ([]ledger.Order, error) {
+	in, err := reader.Orders().Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if in.Floor < r.opts.Floor {
+		o := ledger.Order{
+			Action: events.AuditFloor, ID: events.NewID(), Time: r.opts.Now().UTC(), By: retentionName,
+			Reason: "retention floor of the auditor", Floor: r.opts.Floor,
+		}
+		o, err := reader.Orders().Resolve(ctx, o)
+		return []ledger.Order{o}, err
+	}
+	waiting, err := reader.Orders().Proposals(ctx)
+	if err != nil || slices.ContainsFunc(waiting, func(p ledger.Proposal) bool {
+		return p.Order.Action == events.AuditPrune && p.Order.By == retentionName && r.opts.Now().Before(p.Expires)
+	}) {
+		return nil, err
+	}
+	return Expired(ctx, reader, r.opts.Retention, r.opts.Now())
+}
+
+// retentionName is who gives the orders of the auditor.
+const retentionName = "retention"
+
 // Expired returns orders for [GiveOrders] to prune the records past their retention.
 func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.RetentionRule, now time.Time) (orders []ledger.Order, err error) {
 	found, err := r.Orders().Expired(ctx, rules, now)
 	for _, o := range found {
-		o.ID, o.By = events.NewID(), "retention"
+		o.ID, o.By = events.NewID(), retentionName
 		orders = append(orders, o)
 	}
 	return orders, err

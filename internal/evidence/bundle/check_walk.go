@@ -132,7 +132,7 @@ func (w *walk) leaf(text []byte) error {
 	if err := w.export.Add(taken); err != nil {
 		w.report.AddProblem("leaf %d: %v", l.Index, err)
 	}
-	if !ordered && !w.selected(leaf) {
+	if !ordered && !w.export.SetsRule(l.Index) && !w.selected(leaf) {
 		w.report.AddProblem("leaf %d is not of what was selected", l.Index)
 	}
 	w.count(leaf.Class)

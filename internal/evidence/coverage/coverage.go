@@ -30,6 +30,9 @@ type Report struct {
 	AsOf *verifier.AsOf `json:"as_of,omitempty"`
 	Open []string       `json:"open_runs"`
 
+	// Rules are the orders that set a retention floor or a second person.
+	Rules []verifier.OrderAt `json:"rules,omitempty"`
+
 	Exit int `json:"exit"` // the status of auditor verify
 }
 
@@ -54,6 +57,7 @@ func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to 
 	c.Report = Report{
 		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness,
 		Anchor: report.Anchor, Exit: report.Exit, AsOf: report.AsOf, Open: append([]string{}, report.Open...),
+		Rules: report.Redacted.Rules,
 	}
 	for _, fill := range [...]func(context.Context) error{
 		c.records, c.witnesses, func(ctx context.Context) error { return c.runs(ctx, report) },

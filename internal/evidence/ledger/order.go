@@ -21,8 +21,8 @@ const MaxOrderBytes = 512 << 10
 // MaxOrderRanges is a number of leaf ranges that always fits into one order.
 const MaxOrderRanges = 10_000
 
-// Order is a signed statement that destroys payloads, sets or lifts a hold, or changes the
-// signing key. It travels in an audit.accessed event. It takes effect once, at the place
+// Order is a signed statement that destroys payloads, sets or lifts a hold, changes the
+// signing key, or sets a rule for other orders. It travels in an audit.accessed event. It takes effect once, at the place
 // of that event in the stream, if the ledger's key signed it. Its text has one line for
 // each field that is set, in this order:
 //
@@ -40,7 +40,9 @@ const MaxOrderRanges = 10_000
 //
 // The selection has the lines run, event, user, kind, from and to. A lift has a line
 // "hold" with the id of the hold. A change of the key has "old" and "key" with the two
-// verifier keys, and both keys sign it. Values are escaped as in a [Leaf].
+// verifier keys, and both keys sign it. A floor has a line "floor" with seconds. A rule of
+// a second person has the lines "approvers", "for" and "within", see [SecondPerson].
+// Values are escaped as in a [Leaf].
 type Order struct {
 	Tenant string
 	Action events.AuditAction
@@ -51,9 +53,11 @@ type Order struct {
 	Ticket string
 
 	Selection OrderSelection
-	Hold      string // for a lift: the id of the hold
-	Old       string // for a change of the key: the key that was in charge
-	Key       string // the new verifier key
+	Hold      string        // for a lift: the id of the hold
+	Old       string        // for a change of the key: the key that was in charge
+	Key       string        // the new verifier key
+	Floor     time.Duration // for a floor: the least retention, in whole seconds; 0 ends it
+	Second    SecondPerson  // for approvers: the rule; the zero value ends it
 
 	// Size and Root identify the tree of Leaves. A ledger with another tree, which was built
 	// from a younger stream, uses the Selection instead.
@@ -145,6 +149,10 @@ const (
 	EffectDone Effect = "done" // the order was executed
 	EffectHeld Effect = "held" // a hold blocked the order and no payload was destroyed
 	EffectVoid Effect = "void" // the hold to lift is not in force, or another key had replaced the old one
+
+	EffectFloor    Effect = "floor"    // the retention floor blocked the order and no payload was destroyed
+	EffectProposed Effect = "proposed" // the order waits for its approval
+	EffectExpired  Effect = "expired"  // its approval came too late
 )
 
 // Outcome is an order in a ledger and its effect.

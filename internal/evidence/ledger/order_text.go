@@ -40,6 +40,10 @@ func (o Order) text() string {
 		{"hold ", o.Hold},
 		{"old ", o.Old},
 		{"key ", o.Key},
+		{"floor ", o.floorText()},
+		{"approvers ", strings.Join(o.Second.Approvers, " ")},
+		{"for ", joinActions(o.Second.For)},
+		{"within ", secondsText(o.Second.Within)},
 	} {
 		b = appendField(b, f.name, f.value)
 	}
@@ -70,6 +74,9 @@ func (o Order) validateAction() error {
 	if !o.namesWhatItChanges() {
 		return errors.New("only a lift has a hold, and only a change of the key has an old and a new key")
 	}
+	if err := o.validateRules(); err != nil {
+		return err
+	}
 	switch o.Action { //nolint:exhaustive // only orders change a ledger
 	case events.AuditErase:
 		if o.Selection.namesSubject() {
@@ -80,9 +87,9 @@ func (o Order) validateAction() error {
 			return errors.New("an order to prune needs the time to")
 		}
 	case events.AuditHold:
-	case events.AuditLift, events.AuditKey:
+	case events.AuditLift, events.AuditKey, events.AuditFloor, events.AuditApprovers:
 		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
-			return errors.New("a lift or a change of the key selects no records")
+			return errors.New("a lift, a rule or a change of the key selects no records")
 		}
 	default:
 		return fmt.Errorf("action %q is not an order", o.Action)
@@ -150,7 +157,7 @@ func (o *Order) set(name, value string) (err error) {
 	case "leaves":
 		o.Leaves, err = parseRanges(value)
 	default:
-		err = errors.New("unknown field")
+		err = o.setRule(name, value)
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 		}
 		o.Tenant, o.Size, o.Root = c.Tenant, c.Size, c.Root
 		switch s := o.Selection; {
-		case o.Action == events.AuditLift || o.Action == events.AuditKey:
+		case o.Action != events.AuditErase && o.Action != events.AuditPrune && o.Action != events.AuditHold:
 			return nil
 		case o.Action == events.AuditHold && s.User == "" && s.Event == "":
 			return nil

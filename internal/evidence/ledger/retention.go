@@ -23,19 +23,24 @@ type RetentionRule struct {
 
 // String formats the rule for flags, such as "tool.*=90d" or "issue.*=forever".
 func (r RetentionRule) String() string {
-	const day = 24 * time.Hour
-	switch {
-	case r.Age == 0:
+	if r.Age == 0 {
 		return r.Kind + "=forever"
-	case r.Age%day == 0:
-		return r.Kind + "=" + strconv.FormatInt(int64(r.Age/day), 10) + "d"
 	}
-	return r.Kind + "=" + r.Age.String()
+	return r.Kind + "=" + formatAge(r.Age)
+}
+
+func formatAge(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return d.String()
 }
 
 // Expired returns orders to prune the records whose retention ended, without id and author.
 // The first rule with a matching pattern applies to a record. Records without a rule, held
-// records and records that are never destroyed are omitted.
+// records and records that are never destroyed are omitted, and so are records that the
+// retention floor protects.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -45,6 +50,9 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 		}
 		holds, err := LoadHolds(conn)
 		if err != nil {
+			return err
+		}
+		if rules, err = least(conn, rules); err != nil {
 			return err
 		}
 		trees, err := treesOf(conn, holds)
@@ -74,6 +82,24 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 		})
 	}
 	return orders, nil
+}
+
+// floorMargin is added to the floor, because the clocks of server and auditor differ.
+const floorMargin = time.Minute
+
+// least returns the rules with at least the retention of the floor.
+func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
+	in, err := LoadRules(conn)
+	if err != nil || in.Floor == 0 {
+		return rules, err
+	}
+	rules = slices.Clone(rules)
+	for i, r := range rules {
+		if r.Age > 0 {
+			rules[i].Age = max(r.Age, in.Floor+floorMargin)
+		}
+	}
+	return rules, nil
 }
 
 // The pattern of a rule can also match kinds of an earlier rule, so rules after the first

@@ -24,7 +24,7 @@ type Selection struct {
 
 	listed []listed // manifests to add to the records of Run
 	orders bool     // add the orders that destroyed selected records
-	keys   bool     // add the orders that changed the key
+	keys   bool     // add the orders that changed the key or set a rule for other orders
 }
 
 // IsAll reports whether s selects every record below Before.
@@ -68,7 +68,7 @@ func (s Selection) where() (where string, args []any) {
 			strings.ReplaceAll(where, "l.", "y.") + "))"
 	}
 	if s.keys && where != "" {
-		where = " AND (1" + where + " OR l.leaf IN (SELECT leaf FROM orders WHERE action = 'key' AND effect = 'done'))"
+		where = " AND (1" + where + " OR l.leaf IN (SELECT leaf FROM orders WHERE " + provingOrders + "))"
 	}
 	if s.Before > 0 {
 		add(" AND l.leaf < ", s.Before)
@@ -79,12 +79,16 @@ func (s Selection) where() (where string, args []any) {
 	return where, args
 }
 
+// provingOrders are the orders without which other orders cannot be judged.
+const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"
+
 // maxListed bounds the producers whose manifests are added. Each needs three query
 // parameters.
 const maxListed = 1000
 
 // WithManifests adds the records that prove s. These are the manifests for the events of its
-// run, the orders that destroyed selected records and the orders that changed the key.
+// run, the orders that destroyed selected records, and the orders that changed the key or set
+// a rule for other orders.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed = nil
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -92,7 +96,7 @@ func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, err
 		if s.orders = removed > 0; err != nil {
 			return err
 		}
-		changed, err := sqlitetx.Int(conn, "SELECT EXISTS (SELECT 1 FROM orders WHERE action = 'key' AND effect = 'done')")
+		changed, err := sqlitetx.Int(conn, "SELECT EXISTS (SELECT 1 FROM orders WHERE "+provingOrders+")")
 		if s.keys = changed > 0; err != nil || s.Run == "" {
 			return err
 		}

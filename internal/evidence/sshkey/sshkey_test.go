@@ -158,7 +158,9 @@ func TestSigner_LyingAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	as := func(format string, blob []byte) func(ssh.PublicKey, []byte) (*ssh.Signature, error) {
-		return func(ssh.PublicKey, []byte) (*ssh.Signature, error) { return &ssh.Signature{Format: format, Blob: blob}, nil }
+		return func(ssh.PublicKey, []byte) (*ssh.Signature, error) {
+			return &ssh.Signature{Format: format, Blob: blob}, nil
+		}
 	}
 	for name, sign := range map[string]func(ssh.PublicKey, []byte) (*ssh.Signature, error){
 		"other key":  as("ssh-ed25519", ed25519.Sign(other, []byte("text\n"))),

@@ -47,7 +47,7 @@ func (b *batch) fold(m consume.Message) error {
 		return nil
 	}
 	if e.Kind() == events.AuditAccessed {
-		return b.handleOrder(e)
+		return b.handleOrder(e, m.Stored)
 	}
 	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {

@@ -23,12 +23,14 @@ import (
 
 type order struct {
 	ledger.Order
-	upto int64 // sequence of the last decision that the order affects
+	upto  int64 // sequence of the last decision that the order affects
+	rules ledger.Rules
+	at    time.Time // when the server stored the order; zero if it is not known
 }
 
-// handleOrder carries out the signed order in e, if there is one. If no known key has signed the
+// handleOrder carries out the signed order in e, which the server stored at a time. If no known key has signed the
 // order, handleOrder stores it, because the key may become known later.
-func (b *batch) handleOrder(e events.Event) error {
+func (b *batch) handleOrder(e events.Event, at time.Time) error {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
 		return nil //nolint:nilerr // an unreadable record contains no order
@@ -56,7 +58,7 @@ func (b *batch) handleOrder(e events.Event) error {
 	if err != nil {
 		return err
 	}
-	signed, err := b.carryOut(e.Tenant, d.Order, upto, keys.At(next))
+	signed, err := b.carryOut(e.Tenant, d.Order, upto, keys.At(next), at)
 	if err != nil || signed {
 		return err
 	}
@@ -64,11 +66,18 @@ func (b *batch) handleOrder(e events.Event) error {
 }
 
 // carryOut carries out an order once. It returns false if none of the known keys has signed the
-// order.
-func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers) (signed bool, err error) {
-	o, err := ledger.OpenOrder([]byte(text), known)
+// order. An order that waits for its approval arrives again.
+func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
+	rules, err := b.rules(tenant)
+	if err != nil {
+		return false, err
+	}
+	o, _, effect, err := rules.Open([]byte(text), known, at)
 	if err != nil || o.Tenant != tenant {
 		return false, nil //nolint:nilerr // any producer can publish an order that another key signed
+	}
+	if effect != "" {
+		return true, nil
 	}
 	if had, err := store.Exists(b.conn, "SELECT 1 FROM demand WHERE tenant = ? AND id = ?", tenant, o.ID); had || err != nil {
 		return true, err
@@ -85,8 +94,13 @@ func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers) 
 		if err := store.Run(b.conn, "UPDATE demand SET state = 'done', note = '' WHERE tenant = ? AND id = ? AND state = 'hold'", tenant, o.Hold); err != nil {
 			return true, err
 		}
+	case events.AuditFloor, events.AuditApprovers:
+		state = "rule"
+		if selection, err = o.Text(); err != nil {
+			return true, err
+		}
 	case events.AuditErase, events.AuditPrune:
-		if err := b.erase(order{o, upto}); err != nil {
+		if err := b.erase(order{o, upto, rules, at}); err != nil {
 			return true, fmt.Errorf("order %s: %w", o.ID, err)
 		}
 	}
@@ -119,7 +133,7 @@ func (b *batch) checkStored() error {
 			return nil
 		}
 		var signed bool
-		if signed, err = b.carryOut(k.tenant, k.text, k.upto, keys.At(k.seq)); err == nil && signed {
+		if signed, err = b.carryOut(k.tenant, k.text, k.upto, keys.At(k.seq), time.Time{}); err == nil && signed {
 			err = store.Run(b.conn, "DELETE FROM demand WHERE tenant = ? AND id = ?", k.tenant, k.id)
 		}
 	}
@@ -169,7 +183,9 @@ func (b *batch) erase(o order) error {
 		return slices.ContainsFunc(holds, func(s ledger.OrderSelection) bool { return t.matches(s, t.time) })
 	}
 	if o.Action == events.AuditPrune {
-		targets = slices.DeleteFunc(targets, isProtected)
+		targets = slices.DeleteFunc(targets, func(t target) bool {
+			return isProtected(t) || o.rules.Protects(t.stored.UnixNano(), o.Order, o.at)
+		})
 	} else if slices.ContainsFunc(targets, isProtected) {
 		return nil
 	}

@@ -25,6 +25,7 @@ type ExportChecker struct {
 	arrivals        ledger.Arrivals
 	denied          deniedCalls
 	removed         exportRemovals
+	ruleAt          map[int64]bool // leaves of orders that set rules
 }
 
 // Extent says which records an export has.
@@ -40,7 +41,7 @@ const (
 // NewExportChecker returns a checker without records. The orders that may destroy records are
 // of that tenant and those keys.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys) *ExportChecker {
-	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls)}
+	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
 	c.removed.tenant, c.removed.claims = tenant, make(map[int64]*exportClaim)
 	c.facts.partial = extent != WholeLedger
@@ -82,13 +83,14 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 		return errors.New("it says something else than its record")
 	}
 	// Orders are added to an export of runs, and are not a part of the runs.
-	if !c.facts.partial || !c.ExpectsOrder(k.Index) {
+	c.noteRule(k, f)
+	if !c.facts.partial || !c.ExpectsOrder(k.Index) && !c.SetsRule(k.Index) {
 		c.facts.leaf(r, f, a)
 	}
 	if l.Class != ledger.ClassEvent || f.order == "" {
 		return nil
 	}
-	return c.removed.order(k.Index, f.order)
+	return c.removed.order(k.Index, f.order, k.Stored)
 }
 
 func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
@@ -212,6 +214,13 @@ func number(numbers map[string]int64, name string) int64 {
 		numbers[name] = n
 	}
 	return n
+}
+
+func timeOf(stored int64) time.Time {
+	if stored == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, stored).UTC()
 }
 
 func nanoseconds(t time.Time) int64 {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -20,9 +22,10 @@ type exportRemovals struct {
 }
 
 type exportClaim struct {
-	leaves ledger.LeafRanges
-	word   ledger.Word
-	runs   map[string]bool
+	leaves   ledger.LeafRanges
+	word     ledger.Word
+	runs     map[string]bool
+	youngest int64 // when the server stored it
 }
 
 // The order of a destroyed record comes later and is checked then.
@@ -42,22 +45,31 @@ func (r *exportRemovals) add(k ExportedRecord) error {
 		return errors.New("one order has destroyed it and others in different words")
 	}
 	c.leaves.Add(k.Index)
+	if k.Stored.IsZero() {
+		c.youngest = math.MaxInt64
+	}
+	c.youngest = max(c.youngest, nanoseconds(k.Stored))
 	c.runs[k.Leaf.Run] = true
 	return nil
 }
 
 // order also checks the destroyed records. A claim that names an invalid order stays open.
-func (r *exportRemovals) order(leaf int64, signed string) error {
+func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) error {
 	if ledger.IsKeyChange(signed) {
 		r.changeKey(leaf, r.tenant, signed)
 		return nil
 	}
-	o, ok := r.open(leaf, r.tenant, signed)
+	o, at, ok := r.open(leaf, r.tenant, signed, stored)
 	if !ok {
 		return nil
 	}
-	at := inReport(o, leaf, r.hold(o))
-	if c := r.claims[leaf]; c != nil {
+	if at.Effect == "" {
+		at.Effect = r.change(o)
+	}
+	if c := r.claims[leaf]; c != nil && at.Effect == "" {
+		if r.rules.Protects(c.youngest, o, stored) {
+			return errors.New("its order was to prune records that the retention floor protects")
+		}
 		if !c.isCoveredBy(o, leaf) {
 			return fmt.Errorf("its order does not concern all of the %d records that were destroyed in its name", c.leaves.Count())
 		}
@@ -86,6 +98,21 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
+// SetsRule reports whether the added record at a leaf is an order that sets a rule for other
+// orders. Every bundle has these.
+func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
+
+func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
+	if f.order == "" || k.Leaf.Class != ledger.ClassEvent {
+		return
+	}
+	r := &c.removed
+	o, _, _, err := r.rules.Open([]byte(f.order), r.keys.At(k.Index), k.Stored)
+	if err == nil && o.Tenant == r.tenant && o.Rule() != "" {
+		c.ruleAt[k.Index] = true
+	}
+}
+
 // ExpectsOrder reports whether a destroyed record names the order at a leaf, or that order
 // changed the key.
 func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
@@ -99,7 +126,7 @@ func (c *ExportChecker) Redacted() Redacted {
 	if r.Part {
 		holds = nil
 	}
-	r.conclude(c.removed.all, holds)
+	r.conclude(c.removed.all, holds, c.removed.rules)
 	return r
 }
 

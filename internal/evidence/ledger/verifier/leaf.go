@@ -72,7 +72,7 @@ func (w *walk) record(r row, a ledger.Arrival) error {
 	if f.order == "" || string(r.fields.Class) != string(ledger.ClassEvent) {
 		return nil
 	}
-	return w.orders.order(r.leaf, f.order)
+	return w.orders.order(r.leaf, f.order, timeOf(a.Stored))
 }
 
 func (w *walk) index(r row) {

@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"slices"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -16,25 +17,47 @@ type orderLog struct {
 	ids     map[string]bool
 	all     []OrderAt
 	holds   []ledger.Order // in force
+	rules   ledger.Rules   // in force
 	changes []KeyChange
 }
 
 func newOrderLog(keys ledger.Keys) orderLog { return orderLog{keys: keys, ids: make(map[string]bool)} }
 
-// open opens the signed order at a leaf. It returns false if no key in charge signed it, or it
-// is of another tenant or was given before.
-func (l *orderLog) open(leaf int64, tenant, signed string) (ledger.Order, bool) {
-	o, err := ledger.OpenOrder([]byte(signed), l.keys.At(leaf))
-	if err != nil || o.Tenant != tenant || l.ids[o.ID] {
-		return o, false
+// open opens the signed order at a leaf that the server stored at a time. It returns false if
+// no key in charge signed it, or it is of another tenant or was given before. An order that
+// has no effect without its approval has its effect already.
+func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
+	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
+	if err != nil || o.Tenant != tenant {
+		return o, said, false
+	}
+	if approver != "" { // the approved order takes the place of the proposed one
+		l.all = slices.DeleteFunc(l.all, func(p OrderAt) bool {
+			proposed := p.ID == o.ID && p.Effect == ledger.EffectProposed
+			if proposed {
+				delete(l.ids, o.ID)
+			}
+			return proposed
+		})
+	}
+	if l.ids[o.ID] {
+		return o, said, false
 	}
 	l.ids[o.ID] = true
-	return o, true
+	said = inReport(o, leaf, effect)
+	if said.Approver = approver; effect == ledger.EffectProposed {
+		said.Expires = l.rules.Expires(o)
+	}
+	return o, said, true
 }
 
-// hold sets or lifts a hold and returns the effect. It returns "" for other orders.
-func (l *orderLog) hold(o ledger.Order) ledger.Effect {
-	switch o.Action { //nolint:exhaustive // only these change holds
+// change sets or lifts a hold, or sets a rule, and returns the effect. It returns "" for other
+// orders.
+func (l *orderLog) change(o ledger.Order) ledger.Effect {
+	switch o.Action { //nolint:exhaustive // the others destroy records
+	case events.AuditFloor, events.AuditApprovers:
+		l.rules.Apply(o)
+		return ledger.EffectDone
 	case events.AuditHold:
 		l.holds = append(l.holds, o)
 		return ledger.EffectDone
@@ -69,7 +92,7 @@ func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
 func inReport(o ledger.Order, leaf int64, effect ledger.Effect) OrderAt {
 	return OrderAt{
 		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
-		Selection: o.Selection, Hold: o.Hold, Effect: effect,
+		Selection: o.Selection, Hold: o.Hold, Rule: o.Rule(), Effect: effect,
 	}
 }
 
@@ -79,7 +102,7 @@ type orders struct {
 	w *walk
 }
 
-func (s *orders) order(leaf int64, signed string) (err error) {
+func (s *orders) order(leaf int64, signed string, at time.Time) (err error) {
 	tenant := s.w.signed.tenant
 	if ledger.IsKeyChange(signed) {
 		if !s.changeKey(leaf, tenant, signed) {
@@ -88,23 +111,28 @@ func (s *orders) order(leaf int64, signed string) (err error) {
 		s.w.v.report.Keys = s.changes[:min(maxOrders, len(s.changes))]
 		return nil
 	}
-	o, ok := s.open(leaf, tenant, signed)
-	if !ok {
+	o, said, ok := s.open(leaf, tenant, signed, at)
+	switch {
+	case !ok:
 		s.byReplacedKey(leaf, signed)
 		return nil
+	case said.Effect != "":
+	case o.Action == events.AuditErase || o.Action == events.AuditPrune:
+		said.Effect, said.Records, err = s.removed(leaf, o, at)
+	default:
+		said.Effect = s.change(o)
 	}
-	at := inReport(o, leaf, s.hold(o))
-	if o.Action == events.AuditErase || o.Action == events.AuditPrune {
-		at.Effect, at.Records, err = s.removed(leaf, o)
-	}
-	s.all = append(s.all, at)
+	s.all = append(s.all, said)
 	return err
 }
 
-func (s *orders) removed(leaf int64, o ledger.Order) (ledger.Effect, int64, error) {
+func (s *orders) removed(leaf int64, o ledger.Order, at time.Time) (ledger.Effect, int64, error) {
 	targets, err := s.targets(leaf, o)
 	if err != nil {
 		return "", 0, err
+	}
+	if slices.ContainsFunc(targets, func(t ledger.Target) bool { return s.rules.Protects(t.Stored, o, at) }) {
+		return ledger.EffectFloor, 0, nil
 	}
 	if s.held(o, targets) {
 		return ledger.EffectHeld, 0, nil // records that were destroyed anyway are reported at the end
@@ -228,6 +256,6 @@ func (s *orders) end() error {
 	if err == nil && !table.equal(&index) {
 		s.w.v.report.AddProblem("the index of orders differs from the table")
 	}
-	s.w.v.report.Redacted.conclude(s.all, s.holds)
+	s.w.v.report.Redacted.conclude(s.all, s.holds, s.rules)
 	return err
 }

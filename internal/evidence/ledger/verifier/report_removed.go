@@ -17,6 +17,11 @@ type Redacted struct {
 	Holds  int       `json:"holds"`  // in force; 0 if Part is true
 	Orders []OrderAt `json:"orders"` // the latest ones
 
+	// Rules are the orders that set a rule for other orders, and Waiting are those that wait
+	// for their approval, the latest ones.
+	Rules   []OrderAt `json:"rules,omitempty"`
+	Waiting []OrderAt `json:"waiting,omitempty"`
+
 	// Part reports that only some runs were given, so that the holds in force are unknown.
 	Part bool `json:"part,omitempty"`
 }
@@ -32,12 +37,16 @@ type OrderAt struct {
 	Time      time.Time             `json:"time"`
 	Selection ledger.OrderSelection `json:"selection,omitzero"`
 	Hold      string                `json:"hold,omitempty"` // for a lift
+	Rule      string                `json:"rule,omitempty"` // of a floor or a second person
+	Approver  string                `json:"approver,omitempty"`
+	Expires   time.Time             `json:"expires,omitzero"` // of an order that waits for its approval
 	Effect    ledger.Effect         `json:"effect"`
 	InForce   bool                  `json:"in_force,omitempty"`
 	Records   int64                 `json:"records,omitempty"` // destroyed
 }
 
-func (r *Redacted) conclude(all []OrderAt, holds []ledger.Order) {
+func (r *Redacted) conclude(all []OrderAt, holds []ledger.Order, rules ledger.Rules) {
+	r.rules(all, rules)
 	r.Holds = len(holds)
 	r.Orders = all[max(0, len(all)-maxOrders):]
 	inForce := make(map[string]bool, len(holds))
@@ -47,4 +56,24 @@ func (r *Redacted) conclude(all []OrderAt, holds []ledger.Order) {
 	for i := range r.Orders {
 		r.Orders[i].InForce = inForce[r.Orders[i].ID]
 	}
+}
+
+func (r *Redacted) rules(all []OrderAt, in ledger.Rules) {
+	last := make(map[events.AuditAction]int)
+	for _, o := range all {
+		switch {
+		case o.Effect == ledger.EffectProposed:
+			r.Waiting = append(r.Waiting, o)
+		case o.Rule != "" && o.Effect == ledger.EffectDone:
+			last[o.Action] = len(r.Rules)
+			r.Rules = append(r.Rules, o)
+		}
+	}
+	if i, ok := last[events.AuditFloor]; ok {
+		r.Rules[i].InForce = in.Floor > 0
+	}
+	if i, ok := last[events.AuditApprovers]; ok {
+		r.Rules[i].InForce = !in.Second.IsOff()
+	}
+	r.Rules, r.Waiting = r.Rules[max(0, len(r.Rules)-maxOrders):], r.Waiting[max(0, len(r.Waiting)-maxOrders):]
 }

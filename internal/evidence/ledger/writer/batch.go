@@ -129,7 +129,7 @@ func (b *batch) commitLeaf(m ledger.Message, r record) error {
 	if r.leaf.Class != ledger.ClassEvent || r.leaf.Kind != events.AuditAccessed {
 		return nil
 	}
-	outcome, err := b.state.orders.execute(size, r.event)
+	outcome, err := b.state.orders.execute(size, r.event, m.Stored)
 	if outcome != nil {
 		b.done.Orders = append(b.done.Orders, *outcome)
 	}

@@ -64,6 +64,9 @@ func (l loader) load(scrubber *scrubber) (state, error) {
 	if err := l.loadProducers(&s); err != nil {
 		return state{}, err
 	}
+	if s.orders.rules, err = ledger.LoadRules(l.conn); err != nil {
+		return state{}, err
+	}
 	s.orders.holds, err = ledger.LoadHolds(l.conn)
 	return s, err
 }

@@ -3,6 +3,7 @@ package writer
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -19,12 +20,13 @@ type orders struct {
 	scrubber *scrubber
 
 	holds    []ledger.Order // in force, in the order of arrival
-	replaced int            // number of keys in the chain that are no longer in charge
+	rules    ledger.Rules
+	replaced int // number of keys in the chain that are no longer in charge
 }
 
 // execute returns nil for events without a valid order, because any producer can publish an
-// event of this kind.
-func (s *orders) execute(leaf int64, e events.Event) (*ledger.Outcome, error) {
+// event of this kind. stored is when the server stored the event.
+func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
 		return nil, nil //nolint:nilerr // an unreadable record contains no order
@@ -32,19 +34,28 @@ func (s *orders) execute(leaf int64, e events.Event) (*ledger.Outcome, error) {
 	if ledger.IsKeyChange(d.Order) {
 		return s.changeKey(leaf, d.Order)
 	}
-	o, err := ledger.OpenOrder([]byte(d.Order), s.key.ring.From(s.replaced))
+	o, approver, effect, err := s.rules.Open([]byte(d.Order), s.key.ring.From(s.replaced), stored)
 	if err != nil || o.Tenant != s.tenant {
 		return nil, nil //nolint:nilerr // the order has no valid signature
+	}
+	if approver != "" { // the approved order takes the place of the proposed one
+		if err := execute(s.conn, "DELETE FROM orders WHERE id = ? AND effect = ?", o.ID, string(ledger.EffectProposed)); err != nil {
+			return nil, fmt.Errorf("approve order: %w", err)
+		}
 	}
 	first, err := s.storeOrder(leaf, o)
 	if err != nil || !first {
 		return nil, err
 	}
-	return s.apply(leaf, o)
+	if effect != "" {
+		return &ledger.Outcome{Leaf: leaf, Order: o, Effect: effect}, s.storeEffect(leaf, effect)
+	}
+	return s.apply(leaf, o, stored)
 }
 
-func (s *orders) apply(leaf int64, o ledger.Order) (_ *ledger.Outcome, err error) {
+func (s *orders) apply(leaf int64, o ledger.Order, stored time.Time) (_ *ledger.Outcome, err error) {
 	done := &ledger.Outcome{Leaf: leaf, Order: o, Effect: ledger.EffectDone}
+	s.rules.Apply(o)
 	switch o.Action { //nolint:exhaustive // only orders change a ledger
 	case events.AuditHold:
 		s.holds = append(s.holds, o)
@@ -53,7 +64,7 @@ func (s *orders) apply(leaf int64, o ledger.Order) (_ *ledger.Outcome, err error
 			done.Effect = ledger.EffectVoid
 		}
 	case events.AuditErase, events.AuditPrune:
-		done.Effect, done.Removed, err = s.remove(leaf, o)
+		done.Effect, done.Removed, err = s.remove(leaf, o, stored)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("order %s: %w", o.ID, err)
@@ -80,11 +91,15 @@ func (s *orders) lift(id string) bool {
 	return len(s.holds) < n
 }
 
-// remove destroys the payloads that an order covers, or none if a hold covers one of them.
-func (s *orders) remove(leaf int64, o ledger.Order) (effect ledger.Effect, removed int64, err error) {
-	targets, err := s.targets(leaf, o)
+// remove destroys the payloads that an order covers, or none if a hold or the retention
+// floor protects one of them.
+func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect ledger.Effect, removed int64, err error) {
+	targets, young, err := s.targets(leaf, o, stored)
 	if err != nil {
 		return "", 0, err
+	}
+	if young {
+		return ledger.EffectFloor, 0, nil
 	}
 	held, err := s.held(o, targets)
 	if err != nil || held {
@@ -109,28 +124,29 @@ func (s *orders) remove(leaf int64, o ledger.Order) (effect ledger.Effect, remov
 	return ledger.EffectDone, int64(len(targets)), s.payloads.removeBlobs(blobs)
 }
 
-func (s *orders) targets(leaf int64, o ledger.Order) ([]int64, error) {
+// targets also reports whether the retention floor protects one of the records.
+func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
-		return nil, err
+		return nil, false, err
 	} else if !same {
 		if ranges, err = s.bySelection(o, leaf); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	var targets []int64
 	for _, r := range ranges {
 		err := ledger.EachTarget(s.conn, r, func(t ledger.Target) error {
 			if t.Leaf < leaf && t.Removable() && !t.Removal.Done() {
 				targets = append(targets, t.Leaf)
+				young = young || s.rules.Protects(t.Stored, o, stored)
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return targets, nil
+	return targets, young, nil
 }
 
 // bySelection is for an order that was given for another tree. An order to prune then

@@ -131,4 +131,3 @@ func ReadSigner(path string) (note.Signer, string, error) {
 	}
 	return k.signer, k.public, nil
 }
-

@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// LoadRules returns the rules in force. It checks no signature.
+func LoadRules(conn *sqlite.Conn) (rules Rules, err error) {
+	leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders WHERE action IN ('floor', 'approvers') AND effect = 'done' ORDER BY leaf")
+	for _, leaf := range leaves {
+		if err != nil {
+			break
+		}
+		var o Order
+		o, err = ReadOrder(conn, leaf)
+		rules.Apply(o)
+	}
+	return rules, err
+}
+
+// Rules returns the rules in force.
+func (r Orders) Rules(ctx context.Context) (rules Rules, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		rules, err = LoadRules(conn)
+		return err
+	})
+	return rules, err
+}
+
+// Proposal is an order that waits for its approval.
+type Proposal struct {
+	Order   Order
+	Leaf    int64     // of the event with it
+	Signed  []byte    // the note that an approver adds a signature to
+	Expires time.Time // by the rule in force
+}
+
+// Proposals returns the orders that wait for their approval, in the order of arrival. Those
+// that expired are included.
+func (r Orders) Proposals(ctx context.Context) (list []Proposal, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		rules, err := LoadRules(conn)
+		if err != nil {
+			return err
+		}
+		leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders WHERE effect = 'proposed' ORDER BY leaf")
+		for _, leaf := range leaves {
+			if err != nil {
+				break
+			}
+			var p Proposal
+			p, err = readProposal(conn, leaf)
+			p.Expires = rules.Expires(p.Order)
+			list = append(list, p)
+		}
+		return err
+	})
+	return list, err
+}
+
+func readProposal(conn *sqlite.Conn, leaf int64) (p Proposal, err error) {
+	data, err := ReadPayload(conn, leaf)
+	if err != nil {
+		return p, fmt.Errorf("payload of leaf %d: %w", leaf, err)
+	}
+	e, err := events.Decode(data)
+	if err != nil {
+		return p, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
+	}
+	d, err := events.Payload[events.AuditAccessedData](e)
+	if err != nil {
+		return p, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
+	}
+	p = Proposal{Leaf: leaf, Signed: []byte(d.Order)}
+	p.Order, err = readSignedOrder(p.Signed)
+	return p, err
+}

@@ -1,0 +1,226 @@
+package ledger
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// SecondPerson is the rule that an order needs the signature of another person. The zero
+// value needs none.
+type SecondPerson struct {
+	// Approvers are verifier keys, sorted. The name of each is the name of a person.
+	Approvers []string
+	For       []events.AuditAction // of erase, lift and prune, sorted
+	Within    time.Duration        // between the time of an order and its approval, whole seconds
+}
+
+// IsOff reports whether no order needs a second person.
+func (s SecondPerson) IsOff() bool { return len(s.Approvers)+len(s.For) == 0 && s.Within == 0 }
+
+// Validate returns why the rule is not valid, or nil.
+func (s SecondPerson) Validate() error {
+	if s.IsOff() {
+		return nil
+	}
+	if len(s.Approvers) == 0 || len(s.For) == 0 || s.Within <= 0 || s.Within%time.Second != 0 {
+		return errors.New("a second person needs approvers, actions and a time in whole seconds")
+	}
+	if !isAscending(s.Approvers) || !isAscending(s.For) {
+		return errors.New("approvers or actions are not sorted")
+	}
+	for _, action := range s.For {
+		if !slices.Contains(SecondPersonActions(), action) {
+			return fmt.Errorf("%s needs no second person", action)
+		}
+	}
+	var names, raw []string
+	for _, text := range s.Approvers {
+		key, err := ParseKey(text)
+		if err != nil || strings.Contains(text, " ") {
+			return errors.New("an approver is not a verifier key")
+		}
+		name := strings.ToLower(key.Name())
+		if slices.Contains(names, name) || slices.Contains(raw, rawKey(text)) {
+			return fmt.Errorf("approver %s has the name or the key of another one", key.Name())
+		}
+		names, raw = append(names, name), append(raw, rawKey(text))
+	}
+	return nil
+}
+
+// SecondPersonActions returns the actions that can need a second person, sorted.
+func SecondPersonActions() []events.AuditAction {
+	return []events.AuditAction{events.AuditErase, events.AuditLift, events.AuditPrune}
+}
+
+func isAscending[T ~string](list []T) bool {
+	for i := range list[min(1, len(list)):] {
+		if list[i] >= list[i+1] {
+			return false
+		}
+	}
+	return true
+}
+
+// rawKey returns the key of a verifier key without name and hash.
+func rawKey(text string) string {
+	parts := strings.SplitN(text, "+", 3)
+	return parts[len(parts)-1]
+}
+
+// Rules are the rules that orders have set, at a place in a ledger. The zero value has none.
+// The writer and the verifier each compute them from the orders.
+type Rules struct {
+	Floor  time.Duration // orders to prune younger records have no effect
+	Second SecondPerson
+}
+
+// Apply sets the rule of an order that takes effect.
+func (r *Rules) Apply(o Order) {
+	switch o.Action { //nolint:exhaustive // only these set rules
+	case events.AuditFloor:
+		r.Floor = o.Floor
+	case events.AuditApprovers:
+		r.Second = o.Second
+	}
+}
+
+// Needs reports whether an order needs a second person. While the rule is in force, its end
+// and a lower floor always do.
+func (r Rules) Needs(o Order) bool {
+	switch {
+	case r.Second.IsOff():
+		return false
+	case o.Action == events.AuditApprovers:
+		return true
+	case o.Action == events.AuditFloor:
+		return o.Floor < r.Floor
+	}
+	return slices.Contains(r.Second.For, o.Action)
+}
+
+// Expires returns when an order that needs a second person can no longer be approved.
+func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
+
+// Protects reports whether the floor protects a record that the server stored at a time, in
+// nanoseconds, from an order that it stored at another time.
+func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
+	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
+}
+
+// Open reads an order that one of keys has signed, alone or followed by an approver, as the
+// server stored it at a time. approver is empty for an order with one signature. effect is
+// [EffectProposed] or [EffectExpired] if the order takes no effect, and else empty.
+func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
+	o, err = OpenOrder(signed, keys)
+	if err == nil {
+		if r.Needs(o) {
+			effect = EffectProposed
+		}
+		return o, "", effect, nil
+	}
+	if r.Second.IsOff() {
+		return o, "", "", err
+	}
+	if o, approver, err = r.openApproved(signed, keys); err == nil && at.After(r.Expires(o)) {
+		effect = EffectExpired
+	}
+	return o, approver, effect, err
+}
+
+func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approver string, err error) {
+	approvers := make([]note.Verifier, len(r.Second.Approvers))
+	for i, text := range r.Second.Approvers {
+		if approvers[i], err = ParseKey(text); err != nil {
+			return o, "", err
+		}
+	}
+	n, err := note.Open(signed, either{keys, note.VerifierList(approvers...)})
+	if err != nil {
+		return o, "", fmt.Errorf("open order: %w", err)
+	}
+	if len(n.Sigs) != 2 || len(signed) > MaxOrderBytes || !isAsWritten(signed, n) {
+		return o, "", fmt.Errorf("%w: it has something besides the signatures of the ledger and an approver", errOrder)
+	}
+	first, err := keys.Verifier(n.Sigs[0].Name, n.Sigs[0].Hash)
+	if err != nil {
+		return o, "", fmt.Errorf("%w: the ledger's key has not signed it first", errOrder)
+	}
+	second := slices.IndexFunc(approvers, func(v note.Verifier) bool {
+		return v.Name() == n.Sigs[1].Name && v.KeyHash() == n.Sigs[1].Hash
+	})
+	if second < 0 || isSameRaw(first, r.Second.Approvers[second]) {
+		return o, "", fmt.Errorf("%w: no approver with another key has signed it", errOrder)
+	}
+	if o, err = ParseOrder(n.Text); err != nil {
+		return o, "", err
+	}
+	if approver = n.Sigs[1].Name; strings.EqualFold(strings.TrimSpace(o.By), approver) {
+		return o, "", fmt.Errorf("%w: %s has given and approved it", errOrder, approver)
+	}
+	if o.Action == events.AuditKey {
+		return o, "", fmt.Errorf("%w: the new key has not signed it", errOrder)
+	}
+	return o, approver, nil
+}
+
+// isSameRaw reports whether v is the key of a verifier key with another name.
+func isSameRaw(v note.Verifier, text string) bool {
+	data, err := base64.StdEncoding.DecodeString(rawKey(text))
+	if err != nil || len(data) != 1+ed25519.PublicKeySize {
+		return true // not a key that can differ
+	}
+	renamed, err := note.NewEd25519VerifierKey(v.Name(), data[1:])
+	if err != nil {
+		return true
+	}
+	same, err := note.NewVerifier(renamed)
+	return err != nil || same.KeyHash() == v.KeyHash()
+}
+
+// either are verifiers of which the second ones do not hide the first.
+type either struct{ first, second note.Verifiers }
+
+func (e either) Verifier(name string, hash uint32) (note.Verifier, error) {
+	if v, err := e.first.Verifier(name, hash); err == nil {
+		return v, nil
+	}
+	return e.second.Verifier(name, hash)
+}
+
+// Approve returns a signed order with the signature of an approver after that of the ledger.
+func Approve(signed []byte, keys note.Verifiers, approver note.Signer) ([]byte, error) {
+	n, err := note.Open(signed, keys)
+	if err != nil {
+		return nil, fmt.Errorf("approve order: %w", err)
+	}
+	own, err := note.Sign(&note.Note{Text: n.Text}, approver)
+	if err != nil {
+		return nil, fmt.Errorf("approve order: %w", err)
+	}
+	_, line, _ := strings.Cut(string(own), n.Text+"\n")
+	return append(slices.Clip(signed), line...), nil
+}
+
+func formatSeconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
+
+// maxSeconds is the longest time that a [time.Duration] holds.
+const maxSeconds = int64(1<<63-1) / int64(time.Second)
+
+func parseSeconds(text string) (time.Duration, error) {
+	n, err := parseCount(text)
+	if err != nil || n > maxSeconds {
+		return 0, errors.New("not a number of seconds")
+	}
+	return time.Duration(n) * time.Second, nil
+}

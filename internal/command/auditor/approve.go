@@ -72,18 +72,12 @@ func (a *approval) run(cmd *cobra.Command, shared *cli.Shared, args []string) (e
 	if err != nil {
 		return err
 	}
-	var signed []byte
-	switch {
-	case a.signed != "":
-		if signed, err = os.ReadFile(a.signed); err != nil {
-			return err
-		}
-	case len(args) == 0:
+	if len(args) == 0 && a.signed == "" {
 		return listProposals(cmd, shared, r)
-	default:
-		if signed, err = a.sign(cmd, shared, r, rules, args[0]); err != nil {
-			return err
-		}
+	}
+	signed, err := a.approved(cmd, shared, r, rules, args)
+	if err != nil {
+		return err
 	}
 	key, _, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
 	if err != nil {
@@ -103,6 +97,13 @@ func (a *approval) run(cmd *cobra.Command, shared *cli.Shared, args []string) (e
 		return os.WriteFile(a.out, signed, 0o600)
 	}
 	return a.carryOutApproved(cmd, shared, r, o, name, signed)
+}
+
+func (a *approval) approved(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, rules ledger.Rules, args []string) ([]byte, error) {
+	if a.signed != "" {
+		return os.ReadFile(a.signed)
+	}
+	return a.sign(cmd, shared, r, rules, args[0])
 }
 
 func (a *approval) sign(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, rules ledger.Rules, id string) ([]byte, error) {

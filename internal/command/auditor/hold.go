@@ -172,16 +172,7 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list := make([]Hold, 0, len(holds))
-			for _, h := range holds {
-				shown := holdOf(h)
-				for _, p := range waiting {
-					if p.Order.Hold == h.ID && !time.Now().After(p.Expires) {
-						shown.LiftProposed = p.Order.ID
-					}
-				}
-				list = append(list, shown)
-			}
+			list := withLifts(holds, waiting)
 			return cli.Print(cmd, shared, list, func(out io.Writer) {
 				w := table(out)
 				for _, h := range list {
@@ -196,4 +187,19 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 			})
 		},
 	}
+}
+
+// withLifts returns holds with the orders to lift them that wait for approval.
+func withLifts(holds []ledger.Order, waiting []ledger.Proposal) []Hold {
+	list := make([]Hold, 0, len(holds))
+	for _, h := range holds {
+		shown := holdOf(h)
+		for _, p := range waiting {
+			if p.Order.Hold == h.ID && !time.Now().After(p.Expires) {
+				shown.LiftProposed = p.Order.ID
+			}
+		}
+		list = append(list, shown)
+	}
+	return list
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,12 @@ func FuzzParseOrder(f *testing.F) {
 		"tree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
 	f.Add("hooktrail/order/v1\ntenant a\naction key\nid x\ntime 2026-11-20T09:00:00.000000000Z\nby a\nreason b\nold y\nkey z\n" +
 		"tree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
+	const rule = "hooktrail/order/v1\ntenant a\naction %s\nid x\ntime 2026-11-20T09:00:00.000000000Z\nby a\nreason b\n%s" +
+		"tree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+	f.Add(fmt.Sprintf(rule, "floor", "floor 0\n"))
+	f.Add(fmt.Sprintf(rule, "floor", "floor 15552000\n"))
+	f.Add(fmt.Sprintf(rule, "approvers", ""))
+	f.Add(fmt.Sprintf(rule, "approvers", "approvers amy+00000000+AQ==\nfor erase lift\nwithin 3600\n"))
 	f.Fuzz(func(t *testing.T, text string) {
 		o, err := ParseOrder(text)
 		if err != nil {

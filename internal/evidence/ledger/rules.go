@@ -43,6 +43,10 @@ func (s SecondPerson) Validate() error {
 			return fmt.Errorf("%s needs no second person", action)
 		}
 	}
+	return s.validateApprovers()
+}
+
+func (s SecondPerson) validateApprovers() error {
 	var names, raw []string
 	for _, text := range s.Approvers {
 		key, err := ParseKey(text)
@@ -139,28 +143,9 @@ func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, 
 }
 
 func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approver string, err error) {
-	approvers := make([]note.Verifier, len(r.Second.Approvers))
-	for i, text := range r.Second.Approvers {
-		if approvers[i], err = ParseKey(text); err != nil {
-			return o, "", err
-		}
-	}
-	n, err := note.Open(signed, either{keys, note.VerifierList(approvers...)})
+	n, err := r.openTwice(signed, keys)
 	if err != nil {
-		return o, "", fmt.Errorf("open order: %w", err)
-	}
-	if len(n.Sigs) != 2 || len(signed) > MaxOrderBytes || !isAsWritten(signed, n) {
-		return o, "", fmt.Errorf("%w: it has something besides the signatures of the ledger and an approver", errOrder)
-	}
-	first, err := keys.Verifier(n.Sigs[0].Name, n.Sigs[0].Hash)
-	if err != nil {
-		return o, "", fmt.Errorf("%w: the ledger's key has not signed it first", errOrder)
-	}
-	second := slices.IndexFunc(approvers, func(v note.Verifier) bool {
-		return v.Name() == n.Sigs[1].Name && v.KeyHash() == n.Sigs[1].Hash
-	})
-	if second < 0 || isSameRaw(first, r.Second.Approvers[second]) {
-		return o, "", fmt.Errorf("%w: no approver with another key has signed it", errOrder)
+		return o, "", err
 	}
 	if o, err = ParseOrder(n.Text); err != nil {
 		return o, "", err
@@ -172,6 +157,36 @@ func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approv
 		return o, "", fmt.Errorf("%w: the new key has not signed it", errOrder)
 	}
 	return o, approver, nil
+}
+
+// openTwice opens a note that one of keys and then an approver with another key have signed.
+func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error) {
+	approvers := make([]note.Verifier, len(r.Second.Approvers))
+	for i, text := range r.Second.Approvers {
+		v, err := ParseKey(text)
+		if err != nil {
+			return nil, err
+		}
+		approvers[i] = v
+	}
+	n, err := note.Open(signed, either{keys, note.VerifierList(approvers...)})
+	if err != nil {
+		return nil, fmt.Errorf("open order: %w", err)
+	}
+	if len(n.Sigs) != 2 || len(signed) > MaxOrderBytes || !isAsWritten(signed, n) {
+		return nil, fmt.Errorf("%w: it has something besides the signatures of the ledger and an approver", errOrder)
+	}
+	first, err := keys.Verifier(n.Sigs[0].Name, n.Sigs[0].Hash)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the ledger's key has not signed it first", errOrder)
+	}
+	second := slices.IndexFunc(approvers, func(v note.Verifier) bool {
+		return v.Name() == n.Sigs[1].Name && v.KeyHash() == n.Sigs[1].Hash
+	})
+	if second < 0 || isSameRaw(first, r.Second.Approvers[second]) {
+		return nil, fmt.Errorf("%w: no approver with another key has signed it", errOrder)
+	}
+	return n, nil
 }
 
 // isSameRaw reports whether v is the key of a verifier key with another name.
@@ -191,6 +206,7 @@ func isSameRaw(v note.Verifier, text string) bool {
 // either are verifiers of which the second ones do not hide the first.
 type either struct{ first, second note.Verifiers }
 
+// Verifier implements [note.Verifiers].
 func (e either) Verifier(name string, hash uint32) (note.Verifier, error) {
 	if v, err := e.first.Verifier(name, hash); err == nil {
 		return v, nil

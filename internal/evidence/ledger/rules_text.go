@@ -74,7 +74,7 @@ func (o *Order) setRule(name, value string) (err error) {
 	case "approvers":
 		o.Second.Approvers = strings.Split(value, " ")
 	case "for":
-		for _, a := range strings.Split(value, " ") {
+		for a := range strings.SplitSeq(value, " ") {
 			o.Second.For = append(o.Second.For, events.AuditAction(a))
 		}
 	case "within":

@@ -43,8 +43,8 @@ func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 				continue // of a type that this version does not know
 			}
 			p, err := plain(parsed)
-			if print := ssh.FingerprintSHA256(parsed); err == nil && (fingerprint == "" || print == fingerprint) {
-				public, found = p, append(found, print)
+			if own := ssh.FingerprintSHA256(parsed); err == nil && (fingerprint == "" || own == fingerprint) {
+				public, found = p, append(found, own)
 			}
 		}
 		return nil
@@ -127,7 +127,7 @@ func ask(limit time.Duration, do func(agent.Agent) error) (err error) {
 	if path == "" {
 		return fmt.Errorf("%w: %s is not set: %s", ErrAgent, SocketVariable, agentRemedy)
 	}
-	conn, err := net.DialTimeout("unix", path, limit) //nolint:noctx // a signer has no context, and the limit is short
+	conn, err := net.DialTimeout("unix", path, limit) //nolint:noctx,gosec // a signer has no context, and the user names the socket
 	if err != nil {
 		return fmt.Errorf("%w: %w: %s", ErrAgent, err, agentRemedy)
 	}

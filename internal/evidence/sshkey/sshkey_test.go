@@ -109,7 +109,7 @@ func (l liar) Sign(key ssh.PublicKey, data []byte) (*ssh.Signature, error) { ret
 
 func serve(tb testing.TB, handle func(net.Conn)) {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "agent")
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // a socket has a short path
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func Start(tb testing.TB) *Agent {
 		}
 		tb.Skipf("%s is missing: install openssh-client", name)
 	}
-	dir, err := os.MkdirTemp("", "agent") // a socket has a short path
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // a socket has a short path
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -97,8 +97,10 @@ func (a *Agent) Add(name string) (fingerprint, path string) {
 	return fields[1], path
 }
 
-// Lock locks the agent with a password, and Unlock unlocks it.
-func (a *Agent) Lock()   { a.exec("secret", "ssh-add", "-x") }
+// Lock locks the agent with a password.
+func (a *Agent) Lock() { a.exec("secret", "ssh-add", "-x") }
+
+// Unlock unlocks the agent.
 func (a *Agent) Unlock() { a.exec("secret", "ssh-add", "-X") }
 
 // exec runs a command. It answers questions for a password through SSH_ASKPASS.

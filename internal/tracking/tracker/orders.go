@@ -82,29 +82,28 @@ func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, 
 	if had, err := store.Exists(b.conn, "SELECT 1 FROM demand WHERE tenant = ? AND id = ?", tenant, o.ID); had || err != nil {
 		return true, err
 	}
-	state, selection := "done", ""
+	state, selection, err := b.apply(order{o, upto, rules, at})
+	if err != nil {
+		return true, fmt.Errorf("order %s: %w", o.ID, err)
+	}
+	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, selection)
+}
+
+// apply returns the state and the note of an order.
+func (b *batch) apply(o order) (state, note string, err error) {
 	switch o.Action { //nolint:exhaustive // the other actions do not affect texts
 	case events.AuditHold:
 		data, err := json.Marshal(o.Selection)
-		if err != nil {
-			return true, err
-		}
-		state, selection = "hold", string(data)
+		return "hold", string(data), err
 	case events.AuditLift:
-		if err := store.Run(b.conn, "UPDATE demand SET state = 'done', note = '' WHERE tenant = ? AND id = ? AND state = 'hold'", tenant, o.Hold); err != nil {
-			return true, err
-		}
+		err = store.Run(b.conn, "UPDATE demand SET state = 'done', note = '' WHERE tenant = ? AND id = ? AND state = 'hold'", o.Tenant, o.Hold)
 	case events.AuditFloor, events.AuditApprovers:
-		state = "rule"
-		if selection, err = o.Text(); err != nil {
-			return true, err
-		}
+		text, err := o.Text()
+		return "rule", text, err
 	case events.AuditErase, events.AuditPrune:
-		if err := b.erase(order{o, upto, rules, at}); err != nil {
-			return true, fmt.Errorf("order %s: %w", o.ID, err)
-		}
+		err = b.erase(o)
 	}
-	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, selection)
+	return "done", "", err
 }
 
 func (b *batch) checkStored() error {

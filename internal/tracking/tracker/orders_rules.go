@@ -1,10 +1,10 @@
 package tracker
 
 import (
+	"zombiezen.com/go/sqlite"
+
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // rules returns the rules for the orders of a tenant that earlier orders have set.

@@ -8,6 +8,8 @@
 //	agentfs       writes what a ledger holds into AgentFS files, one per agent
 //	anchor        stores checkpoints outside the data directory: file, bucket, witnesses
 //	bundle        exports records with their proof, and as tables
+//	statement     signs statements with the ledger's key, for bundle and daily
+//	daily         makes and checks reports about a day
 //	tiles         serves a ledger as a tlog-tiles log
 //	sshkey        signs with keys in ssh-agent
 //	transparency  the C2SP formats that anchor, bundle and tiles exchange

@@ -13,6 +13,8 @@ const (
 	AuditProof    AuditAction = "proof"
 	AuditCoverage AuditAction = "coverage"
 	AuditAccess   AuditAction = "access"
+	AuditReport   AuditAction = "report"
+	AuditStream   AuditAction = "stream"
 
 	AuditErase  AuditAction = "erase"
 	AuditPrune  AuditAction = "prune"

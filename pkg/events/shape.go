@@ -45,6 +45,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[ToolStatus](): {string(ToolSuccess), string(ToolError)},
 	reflect.TypeFor[AuditAction](): {
 		string(AuditReplay), string(AuditExport), string(AuditProof), string(AuditCoverage), string(AuditAccess),
+		string(AuditReport), string(AuditStream),
 		string(AuditErase), string(AuditPrune), string(AuditHold), string(AuditLift), string(AuditKey),
 		string(AuditIssuer), string(AuditRevoke), string(AuditFloor), string(AuditApprovers),
 	},

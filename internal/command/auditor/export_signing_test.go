@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,18 @@ func TestExport_Signed(t *testing.T) {
 	}
 }
 
+// edit changes the ledger of acme behind its back.
+func edit(tb testing.TB, dir, statement string) {
+	tb.Helper()
+	conn, err := sqlite.OpenConn(auditortest.LedgerFile(tb, dir, "acme"), sqlite.OpenReadWrite)
+	if err == nil {
+		err = errors.Join(sqlitex.ExecuteTransient(conn, statement, nil), conn.Close())
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Export does not vouch for a ledger that somebody edited.
 //
 //guarantee:verify-bundle-selection
@@ -65,16 +78,7 @@ func TestExport_EditedLedger(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
 	drain(t, b, dir)
-	conn, err := sqlite.OpenConn(auditortest.LedgerFile(t, dir, "acme"), sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sqlitex.ExecuteTransient(conn, "UPDATE leaves SET stored = stored + 1 WHERE leaf = 3", nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	edit(t, dir, "UPDATE leaves SET stored = stored + 1 WHERE leaf = 3")
 	zip := filepath.Join(t.TempDir(), "r1.zip")
 	at := []string{"export", "--data-dir", dir, "--tenant", "acme", "--run", "r1", "--out", zip}
 	status, _, errs := commandBoth(t, at...)

@@ -29,24 +29,14 @@ func Command() *cobra.Command {
 	cmd := cli.Group("auditor", "Record what agents did as signed evidence, and prove it",
 		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
-		accessCommand(shared), coverageCommand(shared), agentfsCommand(shared), keyCommand(shared),
+		accessCommand(shared), coverageCommand(shared), reportCommand(shared), agentfsCommand(shared), keyCommand(shared),
 		eraseCommand(shared), holdCommand(shared), pruneCommand(shared), ruleCommand(shared), approveCommand(shared))
 	cmd.Example = "  auditor serve\n  auditor verify --tenant acme"
 	shared.Register(cmd)
 	return cmd
 }
 
-func serveCommand(shared *cli.Shared) *cobra.Command {
-	var (
-		opts      auditor.Options
-		retention RetentionFlags
-		anchors   AnchorFlags
-		tenants   service.Tenants
-	)
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Read the stream into the ledgers and AgentFS files",
-		Long: `Read the stream into one signed ledger per tenant, and from there into AgentFS
+const serveHelp = `Read the stream into one signed ledger per tenant, and from there into AgentFS
 files, until a signal arrives. With --drain, handle all messages that are in the
 stream now, print a summary of the ledgers and exit.
 
@@ -57,7 +47,20 @@ ledgers cannot reach.
 
 With --standby, be the standby of another auditor. A standby has its own data
 directory and a copy of the other auditor's keys folder. It follows the same stream,
-and takes over when the other auditor ends or stops answering.`,
+and takes over when the other auditor ends or stops answering.`
+
+func serveCommand(shared *cli.Shared) *cobra.Command {
+	var (
+		opts      auditor.Options
+		retention RetentionFlags
+		anchors   AnchorFlags
+		reports   ReportFlags
+		tenants   service.Tenants
+	)
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Read the stream into the ledgers and AgentFS files",
+		Long:  serveHelp,
 		Example: `  auditor serve
   auditor serve --drain --json
   auditor serve --tenant acme --tenant other
@@ -67,7 +70,7 @@ and takes over when the other auditor ends or stops answering.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
 			retention.Apply(&opts)
-			if err := anchors.Apply(&opts); err != nil {
+			if err := errors.Join(anchors.Apply(&opts), reports.Apply(&opts)); err != nil {
 				return err
 			}
 			if err := opts.CheckStandby(shared.NATSURL); err != nil {
@@ -91,8 +94,11 @@ and takes over when the other auditor ends or stops answering.`,
 	tenants.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle the messages that are in the stream now, then exit")
 	anchors.Register(cmd)
+	reports.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "be the standby of an auditor with another data directory and the same keys")
-	cmd.MarkFlagsMutuallyExclusive("standby", "drain")
+	for _, no := range []string{"standby", "report-dir"} {
+		cmd.MarkFlagsMutuallyExclusive(no, "drain")
+	}
 	cmd.Flags().DurationVar(&opts.Silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
 	cli.SeveralTenants(cmd)
 	return cmd

@@ -34,9 +34,10 @@ type verification struct {
 	silence        time.Duration
 	wait           time.Duration
 
-	proof string
-	event string
-	only  selection // that completeness is about
+	proof  string
+	event  string
+	report string
+	only   selection // that completeness is about
 }
 
 func verifyCommand(shared *cli.Shared) *cobra.Command {
@@ -49,7 +50,8 @@ func verifyCommand(shared *cli.Shared) *cobra.Command {
   auditor verify --json | jq -r .checkpoint.note > /safe/acme.checkpoint
   auditor verify --ledger copy/ledger.db --key ledger.pub --trusted /safe/acme.checkpoint
   auditor verify r-42.zip --key ledger.pub
-  auditor verify --proof e.tlog-proof --event e.json --key ledger.pub`,
+  auditor verify --proof e.tlog-proof --event e.json --key ledger.pub
+  auditor verify --report 2026-11-19.txt --key ledger.pub`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -60,6 +62,8 @@ func verifyCommand(shared *cli.Shared) *cobra.Command {
 					return err
 				}
 				return v.runBundle(cmd, shared, args[0])
+			case v.report != "":
+				return v.runReport(cmd, shared)
 			case v.proof != "":
 				return v.runProof(cmd, shared)
 			case v.event != "":
@@ -86,6 +90,10 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 	v.only.registerTimes(flags)
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
 	flags.StringVar(&v.event, "event", "", "`file` with the event of --proof")
+	flags.StringVar(&v.report, "report", "", "`file` with a report of auditor report to check, and to compare with the ledger if that is here")
+	for _, of := range []string{"proof", "event", "trusted", "require-trusted", "run", "from", "to"} {
+		cmd.MarkFlagsMutuallyExclusive("report", of)
+	}
 	cmd.MarkFlagsMutuallyExclusive("proof", "ledger")
 	cmd.MarkFlagsMutuallyExclusive("proof", "trusted")
 	for _, of := range []string{"run", "from", "to"} {
@@ -136,18 +144,27 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 }
 
 func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (verifier.Report, error) {
+	report, at, err := v.judge(cmd, shared, opts)
+	if at != nil {
+		report.SetAsOf(*at)
+	}
+	return report, err
+}
+
+// judge returns the verdict on the ledger alone, and what the ledger does not have yet.
+func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (_ verifier.Report, _ *verifier.AsOf, err error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
-		return verifier.Report{}, err
+		return verifier.Report{}, nil, err
 	}
 	if opts.Anchor, err = v.anchoring(shared); err != nil {
-		return verifier.Report{}, err
+		return verifier.Report{}, nil, err
 	}
 	if err := v.askBucket(cmd, shared, &opts, path); err != nil {
-		return verifier.Report{}, err
+		return verifier.Report{}, nil, err
 	}
 	if err := v.askWitnesses(&opts, path); err != nil {
-		return verifier.Report{}, err
+		return verifier.Report{}, nil, err
 	}
 	asked := ask(cmd, shared, source{file: v.file, path: path}, v.wait)
 	defer asked.close()
@@ -158,8 +175,7 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	if errors.Is(err, os.ErrNotExist) && v.file == "" {
 		err = noLedger(shared.DataDir, shared.TenantOrDefault(), path)
 	}
-	asked.answer(cmd.Context(), &report)
-	return report, err
+	return report, asked.about(cmd.Context(), report), err
 }
 
 func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {

@@ -92,14 +92,21 @@ func (q *question) dial(cmd *cobra.Command, shared *cli.Shared, o *asof.Options)
 
 // answer adds to the report what a verified ledger or bundle does not have.
 func (q *question) answer(ctx context.Context, r *verifier.Report) {
+	if at := q.about(ctx, *r); at != nil {
+		r.SetAsOf(*at)
+	}
+}
+
+// about returns what a verified ledger or bundle does not have, or nil without a checkpoint.
+func (q *question) about(ctx context.Context, r verifier.Report) *verifier.AsOf {
 	if r.Checkpoint == nil {
-		return
+		return nil
 	}
 	c, err := ledger.ReadCheckpoint([]byte(r.Checkpoint.Note))
 	if err != nil {
-		return // the report has the reason
+		return nil // the report has the reason
 	}
-	r.SetAsOf(q.at(ctx, c))
+	return new(q.at(ctx, c))
 }
 
 // at returns what a ledger with this checkpoint does not have.

@@ -16,10 +16,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "run", "from", "to"} //nolint:gochecknoglobals // a constant
+var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "report", "run", "from", "to"} //nolint:gochecknoglobals // a constant
 
 // otherFiles maps the first bytes of other files to the flag that verifies them.
-var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof"} //nolint:gochecknoglobals // a constant
+var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof", "hooktrail/report/v1\n": "report"} //nolint:gochecknoglobals // a constant
 
 func notABundle(path string) (err error) {
 	f, err := os.Open(path)

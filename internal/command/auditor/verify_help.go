@@ -28,6 +28,9 @@ With --proof, check the proof of one event made by auditor proof. With --event, 
 check that it is the proof of this event. The status is 0 if the proof is valid and
 40 if not.
 
+With --report, check a report of auditor report, and compare it with the ledger if that
+is here. The status is that of the report, and 40 if the report was altered.
+
 With --witness-policy, the witnesses in the file must have cosigned a recent
 checkpoint of the ledger, as many as the policy requires.
 

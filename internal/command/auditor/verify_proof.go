@@ -49,10 +49,6 @@ type provedRecord struct {
 }
 
 func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
-	anchoring, err := v.exported()
-	if err != nil {
-		return err
-	}
 	text, err := os.ReadFile(v.proof)
 	if err != nil {
 		return fmt.Errorf("proof: %w", err)
@@ -64,7 +60,7 @@ func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 		}
 	}
 	r := proofReport{Proof: v.proof, Integrity: verifier.Verified, Event: v.event}
-	key, err := v.proofKey(shared, &r, text, anchoring)
+	key, err := v.proofKey(shared, &r, text)
 	if err != nil {
 		return err
 	}

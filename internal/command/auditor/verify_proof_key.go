@@ -14,26 +14,41 @@ import (
 
 // proofKey returns the key to check a proof with, and sets the anchor of the report. A
 // pinned key that signed the proof comes before the key of the data directory.
-func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte, a *verifier.Anchoring) (note.Verifier, error) {
-	own, failed := v.verifier(shared)
-	if failed != nil && (v.key != "" || !errors.Is(failed, os.ErrNotExist)) {
-		return nil, failed
-	}
+func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) (note.Verifier, error) {
 	var signed []byte
 	var said ledger.Checkpoint
 	if p, err := transparency.ParseProof(text); err == nil {
 		signed = p.Checkpoint
 		said, _ = ledger.ReadCheckpoint(signed) // the check reports it
 	}
-	keys, anchor := a.Vouch(own, said.Tenant, nil, func(k ledger.Keys) bool {
+	keys, anchor, err := v.keysOf(shared, said.Tenant, func(k ledger.Keys) bool {
 		_, err := ledger.OpenCheckpoint(signed, k.At(said.Size))
 		return err == nil
 	})
-	if len(keys.Chain) == 0 {
-		return nil, failed
+	if err != nil {
+		return nil, err
 	}
 	r.Anchor = anchor
 	return keys.Chain[0], nil
+}
+
+// keysOf returns the keys to check evidence with that lies in no data directory, and what
+// vouches for them. A pinned key that leads to the evidence comes before the key of the data
+// directory.
+func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledger.Keys) bool) (ledger.Keys, *verifier.Anchor, error) {
+	a, err := v.exported()
+	if err != nil {
+		return ledger.Keys{}, nil, err
+	}
+	own, failed := v.verifier(shared)
+	if failed != nil && (v.key != "" || !errors.Is(failed, os.ErrNotExist)) {
+		return ledger.Keys{}, nil, failed
+	}
+	keys, anchor := a.Vouch(own, tenant, nil, leads)
+	if len(keys.Chain) == 0 {
+		return ledger.Keys{}, nil, failed
+	}
+	return keys, anchor, nil
 }
 
 // conclude sets the exit status of a valid proof.

@@ -28,6 +28,7 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		redaction publishercmd.Redaction
 		hookFile  publishercmd.HookFile
 		anchors   auditorcmd.AnchorFlags
+		reports   auditorcmd.ReportFlags
 		retention auditorcmd.RetentionFlags
 		setup     trackercmd.Setup
 		tenants   service.Tenants
@@ -54,7 +55,7 @@ of acknowledged events.`,
 			opts.Listening = func(a app.Addresses) { printAddresses(cmd, shared, a) }
 			opts.Redactor, opts.Audit.Tenant = redaction.Redactor(), opts.Tenant
 			retention.Apply(&opts.Audit)
-			if err := errors.Join(anchors.Apply(&opts.Audit), setup.Apply(&opts.Track)); err != nil {
+			if err := errors.Join(anchors.Apply(&opts.Audit), reports.Apply(&opts.Audit), setup.Apply(&opts.Track)); err != nil {
 				return err
 			}
 			if err := opts.Validate(); err != nil {
@@ -77,7 +78,7 @@ of acknowledged events.`,
 	publishercmd.RegisterAccess(cmd, &opts.Access)
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "time limit for a stop")
 	metricscmd.RegisterAccess(cmd, &opts.Metrics)
-	for _, f := range []interface{ Register(cmd *cobra.Command) }{&redaction, &hookFile, &tenants, &anchors, &retention} {
+	for _, f := range []interface{ Register(cmd *cobra.Command) }{&redaction, &hookFile, &tenants, &anchors, &reports, &retention} {
 		f.Register(cmd)
 	}
 	setup.RegisterAs(cmd, "tracker-")

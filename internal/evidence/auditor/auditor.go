@@ -82,6 +82,8 @@ type Options struct {
 	// start, a flood of refused tenants does not make this one read the stream again.
 	Policy string
 
+	Reports Reports // to make every day
+
 	CacheBytes int64 // of all open ledgers; 0 means their default
 
 	Logger   *slog.Logger
@@ -89,6 +91,7 @@ type Options struct {
 	Now      func() time.Time // time.Now by default
 
 	tooLong func() <-chan time.Time // tests; when a slow ledger gets a backlog
+	tick    func() <-chan time.Time // tests; when to look for missing reports
 	stream  ledger.Stream           // of a new state; see Rebuild
 }
 
@@ -104,6 +107,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.tooLong == nil {
 		o.tooLong = func() <-chan time.Time { return time.After(patience) }
+	}
+	if o.tick == nil {
+		o.tick = func() <-chan time.Time { return time.After(reportTick) }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -26,6 +26,7 @@ type service struct {
 	scrubber  *scrubber
 	anchors   *anchor.Anchors
 	sender    *sender
+	reports   *reporter
 	files     *fileSync     // set by Run
 	tiles     *tiles.Server // set by Run; nil without TilesListen
 }
@@ -48,6 +49,7 @@ func open(ctx context.Context, o Options) (*service, error) {
 		return nil, err
 	}
 	s := &service{opts: o, state: &state{db: db, now: o.Now}, sender: newSender(o), anchors: newAnchors(o, name, key)}
+	s.reports = &reporter{opts: o, key: key, standsBy: s.anchors.StandsBy}
 	s.ledgers = openLedgers(ctx, o, s.state, key, admitted)
 	s.scrubber = &scrubber{opts: o, ledgers: s.ledgers, queue: s.ledgers.scrubs}
 	resumed, err := resume(ctx, s.ledgers)
@@ -151,6 +153,7 @@ func (s *service) run(ctx context.Context) error {
 	} else {
 		wg.Go(func() { expired.run(background) })
 		wg.Go(func() { s.sender.run(background) })
+		wg.Go(func() { s.reports.run(background) })
 	}
 	err := consume.Run(ctx, s.opts.Broker.JetStream(), s.consumer(), s.projector)
 	stop()

@@ -9,15 +9,14 @@ import (
 	"maps"
 	"slices"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/statement"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrOtherKey is wrapped when [Options.Signer] is not the key in charge of the ledger.
-var ErrOtherKey = errors.New("the signing key is not the key that signed the newest checkpoint")
+// ErrOtherKey is [statement.ErrOtherKey].
+var ErrOtherKey = statement.ErrOtherKey
 
 // ErrInvalid is wrapped when the ledger is not as it was signed. A signature would vouch for
 // the changes.
@@ -49,15 +48,12 @@ func (s seals) list() []Seal {
 // verify checks the whole ledger before its key vouches for a selection. It notes the gaps
 // that a bundle of a run cannot show.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
+	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
+		return err
+	}
 	key, _, err := ledger.ParseVerifier(b.opts.Key)
 	if err != nil {
 		return err
-	}
-	if s := b.opts.Signer; s.Name() != key.Name() || s.KeyHash() != key.KeyHash() {
-		return ErrOtherKey
-	}
-	if _, err := ledger.OpenCheckpoint(signed, note.VerifierList(key)); err != nil {
-		return fmt.Errorf("%w: %w", ErrOtherKey, err)
 	}
 	r, err := verifier.Verify(ctx, b.reader.Path(), verifier.Options{
 		Key: key, Tenant: b.newest.Tenant, Trusted: signed, Run: b.selection.Run,
@@ -94,16 +90,9 @@ func (b *bundle) statement(w io.Writer) error {
 		Again:      counted{b.seenAgain, b.digests[againFile]},
 		Checkpoint: b.digests[checkpointFile], Bundle: b.digests[aboutFile], Page: b.digests[pageFile],
 	}
-	signed, err := note.Sign(&note.Note{Text: s.Text()}, b.opts.Signer)
+	signed, err := statement.Sign(s.Text(), b.opts.Signer, b.opts.Key)
 	if err != nil {
-		return fmt.Errorf("sign selection: %w", err)
-	}
-	key, _, err := ledger.ParseVerifier(b.opts.Key)
-	if err == nil {
-		_, err = openStatement(signed, note.VerifierList(key))
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrOtherKey, err)
+		return err
 	}
 	_, err = w.Write(signed)
 	return err

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/statement"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -85,15 +86,8 @@ func ParseStatement(text string) (Statement, error) {
 	if !ok {
 		return s, errStatement
 	}
-	for line := range strings.Lines(rest) {
-		name, raw, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		value, err := ledger.ParseField(raw)
-		if err == nil && ok {
-			err = s.set(name, value)
-		}
-		if err != nil || !ok {
-			return Statement{}, fmt.Errorf("%w: line %q", errStatement, name)
-		}
+	if err := statement.EachField(rest, s.set); err != nil {
+		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
 	// Wrong order, repetition or needless escapes.
 	if s.Text() != text {
@@ -144,15 +138,9 @@ func parseCounted(value string) (c counted, err error) {
 
 // openStatement opens a statement that exactly one of keys and no other key signed.
 func openStatement(signed []byte, keys note.Verifiers) (Statement, error) {
-	n, err := note.Open(signed, keys)
-	if _, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
-		return Statement{}, errors.New("the key that was in charge of the ledger has not signed it")
-	}
+	text, err := statement.Open(signed, keys)
 	if err != nil {
-		return Statement{}, errStatement
+		return Statement{}, err
 	}
-	if !ledger.IsOnlySigned(signed, n) {
-		return Statement{}, errors.New("it has something besides one signature")
-	}
-	return ParseStatement(n.Text)
+	return ParseStatement(text)
 }

@@ -69,6 +69,19 @@ func Origin(tenant string) (string, error) {
 	return originPrefix + token, nil
 }
 
+// TenantOf returns the tenant of an origin.
+func TenantOf(origin string) (string, error) {
+	token, ok := strings.CutPrefix(origin, originPrefix)
+	if !ok {
+		return "", fmt.Errorf("%w: origin", errCheckpoint)
+	}
+	tenant, err := subjects.ParseToken(token)
+	if err != nil {
+		return "", fmt.Errorf("%w: origin: %w", errCheckpoint, err)
+	}
+	return tenant, nil
+}
+
 // Text returns the text that is signed.
 func (c Checkpoint) Text() (string, error) {
 	origin, err := Origin(c.Tenant)
@@ -142,13 +155,9 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	if len(text) > maxCheckpointBytes || len(lines) != 8 {
 		return c, fmt.Errorf("%w: not seven lines", errCheckpoint)
 	}
-	token, ok := strings.CutPrefix(lines[0], originPrefix)
-	if !ok {
-		return c, fmt.Errorf("%w: origin", errCheckpoint)
-	}
 	var err error
-	if c.Tenant, err = subjects.ParseToken(token); err != nil {
-		return c, fmt.Errorf("%w: origin: %w", errCheckpoint, err)
+	if c.Tenant, err = TenantOf(lines[0]); err != nil {
+		return c, err
 	}
 	if err := c.parse(lines); err != nil {
 		return Checkpoint{}, fmt.Errorf("%w: %w", errCheckpoint, err)

@@ -197,6 +197,15 @@ func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err 
 	return signed, c, err
 }
 
+// RootAt returns the root of the first size leaves. It checks nothing.
+func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error) {
+	err = t.Read(ctx, func(_ []byte, stored tlog.HashReader) error {
+		root, err = tlog.TreeHash(size, stored)
+		return err
+	})
+	return root, err
+}
+
 // Hashes returns stored hashes of the tree, by their index in tlog.
 func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {

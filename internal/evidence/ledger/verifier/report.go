@@ -195,20 +195,31 @@ func (r *Report) Conclude(requireTrusted bool) {
 	r.concludeAnchor()
 	found, diverged := r.trusts()
 	r.Untrusted = requireTrusted && !found
-	r.Exit = ExitVerified
-	for status, applies := range map[int]bool{
+	r.Exit = highest(r.LedgerExit(), map[int]bool{
 		ExitUnwitnessed: r.Witnesses != nil && !r.Witnesses.Met,
-		ExitIncomplete:  r.Completeness != Complete || r.ForeignCount > 0,
-		ExitContradicts: r.Contradictions+r.DeniedResultCount > 0,
 		ExitUntrusted:   r.Untrusted,
 		ExitUnanchored:  r.Anchor.Exit() == ExitUnanchored,
 		ExitDiverged:    diverged || r.Anchor.Exit() == ExitDiverged,
+	})
+}
+
+// LedgerExit returns the exit status that the ledger itself demands, without the anchor and
+// without comparisons with other evidence.
+func (r *Report) LedgerExit() int {
+	return highest(ExitVerified, map[int]bool{
+		ExitIncomplete:  r.Completeness != Complete || r.ForeignCount > 0,
+		ExitContradicts: r.Contradictions+r.DeniedResultCount > 0,
 		ExitInvalid:     r.Integrity != Verified,
-	} {
+	})
+}
+
+func highest(exit int, statuses map[int]bool) int {
+	for status, applies := range statuses {
 		if applies {
-			r.Exit = max(r.Exit, status) // the highest that applies
+			exit = max(exit, status)
 		}
 	}
+	return exit
 }
 
 // isLifecycle reports whether an event of kind k continues its run, so that a seal has to

@@ -1,0 +1,217 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/evidence/daily"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+const (
+	reportTick    = time.Minute
+	maxReportWait = 64 // ticks after failures
+	oneDay        = 24 * time.Hour
+
+	// maxMissed limits the days that are made up for.
+	maxMissed = 366
+
+	recordWait = 30 * time.Second
+	recordPoll = 100 * time.Millisecond
+)
+
+// Reports are the settings of daily reports. They are made in the background. A failure is
+// logged and retried, and never blocks the ledgers.
+type Reports struct {
+	// Dir gets the files TENANT/DAY.txt and TENANT/DAY.json for each tenant and each day in
+	// UTC, in the forms of [daily.Made]. Only the owner can read them. Empty makes none.
+	Dir string
+	// At is the time of the day, in UTC, from which the report about the day before is made.
+	At   time.Duration
+	Text func(daily.Report) string // renders a report for people; required with Dir
+}
+
+type reporter struct {
+	opts     Options
+	key      *writer.Key
+	standsBy func() bool
+}
+
+// run makes missing reports until ctx ends.
+func (r *reporter) run(ctx context.Context) {
+	if r.opts.Reports.Dir == "" {
+		return
+	}
+	for pause, left := 1, 0; ; left-- {
+		if left <= 0 && !r.standsBy() {
+			left = 1
+			if err := r.all(ctx); err == nil {
+				pause = 1
+			} else if ctx.Err() == nil {
+				left = pause
+				pause = min(2*pause, maxReportWait)
+				r.opts.Logger.ErrorContext(ctx, "daily report not made", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.opts.tick():
+		}
+	}
+}
+
+func (r *reporter) all(ctx context.Context) error {
+	tenants, err := r.opts.tenants()
+	for _, tenant := range tenants {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if failed := r.tenant(ctx, tenant); failed != nil {
+			err = errors.Join(err, fmt.Errorf("tenant %q: %w", tenant, failed))
+		}
+	}
+	return err
+}
+
+func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
+	if tenant == "" { // the quarantine has no tenant to report to
+		return nil
+	}
+	token, err := subjects.Token(tenant)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(r.opts.Reports.Dir, token)
+	days, err := missingDays(dir, r.opts.Now().Add(-r.opts.Reports.At))
+	if err != nil || len(days) == 0 {
+		return err
+	}
+	reader, err := ledger.OpenTenant(LedgerDir(r.opts.DataDir), tenant)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	for _, from := range days {
+		if err := r.day(ctx, reader, dir, from); err != nil {
+			return fmt.Errorf("%s: %w", from.Format(time.DateOnly), err)
+		}
+	}
+	return nil
+}
+
+// missingDays returns the days after the newest report, up to the day before now. Without
+// a report it returns the last day only.
+func missingDays(dir string, now time.Time) (days []time.Time, err error) {
+	last := now.UTC().Truncate(oneDay).Add(-oneDay)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	first := last
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".txt")
+		if made, err := time.Parse(time.DateOnly, name); ok && err == nil {
+			first = made.Add(oneDay) // the names are sorted
+		}
+	}
+	if limit := last.Add(-maxMissed * oneDay); first.Before(limit) {
+		first = limit
+	}
+	for d := first; !d.After(last); d = d.Add(oneDay) {
+		days = append(days, d)
+	}
+	return days, nil
+}
+
+func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, from time.Time) error {
+	to := from.Add(oneDay)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		// A tenant without older records gets its first report after its first day.
+		older, err := reader.Activity().Kinds(ctx, ledger.Stored{To: to, Before: 1})
+		if err != nil || len(older) == 0 {
+			return err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := r.record(ctx, reader, from, to); err != nil {
+		return err
+	}
+	key, err := ledger.ParseKey(r.key.Public())
+	if err != nil {
+		return err
+	}
+	verified, err := verifier.Verify(ctx, reader.Path(), verifier.Options{
+		Key: key, Tenant: reader.Tenant(), From: from, To: to, Silence: r.opts.Silence,
+	})
+	if err != nil {
+		return err
+	}
+	rep, err := daily.Of(ctx, reader, verified, r.opts.Silence)
+	if err != nil {
+		return err
+	}
+	made, err := daily.Make(rep, r.opts.Reports.Text, r.key.Signer(), r.key.Public())
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(dir, from.Format(time.DateOnly)), made); err != nil {
+		return err
+	}
+	r.opts.Logger.InfoContext(ctx, "daily report made", "tenant", reader.Tenant(), "day", from.Format(time.DateOnly),
+		"integrity", string(rep.Verdict.Integrity), "completeness", string(rep.Verdict.Completeness), "exit", rep.Exit)
+	return nil
+}
+
+// write writes the text last, because it says that the report is there.
+func write(path string, made daily.Made) error {
+	document, err := made.JSON()
+	if err == nil {
+		err = atomicfile.Write(path+".json", document)
+	}
+	if err == nil {
+		err = atomicfile.Write(path+".txt", made.Note)
+	}
+	return err
+}
+
+// record records the use of the evidence, and waits until the ledger has that record. Then
+// the checkpoint of the report is younger than the day.
+func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
+	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
+		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",
+		Selection: &events.AuditSelection{From: &from, To: &to},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordWait)
+	defer cancel()
+	for {
+		_, ok, err := reader.Find(ctx, use.ID)
+		switch {
+		case ctx.Err() != nil: // a report without the record is better than none
+			return nil
+		case ok || err != nil:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(recordPoll):
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package daily
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/evidence/coverage"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Format is the version of a report.
+const Format = "hooktrail/report/v1"
+
+// The lists of a report are bounded, because agents decide how long they are. The counts
+// next to them are exact.
+const (
+	maxGaps  = 1000
+	maxUses  = 1000
+	maxCalls = 200
+	maxRuns  = 1000
+	maxKinds = 100
+)
+
+// Report says what a ledger received in a range of time, and what happened to it. Times are
+// those at which the server stored the records.
+type Report struct {
+	Format  string        `json:"format"`
+	Tenant  string        `json:"tenant"`
+	From    time.Time     `json:"from"`
+	To      time.Time     `json:"to"`
+	Silence time.Duration `json:"silence_ns"` // of the verdict
+
+	// Ended reports that the checkpoint is not older than the end of the time.
+	Ended bool `json:"ended"`
+
+	// Verdict is the report of the verifier. Its integrity is about the whole ledger, its
+	// completeness about the time. It has no anchor and no comparison.
+	Verdict  verifier.Report `json:"verdict"`
+	GapCount int             `json:"gap_count"`
+	// OpenCount and UnsealedCount count the runs of lists in Verdict.
+	OpenCount     int `json:"open_count"`
+	UnsealedCount int `json:"unsealed_count"`
+
+	// The rest is absent if the ledger is INVALID.
+	Facts *Facts `json:"facts,omitempty"`
+
+	Exit int `json:"exit"` // of the verdict
+}
+
+// Facts are read from the records of the time.
+type Facts struct {
+	Records     int64              `json:"records"`
+	Events      int64              `json:"events"`
+	Kinds       []ledger.KindCount `json:"kinds"`       // the most frequent ones
+	OtherKinds  int64              `json:"other_kinds"` // records of further kinds
+	Finished    Finished           `json:"runs_finished"`
+	DeniedCount int64              `json:"denied_count"`
+	Denied      []Denied           `json:"denied"` // the first ones
+
+	Uses     []access.Use `json:"uses"` // of evidence, the first ones
+	UseCount int          `json:"use_count"`
+	Orders   []Order      `json:"orders"` // in that time, such as erasures, holds and changes of the key
+	InForce  int          `json:"holds"`  // holds in force at the checkpoint
+
+	// Erased, Pruned and Held count records that the server stored in that time.
+	Erased int64 `json:"erased"`
+	Pruned int64 `json:"pruned"`
+	Held   int64 `json:"held"`
+
+	Checkpoints  int64 `json:"checkpoints"`  // signed in that time
+	Witnessed    int64 `json:"witnessed"`    // leaves below the newest cosigned checkpoint
+	Cosignatures int   `json:"cosignatures"` // on that checkpoint; not checked
+}
+
+// Finished counts run.finished events.
+type Finished struct {
+	Succeeded int64 `json:"succeeded"`
+	Failed    int64 `json:"failed"`
+}
+
+// Denied is a call, prompt or other action that a hook or a person refused.
+type Denied struct {
+	Leaf     int64       `json:"leaf"`
+	Time     time.Time   `json:"time"`
+	Kind     events.Kind `json:"kind"`
+	Run      string      `json:"run,omitempty"`
+	Agent    string      `json:"agent,omitempty"`
+	Tool     string      `json:"tool,omitempty"`
+	ToolCall string      `json:"tool_call,omitempty"`
+}
+
+// Order is a signed order of the time.
+type Order struct {
+	Leaf    int64              `json:"leaf"`
+	Action  events.AuditAction `json:"action"`
+	By      string             `json:"by"`
+	Reason  string             `json:"reason"`
+	Ticket  string             `json:"ticket,omitempty"`
+	Time    time.Time          `json:"time"`
+	Effect  ledger.Effect      `json:"effect"`
+	Records int64              `json:"records,omitempty"` // destroyed
+}
+
+// Of returns the report of a ledger about the time between from and to. verified is the
+// result of [verifier.Verify] with these limits, before [verifier.Report.SetAsOf].
+func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
+	c, err := checkpointOf(verified)
+	rep := Report{
+		Format: Format, Tenant: r.Tenant(), From: verified.From.UTC(), To: verified.To.UTC(), Silence: silence,
+		Ended: err == nil && !c.Time.Before(verified.To),
+	}
+	rep.setVerdict(verified, c)
+	if verified.Integrity != verifier.Verified {
+		return rep, nil
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("report: %w", err)
+	}
+	if rep.Facts, err = factsOf(ctx, r, verified, c); err != nil {
+		return Report{}, fmt.Errorf("report: %w", err)
+	}
+	return rep, nil
+}
+
+func checkpointOf(verified verifier.Report) (ledger.Checkpoint, error) {
+	if verified.Checkpoint == nil {
+		return ledger.Checkpoint{}, fmt.Errorf("the ledger has no checkpoint")
+	}
+	return ledger.ReadCheckpoint([]byte(verified.Checkpoint.Note))
+}
+
+func (rep *Report) setVerdict(v verifier.Report, c ledger.Checkpoint) {
+	if v.Integrity == verifier.Verified && v.IsOfNothing() {
+		v.Completeness = verifier.Empty
+	}
+	v.Exit = v.LedgerExit()
+	at := verifier.AsOfCheckpoint(c)
+	v.AsOf, v.Anchor, v.Trusted, v.Anchored, v.Untrusted, v.Witnesses, v.Ledger = &at, nil, nil, nil, false, nil, ""
+	rep.GapCount, rep.OpenCount, rep.UnsealedCount = len(v.Gaps), len(v.Open), len(v.Unsealed)
+	v.Gaps = v.Gaps[:min(len(v.Gaps), maxGaps)]
+	v.Open, v.Unsealed = v.Open[:min(len(v.Open), maxRuns)], v.Unsealed[:min(len(v.Unsealed), maxRuns)]
+	rep.Verdict, rep.Exit = v, v.Exit
+}
+
+// JSON returns the report as JSON in one line, without characters that could control a
+// terminal. Equal reports give equal bytes.
+func (rep Report) JSON() ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(termtext.SafeJSON(&out))
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(rep); err != nil {
+		return nil, fmt.Errorf("encode report: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+func coverageOf(ctx context.Context, r *ledger.Reader, v verifier.Report, f *Facts, before int64) error {
+	c, err := coverage.Of(ctx, r, v, v.From, v.To)
+	if err != nil {
+		return err
+	}
+	f.Witnessed, f.Cosignatures = c.Witnessed, c.Cosignatures
+	used := make(map[int64]bool)
+	for _, h := range c.Hours {
+		f.Erased, f.Pruned, f.Held = f.Erased+h.Erased, f.Pruned+h.Pruned, f.Held+h.Held
+		for _, u := range h.Accesses {
+			if u.Leaf >= before {
+				continue
+			}
+			used[u.Leaf] = true
+			if f.UseCount++; len(f.Uses) < maxUses {
+				f.Uses = append(f.Uses, u)
+			}
+		}
+	}
+	for _, o := range v.Redacted.Orders {
+		if used[o.Leaf] {
+			f.Orders = append(f.Orders, Order{o.Leaf, o.Action, o.By, o.Reason, o.Ticket, o.Time, o.Effect, o.Records})
+		}
+	}
+	f.InForce = v.Redacted.Holds
+	return nil
+}

@@ -134,7 +134,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 		return errors.Join(err, listener.Close())
 	}
 	served := make(chan error, 1)
-	go func() { served <- publisher.ServeOn(server, listener) }()
+	go func() { served <- a.opts.Access.ServeOn(server, listener) }()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	stops := make([]func(), len(a.services))

@@ -1,7 +1,6 @@
 package decision
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,11 +20,11 @@ type Options struct {
 	Registry *hooks.Registry // its hooks decide, and its Appender records
 	Tenant   string          // the only accepted tenant; empty accepts all, and assigns "default" to documents without one
 	Space    subjects.Space
-	Caller   func(ctx context.Context) (tenant string) // tenant of an HTTP request, "" for any; may be nil
-	User     func(ctx context.Context) (user string)   // sender of an HTTP request, "" if unknown; may be nil
-	Admit    func(tenant string) error                 // refuses unknown tenants; may be nil
-	Timeout  time.Duration                             // upper limit; 0 is [DefaultTimeout]
-	MaxOpen  int                                       // concurrent decisions, half of them for one tenant; 0 is [DefaultMaxOpen]
+	Caller   func(ctx context.Context) (tenant string)               // tenant of an HTTP request, "" for any; may be nil
+	User     func(ctx context.Context, claimed string) (user string) // of a request whose document claims one; may be nil
+	Admit    func(tenant string) error                               // refuses unknown tenants; may be nil
+	Timeout  time.Duration                                           // upper limit; 0 is [DefaultTimeout]
+	MaxOpen  int                                                     // concurrent decisions, half of them for one tenant; 0 is [DefaultMaxOpen]
 	Logger   *slog.Logger
 }
 
@@ -60,7 +59,7 @@ func New(opts Options) *Service {
 		opts.Caller = func(context.Context) string { return "" }
 	}
 	if opts.User == nil {
-		opts.User = func(context.Context) string { return "" }
+		opts.User = func(_ context.Context, claimed string) string { return claimed }
 	}
 	if opts.Admit == nil {
 		opts.Admit = func(string) error { return nil }
@@ -112,7 +111,7 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	if err := s.assign(&d.Meta, tenant); err != nil {
 		return "", err
 	}
-	d.Meta.User = cmp.Or(s.opts.User(ctx), d.Meta.User)
+	d.Meta.User = s.opts.User(ctx, d.Meta.User)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var invalid *events.InvalidError

@@ -115,7 +115,7 @@ func startTLS(t *testing.T, files TLSFiles) string {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- ServeOn(srv, l) }()
+	go func() { ended <- Access{TLS: files}.ServeOn(srv, l) }()
 	t.Cleanup(func() {
 		srv.Close()
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

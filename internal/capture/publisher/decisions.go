@@ -46,7 +46,7 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 		return nil, err
 	}
 	return &Decider{registry: r, broker: opts.Broker, logger: opts.Logger, service: decision.New(decision.Options{
-		Registry: r, Tenant: opts.Tenant, Caller: TenantOf, User: UserOf, Admit: opts.Tenants.Admit,
+		Registry: r, Tenant: opts.Tenant, Caller: TenantOf, User: userFor, Admit: opts.Tenants.Admit,
 		Space: opts.Broker.Space(), Logger: opts.Logger,
 	})}, nil
 }

@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,7 +162,7 @@ func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body
 		s.refuse(w, r, http.StatusForbidden, err)
 		return
 	}
-	d.Meta.Tenant, d.Meta.User = tenant, cmp.Or(UserOf(r.Context()), d.Meta.User)
+	d.Meta.Tenant, d.Meta.User = tenant, userFor(r.Context(), d.Meta.User)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	_ = http.NewResponseController(w).Flush() // best effort

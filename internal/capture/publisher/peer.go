@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
 	"github.com/hooktrail/hooktrail/internal/platform/osuser"
@@ -23,16 +24,29 @@ func UserOf(ctx context.Context) string {
 	return user
 }
 
-// withPeer adds the user of a connection of a socket to the context of its requests.
-func withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
-	if _, ok := conn.(*net.UnixConn); !ok {
+// userFor returns the user of a request that claims one. A publisher with a socket takes
+// names from connections alone, so that no sender over TCP has the name of another.
+func userFor(ctx context.Context, claimed string) string {
+	if user, ok := ctx.Value(userKey{}).(string); ok {
+		return user
+	}
+	return claimed
+}
+
+// withPeer adds the user of a connection to the context of its requests, if this server
+// has a socket. Connections over TCP have none.
+func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
+	if a.Socket.Path == "" {
 		return ctx
+	}
+	if _, ok := conn.(*net.UnixConn); !ok {
+		return context.WithValue(ctx, userKey{}, "")
 	}
 	uid, err := groupsocket.PeerUID(conn)
 	if err != nil {
 		logger.WarnContext(ctx, "user of a connection unknown, closing it", "error", err)
 		_ = conn.Close()
-		return ctx
+		return context.WithValue(ctx, userKey{}, "")
 	}
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
@@ -41,13 +55,14 @@ func withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.C
 // is another one than the user behind the connection.
 const claimedUser = "claimeduserid"
 
-// name sets the user of an event to the sender of the request, if the system names it.
+// name sets the user of an event to the sender of the request, see [userFor].
 func name(ctx context.Context, e *events.Event) {
-	user := UserOf(ctx)
-	if user == "" || e.User == user {
+	user := userFor(ctx, e.User)
+	if e.User == user {
 		return
 	}
 	if e.User != "" {
+		e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(a events.Attribute) bool { return a.Name == claimedUser })
 		value, err := json.Marshal(e.User)
 		if err == nil {
 			e.Extra = append(e.Extra, events.Attribute{Name: claimedUser, Value: value})

@@ -162,7 +162,7 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, 
 		return errors.Join(err, l.Close())
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- ServeOn(srv, l) }()
+	go func() { ended <- opts.Access.ServeOn(srv, l) }()
 	opts.Logger.InfoContext(ctx, "publisher listening", "address", l.Addr().String())
 	if opts.Ready != nil {
 		opts.Ready(l.Addr().String())

@@ -37,14 +37,15 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ConnContext:       func(ctx context.Context, conn net.Conn) context.Context { return withPeer(ctx, conn, logger) },
+		ConnContext:       func(ctx context.Context, conn net.Conn) context.Context { return a.withPeer(ctx, conn, logger) },
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}, err
 }
 
-// ServeOn serves the connections of l, over TLS if server has a TLS configuration.
-func ServeOn(server *http.Server, l net.Listener) error {
-	if server.TLSConfig != nil {
+// ServeOn serves the connections of l with a server from [Access.Server], over TLS if there
+// is a certificate. The server itself does not tell, because serving sets its TLSConfig.
+func (a Access) ServeOn(server *http.Server, l net.Listener) error {
+	if a.TLS.Cert != "" {
 		return server.ServeTLS(l, "", "")
 	}
 	return server.Serve(l)

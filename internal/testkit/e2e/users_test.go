@@ -176,6 +176,46 @@ func TestUsers_BuildMachine(t *testing.T) {
 	m.checkLedger(t)
 }
 
+// TestUsers_TwoCommands sets up a build machine as docs/operations.md says, and runs the
+// hook that was installed.
+//
+//guarantee:agent-owns-nothing
+func TestUsers_TwoCommands(t *testing.T) {
+	m := newMachine(t)
+	hooks := filepath.Join(m.dir, "service", "hooks.yaml")
+	p := startProgram(t, m.program, m.service, nil, "hooktrail", "up", "--auth", "required", "--data-dir", m.data(),
+		"--hooks", hooks, "--socket", m.socket(), "--socket-group", fmt.Sprint(groupID), "--http-listen", "127.0.0.1:0")
+	waitUntil(t, "the services are ready", func() bool {
+		out, err := shell(m.agent, "test -S "+m.socket())
+		return err == nil && out == "" && strings.Contains(p.stdout.String(), "nats ")
+	})
+	installed := startProgram(t, m.program, m.agent, nil, "publisher", "install", "claude-code", "--publisher", "unix://"+m.socket(), "--fail-closed")
+	if status := installed.status(t); status != 0 {
+		t.Fatalf("install: exit status %d, %s", status, installed.stderr.String())
+	}
+	settings, err := os.ReadFile(filepath.Join(m.dir, "agent", ".claude", "settings.json"))
+	if want := "--publisher unix://" + m.socket(); err != nil || !strings.Contains(string(settings), want) || !strings.Contains(string(settings), "--fail-closed") {
+		t.Fatalf("the settings have no %s: %v\n%s", want, err, settings)
+	}
+	waitUntil(t, "the publisher decides", func() bool {
+		out, _ := m.hook(t, m.agent, call("PreToolUse", 1), "--fail-closed")
+		return strings.Contains(out, noRemovalSays)
+	})
+	if out, errs := m.hook(t, m.agent, harmless(2), "--fail-closed"); out != "" || errs != "" {
+		t.Errorf("got %s, %s", out, errs)
+	}
+	url, err := os.ReadFile(filepath.Join(m.data(), "nats", "url"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe := startProgram(t, m.program, m.agent, []byte("{}"), "publisher", "pipe", "--nats-url", strings.TrimSpace(string(url)))
+	if status := pipe.status(t); status == 0 || !strings.Contains(pipe.stderr.String(), "Authorization Violation") {
+		t.Errorf("the agent at the broker: exit status %d, %s", status, pipe.stderr.String())
+	}
+	m.trespass(t)
+	p.stopCleanly(t)
+}
+
 // claim sends events as somebody else.
 func (m *machine) claim(t *testing.T) {
 	t.Helper()

@@ -85,8 +85,8 @@ func fairEvent(tenant, id string) string {
 		tenant + `","runid":"r","data":{"name":"n","value":"` + strings.Repeat("x", 300) + `"}}`
 }
 
-// arrived returns the ids of new events in the ledger of the quiet tenant.
-func (u *fairUp) arrived(b *testing.B) (ids []string) {
+// arrived returns the new events in the ledger of the quiet tenant.
+func (u *fairUp) arrived(b *testing.B) (list []ledger.Entry) {
 	b.Helper()
 	if u.quiet == nil {
 		var err error
@@ -100,10 +100,10 @@ func (u *fairUp) arrived(b *testing.B) (ids []string) {
 			b.Fatal(err)
 		}
 		if u.leaf = e.Leaf; e.ID != "" {
-			ids = append(ids, e.ID)
+			list = append(list, e)
 		}
 	}
-	return ids
+	return list
 }
 
 // phase posts at a fixed rate during a flood with this pause between the batches of a
@@ -120,7 +120,7 @@ func (u *fairUp) phase(b *testing.B, pause time.Duration) (p99 time.Duration) {
 		time.Sleep(time.Second)
 	}
 	began := map[string]time.Time{}
-	var took []time.Duration
+	var took, stored []time.Duration
 	for next := time.Now(); len(took) < fairPosts; {
 		if len(began)+len(took) < fairPosts && !time.Now().Before(next) {
 			next = next.Add(fairPause)
@@ -130,9 +130,10 @@ func (u *fairUp) phase(b *testing.B, pause time.Duration) (p99 time.Duration) {
 			}
 			began[fmt.Sprint(u.posted)] = at
 		}
-		for _, id := range u.arrived(b) {
-			took = append(took, time.Since(began[id]))
-			delete(began, id)
+		for _, e := range u.arrived(b) {
+			took = append(took, time.Since(began[e.ID]))
+			stored = append(stored, e.Stored.Sub(began[e.ID]))
+			delete(began, e.ID)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -147,6 +148,8 @@ func (u *fairUp) phase(b *testing.B, pause time.Duration) (p99 time.Duration) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	slices.Sort(took)
+	slices.Sort(stored)
+	b.Logf("pause %v: p50 %v to the stream, %v to the ledger; p99 %v, %v", pause, stored[len(stored)/2], took[len(took)/2], stored[len(stored)*99/100], took[len(took)*99/100])
 	return took[len(took)*99/100]
 }
 

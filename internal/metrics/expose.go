@@ -40,9 +40,10 @@ const minToken = 16
 // Access decides who may read the series of tenants. The zero Access lets every client
 // read everything.
 type Access struct {
-	// TokenFile contains the bearer token of a reader who may see the series of all
-	// tenants. Others see the state of the services only. The file may be replaced while
-	// the service runs. Other users must not be able to read it.
+	// TokenFile contains the bearer tokens of readers, one per line. Others see the state
+	// of the services only. The reader of a line "tenant NAME TOKEN" sees the series of
+	// that tenant too, and the reader of any other line those of all tenants. The file may
+	// be replaced while the service runs. Other users must not be able to read it.
 	TokenFile string
 }
 
@@ -51,78 +52,117 @@ func (a Access) Validate() error {
 	if a.TokenFile == "" {
 		return nil
 	}
-	_, err := a.token()
+	_, err := a.readers()
 	return err
 }
 
-func (a Access) token() (string, error) {
+// reader is a line of the token file.
+type reader struct {
+	token  string
+	tenant string // that it sees, or none
+	all    bool   // it sees every tenant
+}
+
+func (a Access) readers() ([]reader, error) {
 	info, err := os.Stat(a.TokenFile)
 	if err != nil {
-		return "", fmt.Errorf("--metrics-token: %w", err)
+		return nil, fmt.Errorf("--metrics-token: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("--metrics-token: %s: other users may read or change it; run chmod 600", a.TokenFile)
+		return nil, fmt.Errorf("--metrics-token: %s: other users may read or change it; run chmod 600", a.TokenFile)
 	}
 	data, err := os.ReadFile(a.TokenFile)
 	if err != nil {
-		return "", fmt.Errorf("--metrics-token: %w", err)
+		return nil, fmt.Errorf("--metrics-token: %w", err)
 	}
-	token := strings.TrimSpace(string(data))
-	if len(token) < minToken {
-		return "", fmt.Errorf("--metrics-token: %s: the token is shorter than %d characters", a.TokenFile, minToken)
+	list, err := parseReaders(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("--metrics-token: %s: %w", a.TokenFile, err)
 	}
-	return token, nil
+	return list, nil
+}
+
+func parseReaders(text string) (list []reader, err error) {
+	for number, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		r := reader{token: strings.TrimSpace(line), all: true}
+		if rest, ok := strings.CutPrefix(r.token, "tenant "); ok {
+			tenant, token, _ := strings.Cut(strings.TrimSpace(rest), " ")
+			r = reader{token: strings.TrimSpace(token), tenant: tenant}
+		}
+		if !r.all && r.tenant == "" || len(r.token) < minToken {
+			return nil, fmt.Errorf("line %d is not TOKEN or tenant NAME TOKEN, or the token is shorter than %d characters", number+1, minToken)
+		}
+		list = append(list, r)
+	}
+	return list, nil
 }
 
 var errToken = errors.New("the bearer token is not valid")
 
-// mayReadTenants returns errToken for a wrong token.
-func (a Access) mayReadTenants(r *http.Request) (bool, error) {
+// readerOf returns the reader that sent r, which sees no tenant without a token. It returns
+// errToken for a wrong token.
+func (a Access) readerOf(r *http.Request) (found reader, err error) {
 	if a.TokenFile == "" {
-		return true, nil
+		return reader{all: true}, nil
 	}
-	want, err := a.token()
+	list, err := a.readers()
 	if err != nil {
-		return false, err
+		return reader{}, err
 	}
 	header := r.Header.Get("Authorization")
 	if header == "" {
-		return false, nil
+		return reader{}, nil
 	}
 	scheme, got, _ := strings.Cut(header, " ")
-	ours, theirs := sha256.Sum256([]byte(want)), sha256.Sum256([]byte(strings.TrimSpace(got)))
-	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(ours[:], theirs[:]) != 1 {
-		return false, errToken
+	theirs := sha256.Sum256([]byte(strings.TrimSpace(got)))
+	err = errToken
+	for _, known := range list {
+		ours := sha256.Sum256([]byte(known.token))
+		if subtle.ConstantTimeCompare(ours[:], theirs[:]) == 1 && strings.EqualFold(scheme, "Bearer") {
+			found, err = known, nil
+		}
 	}
-	return true, nil
+	return found, err
 }
 
 // Handler returns a handler that serves the metrics of registry in the formats of Prometheus.
 func (a Access) Handler(registry prometheus.Gatherer) http.Handler {
 	opts := promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError}
-	all := promhttp.HandlerFor(registry, opts)
-	services := promhttp.HandlerFor(prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		families, err := registry.Gather()
-		return slices.DeleteFunc(families, ofTenants), err
-	}), opts)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch may, err := a.mayReadTenants(r); {
+		switch from, err := a.readerOf(r); {
 		case errors.Is(err, errToken):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="hooktrail metrics"`)
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 		case err != nil:
 			http.Error(w, "the token cannot be checked at present", http.StatusServiceUnavailable)
-		case may:
-			all.ServeHTTP(w, r)
 		default:
-			services.ServeHTTP(w, r)
+			promhttp.HandlerFor(from.seesOf(registry), opts).ServeHTTP(w, r)
 		}
 	})
 }
 
-// ofTenants reports whether a family has the label tenant.
-func ofTenants(family *dto.MetricFamily) bool {
-	return slices.ContainsFunc(family.GetMetric(), func(m *dto.Metric) bool {
-		return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "tenant" })
+// seesOf returns the part of a registry that r may see.
+func (r reader) seesOf(registry prometheus.Gatherer) prometheus.Gatherer {
+	if r.all {
+		return registry
+	}
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := registry.Gather()
+		for _, f := range families {
+			f.Metric = slices.DeleteFunc(f.Metric, func(m *dto.Metric) bool {
+				tenant, ok := tenantOf(m)
+				return ok && (r.tenant == "" || tenant != exposed(r.tenant))
+			})
+		}
+		return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return len(f.GetMetric()) == 0 }), err
 	})
+}
+
+func tenantOf(m *dto.Metric) (tenant string, ok bool) {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == "tenant" {
+			return l.GetValue(), true
+		}
+	}
+	return "", false
 }

@@ -80,6 +80,24 @@ func scrape(h http.Handler, authorization string) (status int, body string) {
 	return w.Code, w.Body.String()
 }
 
+// A file with a token has a reader for each line, and no reader without a token.
+func FuzzParseReaders(f *testing.F) {
+	f.Add("a token of a reader\n")
+	f.Add("tenant acme a token of a reader\na token of a reader\n")
+	f.Add("tenant  \n\ntenant a")
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := parseReaders(text)
+		for _, r := range list {
+			if err == nil && (len(r.token) < minToken || r.token != strings.TrimSpace(r.token) || r.all != (r.tenant == "")) {
+				t.Errorf("got %+v", r)
+			}
+		}
+		if err == nil && len(list) != 1+strings.Count(strings.TrimSpace(text), "\n") {
+			t.Errorf("%d readers", len(list))
+		}
+	})
+}
+
 // With a token, only its reader sees series of tenants. No page contains control
 // characters.
 //
@@ -87,8 +105,8 @@ func scrape(h http.Handler, authorization string) (status int, body string) {
 func TestAccess_Handler(t *testing.T) {
 	registry := counted(t)
 	file := filepath.Join(t.TempDir(), "token")
-	const token = "a token of a reader"
-	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+	const token, acme, other = "a token of a reader", "of the reader of acme", "of another tenant's reader"
+	if err := os.WriteFile(file, []byte(token+"\ntenant acme "+acme+"\ntenant other "+other+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	open, closed := Access{}, Access{TokenFile: file}
@@ -104,6 +122,9 @@ func TestAccess_Handler(t *testing.T) {
 	}{
 		{"no token file", open, "", http.StatusOK, true},
 		{"the reader", closed, "Bearer " + token, http.StatusOK, true},
+		{"the reader of its tenant", closed, "Bearer " + acme, http.StatusOK, true},
+		{"the reader of another tenant", closed, "Bearer " + other, http.StatusOK, false},
+		{"a line of the file", closed, "Bearer tenant acme " + acme, http.StatusUnauthorized, false},
 		{"nobody", closed, "", http.StatusOK, false},
 		{"another token", closed, "Bearer " + token + "x", http.StatusUnauthorized, false},
 		{"another scheme", closed, "Basic " + token, http.StatusUnauthorized, false},
@@ -129,6 +150,7 @@ func TestAccess_Validate(t *testing.T) {
 		mode os.FileMode
 	}{
 		"short": {"short\n", 0o600}, "shared": {"a token of a reader", 0o640}, "empty": {"", 0o600},
+		"second": {"a token of a reader\ntenant acme\n", 0o600}, "scoped": {"tenant acme short\n", 0o600},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(f.text), f.mode); err != nil {

@@ -8,5 +8,5 @@ import (
 
 // RegisterAccess adds the flag that fills a to cmd.
 func RegisterAccess(cmd *cobra.Command, a *metrics.Access) {
-	cmd.Flags().StringVar(&a.TokenFile, "metrics-token", "", "`file` with the bearer token of the reader of /metrics; others then see no series of tenants")
+	cmd.Flags().StringVar(&a.TokenFile, "metrics-token", "", "`file` with the bearer tokens of the readers of /metrics, one per line; a line \"tenant NAME TOKEN\" is for one tenant; others then see no series of tenants")
 }

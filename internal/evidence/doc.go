@@ -10,6 +10,7 @@
 //	bundle        exports records with their proof, and as tables
 //	statement     signs statements with the ledger's key, for bundle and daily
 //	daily         makes and checks reports about a day
+//	ocsf          maps records to the Open Cybersecurity Schema Framework
 //	tiles         serves a ledger as a tlog-tiles log
 //	sshkey        signs with keys in ssh-agent
 //	transparency  the C2SP formats that anchor, bundle and tiles exchange

@@ -50,6 +50,9 @@ stops at the checkpoint that is the newest when it starts.
            an apostrophe
   parquet  a table for databases and notebooks, with typed columns, the data of the
            event as JSON, and the original bytes of the record
+  ocsf     a line of JSON for each record in the Open Cybersecurity Schema Framework
+           1.8.0, for SIEMs; with the leaf, the event id and the SHA-256 of the record,
+           and without prompts, messages and results
   tiles    a folder with the whole log in the tlog-tiles layout of C2SP, without
            the records, for mirrors and other checkers
 
@@ -72,7 +75,7 @@ access.`,
 	x.purpose.register(cmd.Flags())
 	x.signing.register(cmd)
 	cmd.Flags().DurationVar(&x.wait, "wait", defaultWait, waitUsage)
-	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet or tiles")
+	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet, ocsf or tiles")
 	cmd.Flags().StringVar(&x.out, "out", "", "new `file` to write, or folder of tiles; default is stdout")
 	cmd.Flags().StringVar(&x.key, "key", "", "verifier `key` to put into the bundle, or a file with it; default is ledger.pub in the data directory")
 	return cmd
@@ -116,13 +119,13 @@ func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 
 func (x exportFlags) checkFormat(cmd *cobra.Command) error {
 	switch bundle.Format(x.format) {
-	case bundle.JSONL, bundle.CSV:
+	case bundle.JSONL, bundle.CSV, bundle.OCSF:
 	case bundleFormat, bundle.Parquet:
 		if x.out == "" && cli.IsTerminal(cmd.OutOrStdout()) {
 			return cli.Usage("--format %s is binary: name a file with --out", x.format)
 		}
 	default:
-		return cli.Usage("--format: %q is not one of bundle, jsonl, csv, parquet and tiles", x.format)
+		return cli.Usage("--format: %q is not one of bundle, jsonl, csv, parquet, ocsf and tiles", x.format)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ocsf"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -25,6 +26,7 @@ const (
 	JSONL   Format = "jsonl"   // JSON lines with the record's bytes
 	CSV     Format = "csv"     // safe to open in a spreadsheet
 	Parquet Format = "parquet" // with typed columns
+	OCSF    Format = "ocsf"    // JSON lines in the Open Cybersecurity Schema Framework
 )
 
 // WriteTable writes the selected records up to the newest checkpoint to w. If the selection
@@ -34,7 +36,7 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	if err != nil {
 		return err
 	}
-	t, err := newTable(w, format)
+	t, err := newTable(w, format, r.Tenant())
 	if err != nil {
 		return err
 	}
@@ -74,22 +76,44 @@ type table interface {
 	end() error
 }
 
-func newTable(w io.Writer, format Format) (table, error) {
+func newTable(w io.Writer, format Format, tenant string) (table, error) {
 	switch format {
-	case JSONL:
-		return &jsonTable{w: w}, nil
+	case JSONL, OCSF:
+		return &lineTable{w: w, format: format, tenant: tenant}, nil
 	case CSV:
 		t := &csvTable{w: csv.NewWriter(w)}
 		return t, t.w.Write(columns)
 	case Parquet:
 		return newParquetTable(w), nil
 	}
-	return nil, fmt.Errorf("format %q is not one of %s, %s and %s", format, JSONL, CSV, Parquet)
+	return nil, fmt.Errorf("format %q is not one of %s, %s, %s and %s", format, JSONL, CSV, Parquet, OCSF)
 }
 
-type jsonTable struct {
-	w    io.Writer
-	line []byte
+type lineTable struct {
+	w      io.Writer
+	format Format
+	tenant string
+	line   []byte
+}
+
+func (t *lineTable) write(e ledger.Entry) (err error) {
+	if t.line, err = AppendLine(t.line[:0], t.format, t.tenant, e); err != nil {
+		return err
+	}
+	_, err = t.w.Write(append(t.line, '\n'))
+	return err
+}
+
+func (t *lineTable) end() error { return nil }
+
+// AppendLine appends the line of a record in one of the formats [JSONL] and [OCSF], without
+// a line feed.
+func AppendLine(line []byte, format Format, tenant string, e ledger.Entry) ([]byte, error) {
+	if format != OCSF {
+		return appendJSON(line, e)
+	}
+	row, err := ocsf.Row(tenant, e)
+	return append(line, row...), err
 }
 
 type jsonLine struct {
@@ -112,7 +136,7 @@ type jsonLine struct {
 	Time     time.Time   `json:"time,omitzero"`
 }
 
-func (t *jsonTable) write(e ledger.Entry) error {
+func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 	line := jsonLine{
 		Leaf: e.Leaf, Class: e.Class, Finding: e.Finding, Epoch: e.Epoch, Stream: e.StreamSequence,
 		Stored: e.Stored, Hash: e.Hash.String(), Removed: e.Removal.Word, Order: e.Removal.Order,
@@ -122,24 +146,20 @@ func (t *jsonTable) write(e ledger.Entry) error {
 	}
 	head, err := json.Marshal(line)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t.line = append(t.line[:0], head[:len(head)-1]...)
+	dst = append(dst, head[:len(head)-1]...)
 	// The bytes are unchanged, so that they still match the hash.
 	if e.Removal.Done() {
-		t.line = append(t.line, `,"record":null`...)
+		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
-		t.line = append(append(t.line, `,"record":`...), e.Bytes...)
+		dst = append(append(dst, `,"record":`...), e.Bytes...)
 	} else {
-		t.line = append(t.line, `,"record_base64":"`...)
-		t.line = append(base64.StdEncoding.AppendEncode(t.line, e.Bytes), '"')
+		dst = append(dst, `,"record_base64":"`...)
+		dst = append(base64.StdEncoding.AppendEncode(dst, e.Bytes), '"')
 	}
-	t.line = append(t.line, "}\n"...)
-	_, err = t.w.Write(t.line)
-	return err
+	return append(dst, '}'), nil
 }
-
-func (t *jsonTable) end() error { return nil }
 
 var columns = []string{ //nolint:gochecknoglobals // a constant
 	"leaf", "class", "finding", "time", "stored", "tenant", "producer", "sequence", "kind", "id", "run", "step",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -198,6 +199,7 @@ func TestState_OtherTenantsAreRefused(t *testing.T) {
 
 // Batches, restarts and failures do not change the series.
 func TestState_SameNumbersWhateverTheBatches(t *testing.T) {
+	race.Draw(t, 100, 15)
 	rapid.Check(t, func(rt *rapid.T) {
 		all := messages(1, history(t, rt)...)
 		once, often := t.TempDir(), t.TempDir()

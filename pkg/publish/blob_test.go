@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -55,7 +56,7 @@ func TestBlob(t *testing.T) {
 		moved []string // fields
 	}{
 		{"1.1MiB", func(e *events.Event) { e.Data = object(`"tool":"T"`, `"args":`+text(1_153_434)) }, []string{"args"}},
-		{"20MiB", func(e *events.Event) { e.Data = object(`"args":`+text(20<<20), `"tool":"T"`) }, []string{"args"}},
+		{"20MiB", func(e *events.Event) { e.Data = object(`"args":`+text(race.Size(20<<20, 3<<20)), `"tool":"T"`) }, []string{"args"}},
 		{"OnlyLargest", func(e *events.Event) {
 			e.Data = object(`"tool":"T"`, `"small":`+text(300_000), `"args":`+text(800_000))
 		}, []string{"args"}},

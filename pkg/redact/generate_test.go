@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
 // texts surround the secrets.
@@ -36,7 +38,7 @@ func secretText(tb testing.TB) *rapid.Generator[string] {
 		}
 	}
 	sizes := []int{10, 200, 1000, 4096}
-	if raceEnabled {
+	if race.Enabled {
 		sizes = sizes[:2] // expressions are slow under the detector, and have no part in races
 	}
 	return rapid.Custom(func(t *rapid.T) string {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -82,7 +83,7 @@ func grows(t *testing.T, do func(size int), size int) {
 
 // The time grows linearly with the length of a text.
 func TestText_Hostile(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector takes its own time")
 	}
 	r := mustNew(t, Options{})
@@ -111,7 +112,7 @@ func TestRedact_Hostile(t *testing.T) {
 	for name, part := range hostile {
 		t.Run(name, func(t *testing.T) {
 			redact(map[string]any{"data": strings.Repeat(part, 1<<12/len(part)), part: map[string]any{part: []string{part, part}}})
-			if raceEnabled {
+			if race.Enabled {
 				return
 			}
 			grows(t, func(size int) {

@@ -11,6 +11,8 @@ import (
 	"github.com/zricethezav/gitleaks/v8/detect"
 	"github.com/zricethezav/gitleaks/v8/sources"
 	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
 // found is a finding without its position, because the library reports the line
@@ -114,7 +116,7 @@ func TestSecrets_EqualTheLibrary(t *testing.T) {
 		}
 	})
 	t.Logf("%d rules of %d found something", len(hits), len(r.secrets.rules))
-	if len(hits) < 100 && !raceEnabled {
+	if len(hits) < 100 && !race.Enabled {
 		t.Errorf("only %d rules found something: the texts are too tame", len(hits))
 	}
 }

@@ -6,11 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
 // Rules for files of certain names apply if the name of the file is known. A name
 // never makes a rule or an allow-list find less.
 func TestSecrets_OfFiles(t *testing.T) {
+	race.Draw(t, 100, 20)
 	o, r, texts := newOracle(t), mustNew(t, Options{}), secretText(t)
 	const text, rule = `password = "x9Kq2mWz7Lp4"`, "hashicorp-tf-password"
 	for path, want := range map[string]bool{"main.tf": true, "": false} {

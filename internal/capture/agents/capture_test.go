@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -81,6 +82,7 @@ func tree(f *runtree.Fold) []string {
 //
 //guarantee:payload-again
 func TestCaptured_AnyOrder(t *testing.T) {
+	race.Draw(t, 100, 10)
 	for _, c := range captures {
 		t.Run(c.name, func(t *testing.T) {
 			list := captured(t, c.dirs...)

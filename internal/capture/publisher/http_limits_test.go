@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/quota"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -56,7 +57,7 @@ func (r *running) postTo(t *testing.T, path string, header http.Header, body io.
 
 // A batch of 100,000 events is stored while it comes in. A second one adds nothing.
 func TestRun_LargeBatch(t *testing.T) {
-	const count = manyEvents
+	count := race.Size(100_000, 20_000)
 	srv, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir()})
 	header := http.Header{"Content-Type": {batchType}}

@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -66,7 +67,7 @@ func leavesOf(tb testing.TB, dir, tenant string) int64 {
 }
 
 func TestRun_KilledFiveTimes(t *testing.T) {
-	total := killEvents
+	total := race.Size(100_000, 20_000)
 	if testing.Short() {
 		total = 10_000
 	}

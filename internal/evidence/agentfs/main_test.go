@@ -4,15 +4,18 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
 // TestMain draws fewer histories than rapid's default because each commits many
 // database files. Use -rapid.checks for more.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", histories); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(race.Size(30, 8))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

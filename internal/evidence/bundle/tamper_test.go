@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/bundle/bundletest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -140,7 +141,7 @@ func TestTamper_Repaired(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			for _, s := range []ledger.Selection{{}, {Run: "r1"}} {
 				path := e.bundle(t, s)
-				for range tampers {
+				for range race.Size(25, 5) {
 					o := open(t, path)
 					before := strings.Join([]string{o.files[leavesFile], o.files[recordsFile]}, "|")
 					attack.do(o, strings.Count(o.files[leavesFile], "\n"), r)

@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -168,6 +169,7 @@ func (m *machine) mine(data string) bool {
 
 //guarantee:consumer-killed
 func TestRun_AnythingMayHappen(t *testing.T) {
+	race.Draw(t, 100, 15)
 	for _, tenant := range []string{"", "acme"} {
 		t.Run("tenant="+tenant, func(t *testing.T) {
 			// The streams stay. The server removes the folder of a deleted stream

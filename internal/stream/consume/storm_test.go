@@ -22,7 +22,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
+
+// stormEvents is the number of events during which a consumer is killed.
+var stormEvents = race.Size(100_000, 20_000)
 
 const (
 	childEnv = "HOOKTRAIL_CONSUME_CHILD" // URL and path of the projection, with a space between
@@ -107,13 +111,13 @@ func (l *logbook) Apply(ctx context.Context, batch []consume.Message, next consu
 }
 
 // checkLog requires the events 1 to n in this order.
-func checkLog(t *testing.T, path string, n int64) {
+func checkLog(t *testing.T, path string, n int) {
 	t.Helper()
 	err := projection.Read(t.Context(), path, logSchema, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT count(*), min(n), max(n), sum(n = place) FROM log", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				got := [4]int64{stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2), stmt.ColumnInt64(3)}
-				if want := [4]int64{n, 1, n, n}; got != want {
+				got := [4]int{stmt.ColumnInt(0), stmt.ColumnInt(1), stmt.ColumnInt(2), stmt.ColumnInt(3)}
+				if want := [4]int{n, 1, n, n}; got != want {
 					t.Errorf("count, min, max and number in place: got %v, want %v", got, want)
 				}
 				return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/stream/admission"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
 // One client without credentials sends events of 3,000 new tenants, over NATS and over HTTP.
@@ -82,7 +83,7 @@ func TestFlood_NewTenants(t *testing.T) {
 	if err != nil || len(tenants) > admission.DefaultLimit+2 { // acme and default are known
 		t.Errorf("%d ledgers, %v", len(tenants), err)
 	}
-	if most > 200<<20 && !raceEnabled {
+	if most > 200<<20 && !race.Enabled {
 		t.Errorf("it used %d MB", most>>20)
 	}
 	if n := strings.Count(up.stderr.String(), "tenant refused"); n == 0 || n > 100 {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -140,7 +141,7 @@ func TestHook_EverythingDown(t *testing.T) {
 			names, bodies := payloads(t, capture)
 			var took, idle []time.Duration
 			for i, body := range bodies {
-				if !raceEnabled {
+				if !race.Enabled {
 					began := time.Now()
 					run(t, 0, "publisher", "--version")
 					idle = append(idle, time.Since(began))
@@ -151,7 +152,7 @@ func TestHook_EverythingDown(t *testing.T) {
 				}
 				took = append(took, time.Since(began))
 			}
-			if !raceEnabled {
+			if !race.Enabled {
 				checkAtOnce(t, took, idle)
 			}
 			all := inLedger(t, dir)

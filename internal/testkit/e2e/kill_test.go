@@ -11,7 +11,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
+
+// kills is the number of kills of services in TestStorm.
+var kills = race.Size(60, 15)
 
 // TestStorm kills and restarts the server and every service while sessions are imported. In
 // the end every event exists once. Projections rebuilt from the same stream without kills

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -64,7 +65,7 @@ func fill(t *testing.T, w *world, dir string) string {
 		t.Fatal(err)
 	}
 	const perRun = 1000
-	for i := range manyEvents / perRun {
+	for i := range race.Size(100_000, 10_000) / perRun {
 		run := fmt.Sprint("run ", i)
 		send(t, p, tenant, run, events.RunStarted, events.RunStartedData{Title: "gauntlet"})
 		for n := range perRun - 2 { // what has no row in an AgentFS file: those are not what is attacked

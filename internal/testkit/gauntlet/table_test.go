@@ -11,7 +11,12 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
+
+// trials is the number of trials of each attack, at random positions. The table needs all.
+var trials = race.Size(trialsOfTable, 2)
 
 var update = flag.Bool("update", false, "write the table of attacks into docs/guarantees.md")
 

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
@@ -101,7 +102,7 @@ func (m model) check(t *testing.T, l instance) {
 //
 //guarantee:tracker-killed
 func TestBD_KilledAtRandomPoints(t *testing.T) {
-	const kills = 80
+	kills := race.Size(80, 20)
 	d := openBDFixture(t)
 	w := d.backend.Workspace("acme")
 	m := make(model)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -83,7 +84,7 @@ func TestHostile_Parents(t *testing.T) {
 
 // Long texts, long lists and invalid numbers stay within the limits.
 func TestHostile_Sizes(t *testing.T) {
-	long := strings.Repeat("Follow-up: do the thing that nobody did. \n", longText/42)
+	long := strings.Repeat("Follow-up: do the thing that nobody did. \n", race.Size(10<<20, 1<<20)/42)
 	e := stepAt(t, 0, 0, events.StepFailed, long, map[string]any{
 		"complexity": "NaN", "files": "1e999", "target": long, "work_item": long, "error_class": long, "severity": []any{"critical"},
 		"remaining": long, "partial_success": "Infinity",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
@@ -14,7 +15,7 @@ import (
 // For any history, each event has one decision, repeated events and restarts change
 // nothing, failures stay within the limits, and flapping issues do not move.
 func TestChaos(t *testing.T) {
-	seeds := uint64(chaosSeeds)
+	seeds := uint64(race.Size(15, 3))
 	if testing.Short() {
 		seeds = 3
 	}

@@ -5,9 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
+
+// stormRuns is the number of runs that fail within ten minutes.
+var stormRuns = race.Size(10_000, 2_000)
 
 // A storm with one cause has one issue. A storm with a cause per run has five issues and
 // a digest. Another tenant gets its issue within the grace period.
@@ -25,7 +29,7 @@ func TestStorm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var sc rulestest.Scenario
 			for n := range stormRuns {
-				at := float64(n) * 600 / stormRuns
+				at := float64(n) * 600 / float64(stormRuns)
 				if n == stormRuns/2 {
 					sc.Events = append(sc.Events, fails("beta", "b1", at, "disk is full"))
 				}

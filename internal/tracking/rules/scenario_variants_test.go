@@ -10,9 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
+
+// jitterSeeds is the number of late deliveries of each history.
+var jitterSeeds = race.Size(20, 3)
 
 var exact = rulestest.Likeness{Titles: true, Transitions: true}
 

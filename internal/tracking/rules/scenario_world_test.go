@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
@@ -17,7 +18,7 @@ const floorOfWorlds = 0.97
 // come late and repeatedly, and trackers restart.
 func TestWorlds(t *testing.T) {
 	var sum rulestest.Verdict
-	for seed := range uint64(worldSeeds) {
+	for seed := range uint64(race.Size(2, 1)) {
 		sc := rulestest.World(seed)
 		list := rulestest.Jitter(rulestest.Deal(t, sc), 8*time.Second, seed)
 		o := rulestest.Run(t, list, rules.DefaultConfig(), nil)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -103,7 +104,7 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 	t.Parallel()
 	kills, err := strconv.Atoi(os.Getenv(killsVariable))
 	if err != nil {
-		kills = 60
+		kills = race.Size(60, 15)
 	}
 	p := newPipeline(t)
 	seed := rand.Uint64()

@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
@@ -86,6 +87,7 @@ func (b countingOutbox) Append(_ context.Context, e events.Event) (events.Event,
 // tracker between them, and repeats batches that were not acknowledged. Three trackers
 // with different batches end with the same state.
 func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
+	race.Draw(t, 100, 15)
 	list := rulestest.Story(t)
 	var messages []consume.Message
 	for i, e := range list {

@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
 // tables are the tables of a ledger and their keys.
@@ -149,9 +150,9 @@ func TestGauntlet_BitFlips(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	flips := 600
+	flips := race.Size(600, 60)
 	if testing.Short() {
-		flips = 100
+		flips = 50
 	}
 	harmless := 0
 	to := filepath.Join(t.TempDir(), ledger.FileName)

@@ -10,6 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -109,6 +110,7 @@ func writeDrawn(tb testing.TB, rt *rapid.T, key *writer.Key, f *ledgertest.Feed)
 
 //guarantee:verify-clean
 func TestHistory_CleanOnesGiveNoAlarm(t *testing.T) {
+	race.Draw(t, 100, 20)
 	key := ledgertest.NewKey(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		f := drawFeed(rt)

@@ -1,7 +1,6 @@
 package writer_test
 
 import (
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -166,33 +166,12 @@ func TestErase_Tampered(t *testing.T) {
 	}
 }
 
-// fewer sets a flag of the test binary for one test, unless the user set it. Each of its
-// histories commits to a database many times.
-func fewer(tb testing.TB, name, value string) {
-	tb.Helper()
-	f := flag.Lookup(name)
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
-	if given {
-		return
-	}
-	before := f.Value.String()
-	tb.Cleanup(func() {
-		if err := f.Value.Set(before); err != nil {
-			tb.Error(err)
-		}
-	})
-	if err := f.Value.Set(value); err != nil { // not flag.Set: it would count as given
-		tb.Fatal(err)
-	}
-}
-
 // TestErase_AnyHistory applies orders of all kinds in any sequence and in any batches. The
 // ledger always verifies, and destroyed payloads leave no remains.
 //
 //guarantee:erase
 func TestErase_AnyHistory(t *testing.T) {
-	fewer(t, "rapid.checks", "25")
+	race.Draw(t, 25, 8)
 	key := ledgertest.NewKey(t)
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {

@@ -1,6 +1,0 @@
-//go:build !race
-
-package agentfs
-
-// histories is how many histories a test draws.
-const histories = "30"

@@ -1,10 +1,12 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -46,7 +48,11 @@ func (c *chains) trim(ctx context.Context, g *group) error {
 			return fmt.Errorf("look up chain: %w", err)
 		}
 	}
-	g.trim(c.of(g.tenant).Last)
+	ch := c.of(g.tenant)
+	g.trim(ch.Last)
+	if _, next := c.backlog.id.signerOf(ch); next == "" {
+		g.rekeys = false // the stream has it
+	}
 	return nil
 }
 
@@ -76,7 +82,9 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 		switch {
 		case err != nil || !c.isOwn(m, tenant, ch.Signed):
 			c.ignore(tenant, sequence)
-		case m.Last == ch.Last:
+		case m.Last == ch.Last && m.First > m.Last && m.Prev == ch.Prev:
+			c.settled(&group{tenant: tenant}, m, hash.String()) // a change of the key, without an answer
+		case m.Last == ch.Last || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 			return errDiverged
 		case m.Last > ch.Last:
 			if err := c.catchUp(*ch, m, hash); err != nil {
@@ -96,7 +104,28 @@ func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) boo
 		return false
 	}
 	id := c.backlog.id
-	return isSignedBy(m, id.Key) || !m.IsSigned() && id.Unsigned && !isChainSigned
+	switch {
+	case !m.IsSigned():
+		return id.Unsigned && !isChainSigned
+	case id.next != nil && isSignedBy(m, id.next.public):
+		return true
+	}
+	return isSignedBy(m, id.Key) || id.OldKey != "" && isSignedBy(m, id.OldKey)
+}
+
+// sign signs m with the key of its chain. It adds the grant that the chain lacks.
+func (c *chains) sign(m events.Manifest) (events.Manifest, error) {
+	ch := c.of(m.Tenant)
+	s, next := c.backlog.id.signerOf(ch)
+	m.Next = next
+	if i := c.opts.issuer; i != nil && ch.Issuer != i.public {
+		g, err := i.Grant(m.Tenant, m.Producer, s.public, time.Time{})
+		if err != nil {
+			return m, err
+		}
+		m.Grant = &g
+	}
+	return s.sign(m)
 }
 
 // ignore logs and counts a foreign manifest once.
@@ -185,6 +214,12 @@ func (c *chains) settled(g *group, m events.Manifest, hash string) {
 		}
 	}
 	ch.Last, ch.Prev, ch.Signed = m.Last, hash, m.IsSigned()
+	if id := c.backlog.id; m.Next != "" || id.next != nil && m.Key == id.next.public {
+		ch.Key = cmp.Or(m.Next, m.Key)
+	}
+	if m.Grant != nil {
+		ch.Issuer = m.Grant.Issuer
+	}
 	c.backlog.cursor.Touch(g.tenant)
 	c.seals.count(g.tenant, g.entries, c.backlog.read)
 	for _, e := range g.entries {

@@ -112,7 +112,7 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 		m := g.manifest(d.backlog.producer, ch, d.outbox.missing)
 		if !d.opts.unsigned {
 			var err error
-			if m, err = d.backlog.id.signer.sign(m); err != nil {
+			if m, err = d.chains.sign(m); err != nil {
 				return err
 			}
 		}

@@ -202,7 +202,7 @@ func TestForeign_OwnKeyLosesNoEvent(t *testing.T) {
 			p := appendOnline(t, srv, opts, 0, 5)
 			stranger := srv.Connect(t)
 			m, prev := lastOf(t, srv, stranger, p.Stats().Producer)
-			copied, err := openSigner(Options{Dir: opts.Dir})
+			copied, err := openSigner(Options{Dir: opts.Dir}, keyName)
 			if err != nil {
 				t.Fatal(err)
 			}

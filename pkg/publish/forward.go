@@ -31,6 +31,9 @@ type forwarder struct {
 	suspended *suspensions
 	delivery  *delivery
 	idleSince time.Time // when the outbox was found empty, or zero
+
+	keyChanges chan chan error // requests of [Publisher.ChangeKey]
+	awaitKey   []chan error    // that wait for the end of a change
 }
 
 type waiting struct {
@@ -61,7 +64,7 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 		return nil, err
 	}
 	f := &forwarder{
-		opts: o.opts, outbox: o, link: link, sender: sender, now: make(chan struct{}, 1),
+		opts: o.opts, outbox: o, link: link, sender: sender, now: make(chan struct{}, 1), keyChanges: make(chan chan error),
 		status: &status{logger: o.opts.Logger}, backlog: &waiting{},
 	}
 	f.seals = &seals{outbox: o, delay: o.opts.SealDelay, status: f.status}
@@ -113,6 +116,9 @@ func (f *forwarder) step(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := f.changeKey(ctx); err != nil {
+		return err
+	}
 	b, err := f.collector.collect(func(linger <-chan time.Time, hasBegun bool) (bool, error) {
 		return f.await(ctx, linger, hasBegun)
 	})
@@ -154,6 +160,9 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 		if err := f.removeSent(ctx); err != nil {
 			f.status.fail(err)
 		}
+	case done := <-f.keyChanges:
+		f.beginKeyChange(ctx, done)
+		return true, nil
 	case <-retry:
 		return true, nil
 	case <-linger:

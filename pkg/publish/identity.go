@@ -27,14 +27,19 @@ type identity struct {
 	// its first manifests may have no signature, because it is older than its key.
 	Key      string `json:"key,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
+	OldKey   string `json:"old_key,omitempty"` // that Key replaced
 
-	signer signer // of the process that forwards
+	signer signer  // of the process that forwards
+	next   *signer // that replaces signer, nil if the key does not change
 }
 
 // openKey opens the key of the outbox, or creates it. If the key of the producer id
 // is lost, waiting events need a new producer id.
 func (id *identity) openKey(opts Options) (err error) {
-	if id.signer, err = openSigner(opts); err != nil {
+	if id.signer, err = openSigner(opts, keyName); err != nil {
+		return err
+	}
+	if err := id.openNext(opts); err != nil {
 		return err
 	}
 	if id.Key == "" {

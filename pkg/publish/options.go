@@ -119,11 +119,16 @@ type Options struct {
 	KeepSent    time.Duration // time that sent events stay on disk, default 1 min
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
 
+	// Issuer is the file of the issuer that enrols the outbox, see [OpenIssuer]. Without one
+	// the outbox stays without enrolment.
+	Issuer string
+
 	SubjectPrefix string       // default "hooktrail."
 	StreamPrefix  string       // default "HOOKTRAIL_"
 	Logger        *slog.Logger // default discards
 
-	shared bool // other processes append as well
+	shared bool    // other processes append as well
+	issuer *Issuer // nil without Issuer
 
 	// For tests.
 	bootID       func() string

@@ -48,6 +48,12 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 }
 
 func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
+	if opts.Issuer != "" {
+		var err error
+		if opts.issuer, err = OpenIssuer(opts.Issuer); err != nil {
+			return nil, err
+		}
+	}
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, err
 	}

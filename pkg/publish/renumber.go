@@ -65,12 +65,16 @@ func (f *forwarder) renumber(ctx context.Context) error {
 	old := o.id
 	o.opts.Logger.Warn("outbox renumbered under a new producer id", "old", old.Producer, "new", n.id.Producer, "waiting", n.count)
 	n.adopt()
+	if o.id.next != nil { // the new producer id begins with it
+		err = o.id.installNext(o.opts.Dir)
+		f.answerKeyChange(err)
+	}
 	_ = f.backlog.cursor.Close() // its folder is removed below
 	f.restart(o.id, o.log, cursor.New(n.id.dir(o.opts.Dir), n.finished))
 	if err := os.RemoveAll(old.dir(o.opts.Dir)); err != nil {
 		o.opts.Logger.Warn("old records not removed", "error", err)
 	}
-	return nil
+	return err
 }
 
 type renumbering struct {
@@ -98,10 +102,14 @@ type move struct {
 func newRenumbering(o *outbox, backlog *waiting) (*renumbering, error) {
 	n := &renumbering{
 		o: o, backlog: backlog, id: identity{
-			Producer: newProducerID(o.opts.Name), Boot: o.id.Boot, Open: true, Key: o.id.signer.public, signer: o.id.signer,
+			Producer: newProducerID(o.opts.Name), Boot: o.id.Boot, Open: true, Key: o.id.signer.public,
+			signer: o.id.signer, next: o.id.next,
 		},
 		old: map[string]uint64{}, numbers: numbering{next: map[string]uint64{}},
 		finished: map[cursor.RunKey]*cursor.Tally{}, encoder: encoder{hash: o.hash},
+	}
+	if n.id.next != nil {
+		n.id.Key = n.id.next.public
 	}
 	dir := n.id.dir(o.opts.Dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -22,10 +22,10 @@ type signer struct {
 	private ed25519.PrivateKey
 }
 
-// openSigner reads the key in the outbox dir, or creates it. The key is on disk when
+// openSigner reads a key in the outbox dir, or creates it. The key is on disk when
 // openSigner returns.
-func openSigner(opts Options) (signer, error) {
-	path := filepath.Join(opts.Dir, keyName)
+func openSigner(opts Options, name string) (signer, error) {
+	path := filepath.Join(opts.Dir, name)
 	seed, err := os.ReadFile(path)
 	if err == nil {
 		return newSigner(seed, path)

@@ -64,7 +64,7 @@ func TestSigner_SharedOutbox(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := filepath.Join(t.TempDir(), "shared")
 	mustShare(t, dir, 0, 5)
-	first, err := openSigner(Options{Dir: dir})
+	first, err := openSigner(Options{Dir: dir}, keyName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,14 @@ type Chain struct {
 	Known bool           `json:"-"`               // Fence is from the stream
 	// Signed means that the last manifest has a signature. So have all later ones.
 	Signed bool `json:"signed,omitempty"`
+	// Key signs the next manifest, if the key of the outbox changes or has changed.
+	Key string `json:"key,omitempty"`
+	// Issuer is the issuer of the last grant in the chain.
+	Issuer string `json:"issuer,omitempty"`
 }
+
+// Begun reports whether the stream has a manifest of the chain.
+func (c *Chain) Begun() bool { return c.Prev != "" }
 
 // change is one line of the file.
 type change struct {

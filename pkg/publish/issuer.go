@@ -1,0 +1,57 @@
+package publish
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Issuer signs the grants that enrol producers. It is safe for concurrent use.
+type Issuer struct {
+	public string
+	sign   func(text []byte) ([]byte, error)
+}
+
+// OpenIssuer reads the key of an issuer from a file: the seed of a user's nkey, or NATS
+// credentials of a user.
+func OpenIssuer(path string) (*Issuer, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read issuer: %w", err)
+	}
+	pair, err := nkeys.ParseDecoratedUserNKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("read issuer: %s has neither the seed of a user nor credentials: %w", path, err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("read issuer: %s: %w", path, err)
+	}
+	return &Issuer{public: public, sign: pair.Sign}, nil
+}
+
+// Public returns the public key, an nkey of a user.
+func (i *Issuer) Public() string { return i.public }
+
+// Grant signs that key is the key of a producer in a tenant. The grant expires at a time,
+// or never if it is zero.
+func (i *Issuer) Grant(tenant, producer, key string, expires time.Time) (events.Grant, error) {
+	g := events.Grant{Tenant: &tenant, Producer: producer, Key: key, Issued: time.Now(), Expires: expires}
+	g, err := g.Sign(i.public, i.sign)
+	if err != nil {
+		return g, fmt.Errorf("sign grant: %w", err)
+	}
+	return g, nil
+}
+
+// IsSignedGrant verifies the signature of a grant with its issuer's key. The caller
+// decides whether the issuer counts.
+func IsSignedGrant(g events.Grant) bool {
+	raw, err := nkeys.Decode(nkeys.PrefixByteUser, []byte(g.Issuer))
+	return err == nil && ed25519.Verify(raw, g.SignedText(), g.Signature())
+}

@@ -17,7 +17,10 @@ import (
 
 func (l lines) redacted(r verifier.Redacted) {
 	l.rules(r)
-	others := func(o verifier.OrderAt) bool { return o.Action != events.AuditKey && o.Rule == "" } // printed by keys and rules
+	// Keys, rules and issuers have their own lines.
+	others := func(o verifier.OrderAt) bool {
+		return o.Action != events.AuditKey && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
+	}
 	if r.Erased+r.Pruned == 0 && !slices.ContainsFunc(r.Orders, others) {
 		return
 	}

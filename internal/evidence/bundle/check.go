@@ -29,6 +29,8 @@ type CheckOptions struct {
 	// Trusted is a signed checkpoint from a trusted place, or nil.
 	Trusted        []byte
 	RequireTrusted bool
+	// RequireEnrolled makes each producer without enrolment count.
+	RequireEnrolled bool
 	// Witnesses is the required witness policy, or nil.
 	Witnesses *transparency.Policy
 	Progress  func(done, total int64)
@@ -53,6 +55,9 @@ const notProvenOfRun = "that no producer but these told of the run, which a bund
 
 // errBundle is reported for a file that is not a valid bundle.
 var errBundle = errors.New("the file is no bundle")
+
+// maxReadings bounds how often a bundle is read to find the foreign records.
+const maxReadings = 4
 
 // These bound the files that Check reads into memory. A description can name many producers.
 const (
@@ -89,12 +94,17 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 	if err := c.check(ctx, &z.Reader); err != nil {
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
-	if !c.found.IsEmpty() { // without the foreign events the verdict is that of the producers
-		c = &checker{opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, foreign: c.found}
+	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
+		// Without the foreign events the verdict is that of the producers.
+		c = &checker{
+			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
+			foreign: c.foreign.With(c.found),
+		}
 		if err := c.check(ctx, &z.Reader); err != nil {
 			return report, fmt.Errorf("check bundle %s: %w", path, err)
 		}
 	}
+	c.report.RequireEnrolled = opts.RequireEnrolled
 	c.report.Conclude(opts.RequireTrusted)
 	return c.report, nil
 }
@@ -108,6 +118,7 @@ type checker struct {
 	signed  *Statement // nil if the selection is not attested
 	newest  ledger.Checkpoint
 	keys    ledger.Keys // that may have signed checkpoints and orders
+	issuers ledger.Issuers
 	trusted *ledger.Checkpoint
 	foreign verifier.ForeignRecords // known from an earlier reading
 	found   verifier.ForeignRecords

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -20,7 +21,7 @@ func (c *checker) open(key note.Verifier, signed []byte) error {
 	if err != nil {
 		return err
 	}
-	orders, err := c.keyOrders()
+	orders, issuers, err := c.keyOrders()
 	if err != nil {
 		return err
 	}
@@ -30,6 +31,7 @@ func (c *checker) open(key note.Verifier, signed []byte) error {
 	})
 	pinned := c.report.Anchor != nil && c.report.Anchor.State == verifier.AnchorPinned
 	c.report.OwnKey = c.opts.Key == nil && !pinned
+	c.issuers = ledger.SignedIssuers(c.keys, said.Tenant, issuers)
 	c.newest, err = ledger.OpenCheckpoint(signed, c.keys.At(said.Size))
 	return err
 }
@@ -43,44 +45,55 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// keyWords appear in every order that changes the key.
-var keyWords = []byte(`\naction ` + string(events.AuditKey) + `\n`) //nolint:gochecknoglobals // a constant
+// orderWords appear in the orders that change the key and those about issuers.
+var orderWords = [...][]byte{ //nolint:gochecknoglobals // a constant
+	[]byte(`\naction ` + string(events.AuditKey) + `\n`),
+	[]byte(`\naction ` + string(events.AuditIssuer) + `\n`),
+	[]byte(`\naction ` + string(events.AuditRevoke) + `\n`),
+}
 
-// The walk verifies the orders later.
-func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
+func hasOrderWords(line []byte) bool {
+	return slices.ContainsFunc(orderWords[:], func(words []byte) bool { return bytes.Contains(line, words) })
+}
+
+// keyOrders returns the orders that change the key, and those about issuers. The walk
+// verifies the former later.
+func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = records.Close() }()
 	lines := newLineReader(records)
 	for index, err := range linesOf(c, leavesFile, func(line []byte) ([]byte, error) { return line, nil }) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		line, ok, err := lines.next()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", recordsFile, err)
+			return nil, nil, fmt.Errorf("%s: %w", recordsFile, err)
 		}
 		if !ok {
 			break
 		}
-		if !bytes.Contains(line, keyWords) {
+		if !hasOrderWords(line) {
 			continue
 		}
 		record, err := parseRecord(line)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", recordsFile, err)
-		}
-		signed, ok := ledger.KeyOrderOf(record)
-		if !ok {
-			continue
+			return nil, nil, fmt.Errorf("%s: %w", recordsFile, err)
 		}
 		var l leafLine
 		if err := json.Unmarshal(index, &l); err != nil {
-			return nil, fmt.Errorf("%s: %w", leavesFile, err)
+			return nil, nil, fmt.Errorf("%s: %w", leavesFile, err)
 		}
-		found = append(found, ledger.KeyOrder{Leaf: l.Index, Signed: signed})
+		signed, action := ledger.OrderOf(record)
+		switch {
+		case action == events.AuditKey:
+			keys = append(keys, ledger.KeyOrder{Leaf: l.Index, Signed: signed})
+		case ledger.IsIssuerOrder(action):
+			issuers = append(issuers, ledger.KeyOrder{Leaf: l.Index, Signed: signed})
+		}
 	}
-	return found, nil
+	return keys, issuers, nil
 }

@@ -30,7 +30,7 @@ type walk struct {
 
 func (c *checker) newWalk() (w *walk, err error) {
 	w = &walk{
-		checker: c, export: verifier.NewExportChecker(c.report.Bundle.extent(), c.newest.Tenant, c.keys),
+		checker: c, export: verifier.NewExportChecker(c.report.Bundle.extent(), c.newest.Tenant, c.keys, c.issuers),
 		seals: make(seals), last: -1,
 	}
 	if w.page, err = c.rebuildPage(); err != nil {

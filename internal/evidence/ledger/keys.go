@@ -35,14 +35,22 @@ func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	return Keys{list, since}
 }
 
-// KeyOrderOf returns the signed order in an event, if the order changes the key.
-func KeyOrderOf(event []byte) (signed string, ok bool) {
+// OrderOf returns the signed order in an event and its action, or "". It checks no
+// signature.
+func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	e, err := events.Decode(event)
 	if err != nil || e.Kind() != events.AuditAccessed {
-		return "", false
+		return "", ""
 	}
 	d, err := events.Payload[events.AuditAccessedData](e)
-	return d.Order, err == nil && IsKeyChange(d.Order)
+	if err != nil {
+		return "", ""
+	}
+	o, err := readSignedOrder([]byte(d.Order))
+	if err != nil {
+		return "", ""
+	}
+	return d.Order, o.Action
 }
 
 // IsKeyOrder reports whether both of its keys signed an order that changes the key of a

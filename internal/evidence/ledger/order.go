@@ -22,7 +22,8 @@ const MaxOrderBytes = 512 << 10
 const MaxOrderRanges = 10_000
 
 // Order is a signed statement that destroys payloads, sets or lifts a hold, changes the
-// signing key, or sets a rule for other orders. It travels in an audit.accessed event. It takes effect once, at the place
+// signing key, adds or revokes an issuer of grants, or sets a rule for other orders. It
+// travels in an audit.accessed event. It takes effect once, at the place
 // of that event in the stream, if the ledger's key signed it. Its text has one line for
 // each field that is set, in this order:
 //
@@ -41,8 +42,9 @@ const MaxOrderRanges = 10_000
 // The selection has the lines run, event, user, kind, from and to. A lift has a line
 // "hold" with the id of the hold. A change of the key has "old" and "key" with the two
 // verifier keys, and both keys sign it. A floor has a line "floor" with seconds. A rule of
-// a second person has the lines "approvers", "for" and "within", see [SecondPerson].
-// Values are escaped as in a [Leaf].
+// a second person has the lines "approvers", "for" and "within", see [SecondPerson]. An
+// order about an issuer has a line "issuer" with its public key. Values are escaped as in
+// a [Leaf].
 type Order struct {
 	Tenant string
 	Action events.AuditAction
@@ -56,6 +58,7 @@ type Order struct {
 	Hold      string        // for a lift: the id of the hold
 	Old       string        // for a change of the key: the key that was in charge
 	Key       string        // the new verifier key
+	Issuer    string        // to add or revoke: the public key, an nkey of a user
 	Floor     time.Duration // for a floor: the least retention, in whole seconds; 0 ends it
 	Second    SecondPerson  // for approvers: the rule; the zero value ends it
 

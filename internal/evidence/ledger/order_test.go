@@ -76,6 +76,11 @@ func TestOrder_Refused(t *testing.T) {
 		"PruneWithoutTime": func(o *Order) { o.Action = events.AuditPrune },
 		"LiftOfNothing":    func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditLift, OrderSelection{}, nil },
 		"KeyOfNothing":     func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditKey, OrderSelection{}, nil },
+		"IssuerOfNothing":  func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditIssuer, OrderSelection{}, nil },
+		"IssuerNotAKey": func(o *Order) {
+			o.Action, o.Selection, o.Leaves, o.Issuer = events.AuditRevoke, OrderSelection{}, nil, "UABC"
+		},
+		"EraseWithIssuer": func(o *Order) { o.Issuer = sampleIssuer },
 		"KeyOfItself": func(o *Order) {
 			o.Action, o.Selection, o.Leaves, o.Old, o.Key = events.AuditKey, OrderSelection{}, nil, "k", "k"
 		},
@@ -98,6 +103,8 @@ func TestOrder_Refused(t *testing.T) {
 	}
 }
 
+const sampleIssuer = "UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5"
+
 func FuzzParseOrder(f *testing.F) {
 	text, err := sampleOrder().Text()
 	if err != nil {
@@ -115,6 +122,8 @@ func FuzzParseOrder(f *testing.F) {
 	f.Add(fmt.Sprintf(rule, "floor", "floor 15552000\n"))
 	f.Add(fmt.Sprintf(rule, "approvers", ""))
 	f.Add(fmt.Sprintf(rule, "approvers", "approvers amy+00000000+AQ==\nfor erase lift\nwithin 3600\n"))
+	f.Add("hooktrail/order/v1\ntenant a\naction issuer\nid x\ntime 2026-11-20T09:00:00.000000000Z\nby a\nreason b\n" +
+		"issuer " + sampleIssuer + "\ntree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		o, err := ParseOrder(text)
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/nats-io/nkeys"
+
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -40,6 +42,7 @@ func (o Order) text() string {
 		{"hold ", o.Hold},
 		{"old ", o.Old},
 		{"key ", o.Key},
+		{"issuer ", o.Issuer},
 		{"floor ", o.floorText()},
 		{"approvers ", strings.Join(o.Second.Approvers, " ")},
 		{"for ", joinActions(o.Second.For)},
@@ -72,7 +75,7 @@ func (o Order) validate() error {
 
 func (o Order) validateAction() error {
 	if !o.namesWhatItChanges() {
-		return errors.New("only a lift has a hold, and only a change of the key has an old and a new key")
+		return errors.New("only a lift has a hold, only a change of the key has an old and a new key, and only an order about an issuer has one")
 	}
 	if err := o.validateRules(); err != nil {
 		return err
@@ -87,9 +90,9 @@ func (o Order) validateAction() error {
 			return errors.New("an order to prune needs the time to")
 		}
 	case events.AuditHold:
-	case events.AuditLift, events.AuditKey, events.AuditFloor, events.AuditApprovers:
+	case events.AuditLift, events.AuditKey, events.AuditFloor, events.AuditApprovers, events.AuditIssuer, events.AuditRevoke:
 		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
-			return errors.New("a lift, a rule or a change of the key selects no records")
+			return errors.New("a lift, a rule, an order about an issuer or a change of the key selects no records")
 		}
 	default:
 		return fmt.Errorf("action %q is not an order", o.Action)
@@ -99,7 +102,9 @@ func (o Order) validateAction() error {
 
 func (o Order) namesWhatItChanges() bool {
 	changes := o.Action == events.AuditKey
-	return (o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
+	issuer := nkeys.IsValidPublicUserKey(o.Issuer)
+	return IsIssuerOrder(o.Action) == issuer && issuer == (o.Issuer != "") &&
+		(o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
 }
 
 // ParseOrder parses the output of [Order.Text] and nothing else.
@@ -137,7 +142,7 @@ func (o *Order) set(name, value string) (err error) {
 	texts := map[string]*string{
 		"tenant": &o.Tenant, "action": (*string)(&o.Action), "id": &o.ID, "by": &o.By, "reason": &o.Reason,
 		"ticket": &o.Ticket, "run": &o.Selection.Run, "event": &o.Selection.Event, "user": &o.Selection.User,
-		"kind": &o.Selection.Kind, "hold": &o.Hold, "old": &o.Old, "key": &o.Key,
+		"kind": &o.Selection.Kind, "hold": &o.Hold, "old": &o.Old, "key": &o.Key, "issuer": &o.Issuer,
 	}
 	times := map[string]*time.Time{"time": &o.Time, "from": &o.Selection.From, "to": &o.Selection.To}
 	if to, ok := texts[name]; ok {

@@ -25,6 +25,7 @@ type Selection struct {
 	listed []listed // manifests to add to the records of Run
 	orders bool     // add the orders that destroyed selected records
 	keys   bool     // add the orders that changed the key or set a rule for other orders
+	enrols bool     // add the orders about issuers, and the manifests that enrol producers of Run or change their keys
 }
 
 // IsAll reports whether s selects every record below Before.
@@ -70,6 +71,12 @@ func (s Selection) where() (where string, args []any) {
 	if s.keys && where != "" {
 		where = " AND (1" + where + " OR l.leaf IN (SELECT leaf FROM orders WHERE " + provingOrders + "))"
 	}
+	if s.enrols {
+		where = " AND (1" + where + " OR l.leaf IN (SELECT leaf FROM orders WHERE action IN ('issuer', 'revoke'))"
+		add(` OR l.class = 'manifest' AND l.producer IN (SELECT producer FROM leaves WHERE class = 'event' AND run =
+			(SELECT run FROM runs WHERE name = `, s.Run)
+		where += `)) AND (SELECT instr(p.bytes, '"grant":{') + instr(p.bytes, '"next":"') FROM payloads p WHERE p.leaf = l.leaf) > 0)`
+	}
 	if s.Before > 0 {
 		add(" AND l.leaf < ", s.Before)
 	}
@@ -87,10 +94,10 @@ const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'don
 const maxListed = 1000
 
 // WithManifests adds the records that prove s. These are the manifests for the events of its
-// run, the orders that destroyed selected records, and the orders that changed the key or set
-// a rule for other orders.
+// run and the enrolment of its producers, the orders that destroyed selected records, and the
+// orders that changed the key, are about issuers, or set a rule for other orders.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
-	s.listed = nil
+	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		removed, err := sqlitetx.Int(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
 		if s.orders = removed > 0; err != nil {

@@ -35,6 +35,8 @@ type Source struct {
 	missing []events.Range
 	prev    string
 	key     ed25519.PrivateKey // nil if the producer does not sign
+	next    ed25519.PrivateKey // that replaces key with the next manifest
+	grant   *events.Grant      // for the next manifest
 	runs    map[string]*events.RunSealedData
 	digests map[string][32]byte
 }
@@ -131,7 +133,15 @@ func (f *Feed) Manifest(producer string) {
 		Version: 1, Tenant: f.Tenant, Producer: producer, First: s.first, Last: s.seq,
 		Count: uint64(len(s.Pending)), Missing: s.missing, Prev: s.prev, Root: events.BatchRoot(s.Pending).String(),
 	}
+	m.Grant = s.grant
+	if s.next != nil {
+		m.Next = public(s.next)
+	}
 	m = Sign(m, s.key)
+	if s.next != nil {
+		s.key = s.next
+	}
+	s.grant, s.next = nil, nil
 	data := m.Encode()
 	s.first, s.Pending, s.missing, s.prev = s.seq+1, nil, nil, events.HashOf(data).String()
 	f.Add(subjects.Address{Tenant: f.Tenant, Producer: producer, Manifest: true}, data)

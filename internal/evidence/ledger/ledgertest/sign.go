@@ -21,15 +21,50 @@ func Sign(m events.Manifest, key ed25519.PrivateKey) events.Manifest {
 	if key == nil {
 		return m
 	}
-	public, err := nkeys.Encode(nkeys.PrefixByteUser, key[ed25519.PublicKeySize:])
-	if err == nil {
-		m, err = m.Sign(string(public), func(text []byte) ([]byte, error) { return ed25519.Sign(key, text), nil })
-	}
+	m, err := m.Sign(public(key), func(text []byte) ([]byte, error) { return ed25519.Sign(key, text), nil })
 	if err != nil {
 		panic(err)
 	}
 	return m
 }
+
+func public(key ed25519.PrivateKey) string {
+	public, err := nkeys.Encode(nkeys.PrefixByteUser, key[ed25519.PublicKeySize:])
+	if err != nil {
+		panic(err)
+	}
+	return string(public)
+}
+
+// PublicKey returns the public half of the key of a name.
+func PublicKey(name string) string { return public(ProducerKey(name)) }
+
+// Grant signs g with the key of an issuer.
+func Grant(issuer string, g events.Grant) *events.Grant {
+	key := ProducerKey(issuer)
+	if g.Issued.IsZero() {
+		g.Issued = Began
+	}
+	g, err := g.Sign(public(key), func(text []byte) ([]byte, error) { return ed25519.Sign(key, text), nil })
+	if err != nil {
+		panic(err)
+	}
+	return &g
+}
+
+// Enrol makes a producer sign its next manifests, and adds a grant of its key to the next
+// one.
+func (f *Feed) Enrol(producer, issuer string) {
+	f.Sign(producer)
+	f.Give(producer, Grant(issuer, events.Grant{Tenant: &f.Tenant, Producer: producer, Key: PublicKey(producer)}))
+}
+
+// Give adds a grant to the next manifest of a producer.
+func (f *Feed) Give(producer string, g *events.Grant) { f.Source(producer).grant = g }
+
+// ChangeKey replaces the key of a producer by the key of a name, from the manifest after
+// the next one on.
+func (f *Feed) ChangeKey(producer, name string) { f.Source(producer).next = ProducerKey(name) }
 
 // Sign makes a producer sign its next manifests.
 func (f *Feed) Sign(producer string) { f.Source(producer).key = ProducerKey(producer) }

@@ -20,6 +20,7 @@ type completeness struct {
 	producerRuns map[producerRunKey]*producerRun
 	found        foreigners
 	contrary     contradictions
+	issuers      ledger.Issuers
 	asOf         time.Time // time of the newest trusted checkpoint so far
 
 	partial bool // only the records of some runs are given
@@ -80,7 +81,9 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 
 func (c *completeness) manifest(r row, f fact, a ledger.Arrival) {
 	s := c.sender(r.producer, r.producerName)
-	reason := s.manifest(listing{Manifest: *f.manifest, hash: f.hash, signature: f.signature, at: a})
+	reason := s.manifest(listing{
+		Manifest: *f.manifest, hash: f.hash, signature: f.signature, grantFault: c.grantFault(r.leaf, f, a), at: a,
+	})
 	if reason != "" {
 		c.found.add(Foreign{
 			Leaf: r.leaf, Class: ledger.ClassManifest, Producer: s.name, Sequence: f.manifest.Last,
@@ -145,6 +148,7 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 	c.contrary.fill(r)
 	r.Gaps = append(r.Gaps, gaps...)
 	c.runs(r, silent)
+	c.found.next.dropOvertaken(c.found.known)
 	r.Foreign, r.ForeignCount = c.found.list, c.found.count
 	r.Completeness = r.worst(unproven, newest.Size == 0)
 	return nil

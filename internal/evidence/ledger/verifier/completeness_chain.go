@@ -32,14 +32,17 @@ type other struct {
 type listing struct {
 	events.Manifest
 
-	hash      events.Hash
-	signature signature
-	at        ledger.Arrival
+	hash       events.Hash
+	signature  signature
+	grantFault string // why its grant does not count
+	at         ledger.Arrival
 }
 
 // chain is the state of a producer's manifests.
 type chain struct {
-	key            string // that began to sign, or "" before
+	key            string // that signs, or "" before
+	oldKey         string // that key replaced
+	enrolment      Enrolment
 	unsignedLast   uint64 // last number that only unsigned manifests list
 	unsignedBefore time.Time
 	// unsignedMissing is how many of the missing ranges unsigned manifests list.
@@ -48,20 +51,6 @@ type chain struct {
 	links           []link // recent ones, with the tip
 	resent          []events.Manifest
 	tooMany         bool // manifests were sent again that are not checked
-}
-
-// refusal returns why a manifest is not of the producer that began the chain, or "". The
-// first valid signature decides about the key.
-func (s *sender) refusal(l listing) string {
-	switch {
-	case l.signature == signatureBad:
-		return foreignBad
-	case l.signature == signatureNone && (s.key != "" || s.found.known.began[s.name]):
-		return foreignUnsigned
-	case l.signature == signatureValid && s.key != "" && l.Key != s.key:
-		return foreignKey
-	}
-	return ""
 }
 
 // adopt takes over the key of the first signed manifest.
@@ -73,7 +62,8 @@ func (s *sender) adopt(l listing) {
 	switch {
 	case s.manifests == 0:
 	case l.First == 1 && l.Prev == "":
-		s.found.next.addBeginning(s.name) // the unsigned ones before it are foreign
+		// The unsigned ones before it are foreign.
+		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: true, granted: l.isGranted()})
 	default:
 		s.unsignedLast, s.unsignedBefore = s.listed, time.Unix(0, l.at.Stored).UTC()
 	}
@@ -84,10 +74,17 @@ func (s *sender) adopt(l listing) {
 // foreign manifest can hide that the stream has them. manifest returns why it is foreign,
 // or "".
 func (s *sender) manifest(l listing) string {
+	if s.overtakes(l) {
+		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
+	}
 	if reason := s.refusal(l); reason != "" {
 		return reason
 	}
+	if s.repeatsKeyChange(l) {
+		return ""
+	}
 	s.adopt(l)
+	s.enrol(l)
 	s.manifests++
 	s.silentSinceBreak = false
 	at, isAgain := link{l.Prev, l.First - 1}, l.First <= s.listed
@@ -107,6 +104,9 @@ func (s *sender) manifest(l listing) string {
 func (s *sender) take(l listing, isAgain bool) {
 	s.tip, s.listed = link{l.hash.String(), l.Last}, max(s.listed, l.Last)
 	s.remember(s.tip)
+	if l.Next != "" && l.signature == signatureValid {
+		s.key, s.oldKey = l.Next, l.Key
+	}
 	s.missing = append(s.missing, l.Missing...)
 	if s.key == "" {
 		s.unsignedMissing = len(s.missing)

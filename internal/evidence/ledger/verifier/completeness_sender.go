@@ -157,7 +157,7 @@ func (s *sender) highest() uint64 {
 
 func (s *sender) conclude() (Producer, []Gap) {
 	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests, SilentSinceBreak: s.silentSinceBreak}
-	p.UnsignedBefore, p.Unchecked = s.unsignedBefore, s.tooMany
+	p.UnsignedBefore, p.Unchecked, p.Enrolment = s.unsignedBefore, s.tooMany, s.enrolment
 	for _, r := range s.received {
 		p.Received += r.Last - r.First + 1
 	}

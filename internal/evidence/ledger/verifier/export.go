@@ -39,12 +39,12 @@ const (
 )
 
 // NewExportChecker returns a checker without records. The orders that may destroy records are
-// of that tenant and those keys.
-func NewExportChecker(extent Extent, tenant string, keys ledger.Keys) *ExportChecker {
+// of that tenant and those keys. The issuers are those of the export.
+func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
 	c.removed.tenant, c.removed.claims = tenant, make(map[int64]*exportClaim)
-	c.facts.partial = extent != WholeLedger
+	c.facts.partial, c.facts.issuers = extent != WholeLedger, issuers
 	return c
 }
 

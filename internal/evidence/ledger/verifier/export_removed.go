@@ -114,9 +114,9 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 }
 
 // ExpectsOrder reports whether a destroyed record names the order at a leaf, or that order
-// changed the key.
+// changed the key or is about an issuer.
 func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
-	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf)
+	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
 // Redacted returns the orders and the number of records that they destroyed. It does not

@@ -3,6 +3,7 @@ package verifier
 import (
 	"cmp"
 	"crypto/ed25519"
+	"maps"
 	"math"
 	"slices"
 
@@ -58,7 +59,7 @@ func signatureOf(m events.Manifest) signature {
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
-	began    map[string]bool           // producers whose first manifest is signed
+	began    map[string]beginning      // by producer, if another manifest came before it
 }
 
 type numberedContent struct {
@@ -88,8 +89,8 @@ func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 				u.addRange(producer, r)
 			}
 		}
-		for producer := range part.began {
-			u.addBeginning(producer)
+		for producer, b := range part.began {
+			u.addBeginning(producer, b)
 		}
 	}
 	for producer, list := range u.ranges {
@@ -128,11 +129,26 @@ func (f *ForeignRecords) addRange(producer string, r events.Range) {
 	}
 }
 
-func (f *ForeignRecords) addBeginning(producer string) {
+// addBeginning keeps the first beginning with a grant, or else the first one.
+func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	if f.began == nil {
-		f.began = make(map[string]bool)
+		f.began = make(map[string]beginning)
 	}
-	f.began[producer] = true
+	if had, ok := f.began[producer]; !ok || b.granted && !had.granted {
+		f.began[producer] = b
+	}
+}
+
+// dropOvertaken removes the events that f found with the chain of another key than the one
+// that f found to have begun it.
+func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
+	for producer, b := range f.began {
+		if b == known.began[producer] {
+			continue
+		}
+		delete(f.ranges, producer)
+		maps.DeleteFunc(f.contents, func(c numberedContent, _ bool) bool { return c.producer == producer })
+	}
 }
 
 // reason returns why an event is foreign, or "". f is a result of With.

@@ -33,7 +33,7 @@ type Powerless struct {
 	Action events.AuditAction `json:"action"`
 }
 
-// The walk checks the leaves of the orders later.
+// readKeys reads the keys and the issuers. The walk checks the leaves of the orders later.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {
@@ -58,7 +58,7 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 		found[i] = ledger.KeyOrder{Leaf: leaf, Signed: signed}
 	}
 	v.anchorKeys(tenant, found)
-	return nil
+	return v.readIssuers(conn, tenant)
 }
 
 func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {

@@ -51,8 +51,8 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	return o, said, true
 }
 
-// change sets or lifts a hold, or sets a rule, and returns the effect. It returns "" for other
-// orders.
+// change sets or lifts a hold, or sets a rule, and returns the effect. It returns "" for orders
+// that destroy records.
 func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	switch o.Action { //nolint:exhaustive // the others destroy records
 	case events.AuditFloor, events.AuditApprovers:
@@ -66,6 +66,8 @@ func (l *orderLog) change(o ledger.Order) ledger.Effect {
 		if l.holds = slices.DeleteFunc(l.holds, func(h ledger.Order) bool { return h.ID == o.Hold }); len(l.holds) == n {
 			return ledger.EffectVoid
 		}
+		return ledger.EffectDone
+	case events.AuditIssuer, events.AuditRevoke: // read before the walk
 		return ledger.EffectDone
 	}
 	return ""
@@ -92,7 +94,7 @@ func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
 func inReport(o ledger.Order, leaf int64, effect ledger.Effect) OrderAt {
 	return OrderAt{
 		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
-		Selection: o.Selection, Hold: o.Hold, Rule: o.Rule(), Effect: effect,
+		Selection: o.Selection, Hold: o.Hold, Issuer: o.Issuer, Rule: o.Rule(), Effect: effect,
 	}
 }
 

@@ -31,6 +31,7 @@ type fact struct {
 
 	manifest  *events.Manifest
 	signature signature // of the manifest
+	granted   bool      // the issuer signed the grant of the manifest
 	seal      *seal
 	gap       *events.GapRecordedData
 	order     string
@@ -199,7 +200,7 @@ func (f *fact) decode(data []byte, denied deniedCalls) (c ledger.Chunk) {
 	e, err := events.Decode(data)
 	if err != nil {
 		if m, ok := readableManifest(data); ok {
-			f.form, f.manifest, f.signature = formManifest, &m, signatureOf(m)
+			f.form, f.manifest, f.signature, f.granted = formManifest, &m, signatureOf(m), isGranted(m.Grant)
 			f.tenant, f.producer, f.sequence = m.Tenant, m.Producer, m.Last
 		}
 		return c

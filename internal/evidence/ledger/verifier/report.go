@@ -33,7 +33,7 @@ const (
 const (
 	ExitVerified    = 0
 	ExitUnwitnessed = 10 // verified and complete, but the required witnesses are missing
-	ExitIncomplete  = 11 // intact, but not [Complete], or with foreign records
+	ExitIncomplete  = 11 // intact, but not [Complete], with foreign records, or without a required enrolment
 	ExitContradicts = 12 // intact, but records claim the id, number or subject of others, or a denied call succeeded
 	ExitUntrusted   = 20 // a trusted checkpoint was required and is missing
 	ExitUnanchored  = 21 // nothing from elsewhere vouches for the key
@@ -73,6 +73,10 @@ type Report struct {
 	RecordedTwice     int64          `json:"recorded_twice,omitempty"` // hook payloads, set apart and no contradictions
 	DeniedResults     []DeniedResult `json:"denied_results,omitempty"` // the first ones
 	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
+
+	Enrolled        int      `json:"enrolled"`     // number of producers
+	NotEnrolled     []string `json:"not_enrolled"` // names of the others
+	RequireEnrolled bool     `json:"require_enrolled,omitempty"`
 
 	Completeness Completeness `json:"completeness"`
 	Producers    []Producer   `json:"producers"`
@@ -139,6 +143,8 @@ type Producer struct {
 	// UnsignedBefore is when the first signed manifest arrived after unsigned ones. The
 	// author of the chain before it is not proved.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
+
+	Enrolment
 }
 
 // Cause says why a gap exists.
@@ -193,6 +199,7 @@ func (r *Report) Conclude(requireTrusted bool) {
 		r.Integrity = Invalid
 	}
 	r.concludeAnchor()
+	r.concludeEnrolment()
 	found, diverged := r.trusts()
 	r.Untrusted = requireTrusted && !found
 	r.Exit = highest(r.LedgerExit(), map[int]bool{
@@ -207,7 +214,7 @@ func (r *Report) Conclude(requireTrusted bool) {
 // without comparisons with other evidence.
 func (r *Report) LedgerExit() int {
 	return highest(ExitVerified, map[int]bool{
-		ExitIncomplete:  r.Completeness != Complete || r.ForeignCount > 0,
+		ExitIncomplete:  r.Completeness != Complete || r.ForeignCount > 0 || r.RequireEnrolled && len(r.NotEnrolled) > 0,
 		ExitContradicts: r.Contradictions+r.DeniedResultCount > 0,
 		ExitInvalid:     r.Integrity != Verified,
 	})

@@ -43,7 +43,8 @@ type Options struct {
 	// It may be nil.
 	Progress func(done, total int64)
 
-	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without a usable Trusted or Anchored
+	RequireEnrolled bool // [Report.Exit] is [ExitIncomplete] with a producer that is not enrolled
+	RequireTrusted  bool // [Report.Exit] is [ExitUntrusted] without a usable Trusted or Anchored
 }
 
 // errChanged ends a verification if a writer changed the file.
@@ -93,6 +94,7 @@ type verifier struct {
 	report  Report
 	newest  ledger.Checkpoint
 	keys    ledger.Keys
+	issuers ledger.Issuers
 	foreign ForeignRecords // known from an earlier reading
 	found   ForeignRecords
 }
@@ -224,6 +226,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 		r.Completeness = Unproven
 	}
 	v.concludeTrusted()
+	r.RequireEnrolled = v.opts.RequireEnrolled
 	r.Conclude(v.opts.RequireTrusted)
 	return nil
 }

@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// The reasons why an issuer does not count.
+const (
+	IssuerUnknown = "its issuer is unknown"
+	IssuerRevoked = "its issuer was revoked before"
+)
+
+// Issuers are the orders about issuers in a ledger, in the order of their leaves. The zero
+// value has none.
+type Issuers struct{ orders []issuerOrder }
+
+type issuerOrder struct {
+	leaf int64
+	Order
+}
+
+// IsIssuerOrder reports whether an order is about an issuer.
+func IsIssuerOrder(action events.AuditAction) bool {
+	return action == events.AuditIssuer || action == events.AuditRevoke
+}
+
+// Add adds the order at a leaf, which is behind those of earlier orders. It ignores other
+// orders. The caller has checked the signature.
+func (s *Issuers) Add(leaf int64, o Order) {
+	if IsIssuerOrder(o.Action) {
+		s.orders = append(s.orders, issuerOrder{leaf, o})
+	}
+}
+
+// SignedIssuers returns the orders about issuers among signed orders, which are sorted by
+// leaf. It skips those that no key in charge signed. The caller checks that the leaves are
+// in the ledger.
+func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
+	for _, k := range orders {
+		if o, err := OpenOrder([]byte(k.Signed), keys.At(k.Leaf)); err == nil && o.Tenant == tenant {
+			s.Add(k.Leaf, o)
+		}
+	}
+	return s
+}
+
+// Has reports whether the event at a leaf has one of the orders.
+func (s *Issuers) Has(leaf int64) bool {
+	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
+}
+
+// Fault says why an issuer does not count for a grant at a leaf, or returns "". An issuer
+// counts also before the order that adds it, because a producer may begin before the
+// ledger has that order. A revocation counts from its leaf on.
+func (s *Issuers) Fault(key string, leaf int64) string {
+	fault := IssuerUnknown
+	for _, o := range s.orders {
+		switch {
+		case o.Issuer != key:
+		case o.leaf > leaf && fault == IssuerRevoked:
+			return fault
+		case o.Action == events.AuditIssuer:
+			fault = ""
+		case o.leaf < leaf:
+			fault = IssuerRevoked
+		}
+	}
+	return fault
+}
+
+// Trusted returns the keys of the issuers that count for the next leaf, sorted.
+func (s *Issuers) Trusted() (keys []string) {
+	now := make(map[string]bool)
+	for _, o := range s.orders {
+		now[o.Issuer] = o.Action == events.AuditIssuer
+	}
+	for key, trusted := range now {
+		if trusted {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Orders returns the orders, the oldest first.
+func (s *Issuers) Orders() []Order {
+	list := make([]Order, len(s.orders))
+	for i, o := range s.orders {
+		list[i] = o.Order
+	}
+	return list
+}
+
+// IssuerLeaves returns the leaves of the orders about issuers. It does not check that the
+// table is right.
+func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
+	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
+}
+
+// Issuers returns the orders about issuers. It checks no signatures.
+func (r Orders) Issuers(ctx context.Context) (s Issuers, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		leaves, err := IssuerLeaves(conn)
+		for _, leaf := range leaves {
+			if err != nil {
+				break
+			}
+			var o Order
+			o, err = ReadOrder(conn, leaf)
+			s.Add(leaf, o)
+		}
+		return err
+	})
+	return s, err
+}

@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/base64"
 	"time"
+	"unicode/utf8"
 )
 
 const grantContext = "hooktrail/grant/v1\n"
@@ -16,6 +17,7 @@ type Grant struct {
 	Key      string    // public key of the producer, an nkey of a user
 	Issued   time.Time // UTC
 	Expires  time.Time // UTC; zero for never
+	Endorsed string    // signed note that the key of the ledger trusts the issuer; may be empty
 	Sig      string    // Ed25519 signature of [Grant.SignedText] in base64
 }
 
@@ -65,6 +67,8 @@ func (g Grant) validate() error {
 		return invalid("grant.tenant", textFault(*g.Tenant))
 	case textFault(g.Producer) != "":
 		return invalid("grant.producer", textFault(g.Producer))
+	case !isText(g.Endorsed):
+		return invalid("grant.endorsed", "not valid UTF-8, or too long")
 	case g.Issued.IsZero():
 		return invalid("grant.issued", "missing")
 	case g.Signature() == nil:
@@ -72,6 +76,11 @@ func (g Grant) validate() error {
 	}
 	return nil
 }
+
+// maxEndorsement bounds the note in a grant.
+const maxEndorsement = 4096
+
+func isText(s string) bool { return len(s) <= maxEndorsement && utf8.ValidString(s) }
 
 func appendGrant(dst []byte, g Grant) []byte {
 	dst = append(dst, `{"issuer":`...)
@@ -89,11 +98,12 @@ func appendGrant(dst []byte, g Grant) []byte {
 		dst = append(dst, `,"expires":`...)
 		dst = appendString(dst, string(appendTime(nil, g.Expires)))
 	}
+	dst = appendAttribute(dst, `,"endorsed":`, g.Endorsed)
 	dst = appendAttribute(dst, `,"sig":`, g.Sig)
 	return append(dst, '}')
 }
 
-var grantMembers = [...]string{"issuer", "tenant", "producer", "key", "issued", "expires", "sig"}
+var grantMembers = [...]string{"issuer", "tenant", "producer", "key", "issued", "expires", "endorsed", "sig"}
 
 func (s *scanner) grant() (*Grant, error) {
 	var g Grant
@@ -112,6 +122,8 @@ func (s *scanner) grant() (*Grant, error) {
 			g.Issued, err = s.time()
 		case "expires":
 			g.Expires, err = s.time()
+		case "endorsed":
+			g.Endorsed, err = s.filled()
 		case "sig":
 			g.Sig, err = s.filled()
 		}

@@ -18,7 +18,7 @@ func granted() Manifest {
 	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	sign := func(text []byte) ([]byte, error) { return ed25519.Sign(private, text), nil }
 	tenant := "acme"
-	g, err := Grant{Tenant: &tenant, Producer: "coder/e4", Key: sentKey, Issued: grantedAt, Expires: grantedAt.Add(24 * time.Hour)}.Sign(sentKey, sign)
+	g, err := Grant{Tenant: &tenant, Producer: "coder/e4", Key: sentKey, Issued: grantedAt, Expires: grantedAt.Add(24 * time.Hour), Endorsed: "a\nnote\n"}.Sign(sentKey, sign)
 	if err != nil {
 		panic(err)
 	}
@@ -44,7 +44,7 @@ func TestGrant(t *testing.T) {
 	}
 	text := string(got.Grant.SignedText())
 	want := "hooktrail/grant/v1\n" + `{"issuer":"` + sentKey + `","tenant":"acme","producer":"coder/e4","key":"` + sentKey +
-		`","issued":"2026-11-20T09:14:07.120000045Z","expires":"2026-11-21T09:14:07.120000045Z"}`
+		`","issued":"2026-11-20T09:14:07.120000045Z","expires":"2026-11-21T09:14:07.120000045Z","endorsed":"a\nnote\n"}`
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("signed text (-want +got):\n%s", diff)
 	}
@@ -89,6 +89,7 @@ func TestGrant_Validate(t *testing.T) {
 		{"Tenant", func(g *Grant) { *g.Tenant = "\xff" }, "grant.tenant", "UTF-8"},
 		{"Producer", func(g *Grant) { g.Producer = "\x00" }, "grant.producer", "control"},
 		{"Issued", func(g *Grant) { g.Issued = time.Time{} }, "grant.issued", "missing"},
+		{"Endorsed", func(g *Grant) { g.Endorsed = strings.Repeat("x", maxEndorsement+1) }, "grant.endorsed", "too long"},
 		{"Sig", func(g *Grant) { g.Sig = "" }, "grant.sig", "Ed25519"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

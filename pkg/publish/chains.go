@@ -118,7 +118,7 @@ func (c *chains) sign(m events.Manifest) (events.Manifest, error) {
 	ch := c.of(m.Tenant)
 	s, next := c.backlog.id.signerOf(ch)
 	m.Next = next
-	if i := c.opts.issuer; i != nil && ch.Issuer != i.public {
+	if i := c.opts.issuer; i != nil && (ch.Issuer != i.public || !ch.Endorsed && i.endorsement() != "") {
 		g, err := i.Grant(m.Tenant, m.Producer, s.public, time.Time{})
 		if err != nil {
 			return m, err
@@ -218,7 +218,7 @@ func (c *chains) settled(g *group, m events.Manifest, hash string) {
 		ch.Key = cmp.Or(m.Next, m.Key)
 	}
 	if m.Grant != nil {
-		ch.Issuer = m.Grant.Issuer
+		ch.Issuer, ch.Endorsed = m.Grant.Issuer, m.Grant.Endorsed != ""
 	}
 	c.backlog.cursor.Touch(g.tenant)
 	c.seals.count(g.tenant, g.entries, c.backlog.read)

@@ -13,9 +13,14 @@ import (
 
 // Issuer signs the grants that enrol producers. It is safe for concurrent use.
 type Issuer struct {
+	path   string
 	public string
 	sign   func(text []byte) ([]byte, error)
 }
+
+// EndorsedEnding is the ending of the file next to the key of an issuer with the note in
+// which the key of the ledger endorses the issuer. Grants carry the note.
+const EndorsedEnding = ".endorsed"
 
 // OpenIssuer reads the key of an issuer from a file: the seed of a user's nkey, or NATS
 // credentials of a user.
@@ -32,16 +37,25 @@ func OpenIssuer(path string) (*Issuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read issuer: %s: %w", path, err)
 	}
-	return &Issuer{public: public, sign: pair.Sign}, nil
+	return &Issuer{path: path, public: public, sign: pair.Sign}, nil
 }
 
 // Public returns the public key, an nkey of a user.
 func (i *Issuer) Public() string { return i.public }
 
+// endorsement returns the note of the ledger's key, or "" if it is not there yet.
+func (i *Issuer) endorsement() string {
+	note, err := os.ReadFile(i.path + EndorsedEnding)
+	if err != nil {
+		return ""
+	}
+	return string(note)
+}
+
 // Grant signs that key is the key of a producer in a tenant. The grant expires at a time,
 // or never if it is zero.
 func (i *Issuer) Grant(tenant, producer, key string, expires time.Time) (events.Grant, error) {
-	g := events.Grant{Tenant: &tenant, Producer: producer, Key: key, Issued: time.Now(), Expires: expires}
+	g := events.Grant{Tenant: &tenant, Producer: producer, Key: key, Issued: time.Now(), Expires: expires, Endorsed: i.endorsement()}
 	g, err := g.Sign(i.public, i.sign)
 	if err != nil {
 		return g, fmt.Errorf("sign grant: %w", err)

@@ -176,6 +176,7 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	}
 	opts.Logger = logger
 	opts.SubjectPrefix, opts.StreamPrefix = b.Space().Prefix, b.Space().StreamPrefix
+	opts.Issuer = broker.Issuer(dataDir, logger)
 	notice := time.AfterFunc(lockWarning, func() {
 		logger.WarnContext(ctx, "waiting for another process to release the outbox", "outbox", opts.Dir)
 	})

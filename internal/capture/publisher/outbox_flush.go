@@ -81,6 +81,7 @@ func reopen(ctx context.Context, opts FlushOptions, o Outbox) (*publish.Publishe
 	return open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: outboxDir(opts.DataDir, o.Name), Name: o.prefix, Unique: o.unique, Redactor: publish.NoRedaction, Logger: opts.Logger,
 		SubjectPrefix: opts.Broker.Space().Prefix, StreamPrefix: opts.Broker.Space().StreamPrefix,
+		Issuer: broker.Issuer(opts.DataDir, opts.Logger),
 	})
 }
 

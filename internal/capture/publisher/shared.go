@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -23,6 +24,7 @@ func RunShared(ctx context.Context, opts Options, running func(), deadline func(
 		Dir: dir, Redactor: publish.NoRedaction,
 		Durability: opts.Durability, Quota: opts.Quota, Logger: opts.Logger,
 		SubjectPrefix: opts.Broker.Space().Prefix, StreamPrefix: opts.Broker.Space().StreamPrefix,
+		Issuer: broker.Issuer(opts.DataDir, opts.Logger),
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:

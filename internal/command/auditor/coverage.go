@@ -90,6 +90,9 @@ func printCoverage(out io.Writer, c coverage.Report) {
 		fmt.Fprintf(out, "; witnesses cosigned %s leaves", thousands(c.Witnessed))
 	}
 	fmt.Fprint(out, "\n")
+	if len(c.NotEnrolled) > 0 {
+		fmt.Fprintf(out, "Not enrolled: %s\n", termtext.Printable(oneLine(list(c.NotEnrolled))))
+	}
 	if c.AsOf != nil {
 		fmt.Fprintf(out, "As of %s\n", termtext.Printable(oneLine(asOfText(*c.AsOf, runsText(c.Open, "open")))))
 	}

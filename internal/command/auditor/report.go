@@ -42,6 +42,7 @@ func PrintReport(out io.Writer, r verifier.Report) {
 	l.only(r)
 	l.completeness(r)
 	l.foreign(r)
+	l.enrolled(r)
 	l.anchor(r.Anchor)
 	l.asOf(r)
 	l.breaks(r)

@@ -11,7 +11,7 @@ import (
 func (v verification) options() (verifier.Options, error) {
 	only, err := v.only.parse()
 	return verifier.Options{
-		Silence: v.silence, RequireTrusted: v.requireTrusted, Run: only.Run, From: only.From, To: only.To,
+		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, Run: only.Run, From: only.From, To: only.To,
 	}, err
 }
 

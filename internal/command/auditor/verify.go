@@ -27,6 +27,8 @@ type verification struct {
 	key            string
 	trusted        string
 	requireTrusted bool
+	// requireEnrolled makes each producer without enrolment count.
+	requireEnrolled bool
 	checkpointFile anchor.File
 	bucket         bool // compare with the broker's bucket, if there is a broker
 	witnessPolicy  string
@@ -86,6 +88,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 		"compare with the broker's bucket of checkpoints too, if --nats-url names a broker or one runs in the data directory")
 	flags.StringVar(&v.witnessPolicy, "witness-policy", "", anchor.PolicyUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 if no checkpoint from outside is given or found")
+	flags.BoolVar(&v.requireEnrolled, "require-enrolled", false, "exit with 11 if a producer is not enrolled")
 	flags.StringVar(&v.only.run, "run", "", "judge the completeness of this `run` alone")
 	v.only.registerTimes(flags)
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
@@ -100,6 +103,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 		cmd.MarkFlagsMutuallyExclusive("proof", of)
 	}
 	cmd.MarkFlagsMutuallyExclusive("proof", "require-trusted")
+	cmd.MarkFlagsMutuallyExclusive("proof", "require-enrolled")
 }
 
 func (v *verification) registerSource(flags *pflag.FlagSet) {

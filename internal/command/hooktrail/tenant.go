@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
@@ -25,6 +28,9 @@ type added struct {
 
 	Seed string `json:"seed,omitempty"` // absent when it is in File
 	File string `json:"file,omitempty"`
+	// Endorsed reports that File has an endorsement next to it, so that engines with the
+	// key can enrol their outboxes.
+	Endorsed bool `json:"endorsed,omitempty"`
 }
 
 func tenantAddCommand(shared *cli.Shared) *cobra.Command {
@@ -36,6 +42,10 @@ func tenantAddCommand(shared *cli.Shared) *cobra.Command {
 the tenant. They may write the tenant's events and manifests, look up the last manifest
 of their own chains, and request decisions. The command prints the seed or writes it to
 --out. It stores no copy. A tenant may have several keys.
+
+The key also enrols the outboxes of these engines (publish.Options.Issuer). If the data
+directory has the key of the ledgers, --out also writes the endorsement that the outboxes
+need, next to the seed. Otherwise use "auditor issuer add".
 
 The embedded server of the data directory accepts the key at once. For your own server
 run "hooktrail nats creds" again.`,
@@ -54,6 +64,9 @@ run "hooktrail nats creds" again.`,
 					_, undone := broker.RemoveTenant(shared.DataDir, k.Tenant, k.Key)
 					return errors.Join(err, undone)
 				}
+				if out.Endorsed, err = endorseTenant(shared.DataDir, file, k.Tenant); err != nil {
+					return err
+				}
 			}
 			return cli.Print(cmd, shared, out, func(w io.Writer) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s\n", k.Key, termtext.Printable(k.Tenant))
@@ -65,6 +78,19 @@ run "hooktrail nats creds" again.`,
 	}
 	cmd.Flags().StringVar(&file, "out", "", "new `file` for the seed, readable only by you; without it the seed goes to stdout")
 	return cmd
+}
+
+// endorseTenant endorses the key in a file for a tenant. It returns false if the data
+// directory has no key of ledgers.
+func endorseTenant(dataDir, file, tenant string) (bool, error) {
+	signer, public, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(dataDir)))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, auditor.Endorse(file, tenant, public, signer)
 }
 
 func writeSeed(path string, seed []byte) error {
@@ -108,7 +134,8 @@ func tenantRemoveCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "remove TENANT",
 		Short: "Revoke the keys of a tenant",
 		Long: `Revoke all keys of a tenant, or the key of --key. The embedded server disconnects
-clients with these keys within two seconds. Their events stay.`,
+clients with these keys within two seconds. Their events stay, and so do the enrolments
+that the keys have granted. "auditor issuer revoke" refuses later ones.`,
 		Example: `  hooktrail tenant remove acme
   hooktrail tenant remove acme --key UABC…`,
 		Args: cobra.ExactArgs(1),

@@ -20,7 +20,8 @@ import (
 )
 
 func outboxCommand(shared *cli.Shared) *cobra.Command {
-	return cli.Group("outbox", "Show and flush the outboxes", statusCommand(shared), flushCommand(shared))
+	return cli.Group("outbox", "Show and flush the outboxes, and change their keys",
+		statusCommand(shared), flushCommand(shared), rekeyCommand(shared))
 }
 
 func statusCommand(shared *cli.Shared) *cobra.Command {
@@ -92,6 +93,34 @@ func flushSpool(cmd *cobra.Command, shared *cli.Shared, to string) error {
 	return errors.Join(err, cli.Print(cmd, shared, map[string]any{"calls": calls, "complete": err == nil}, func(out io.Writer) {
 		fmt.Fprintf(out, "sent the events of %s\n", count(calls, "hook", "hooks"))
 	}))
+}
+
+func rekeyCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rekey NAME…",
+		Short: "Give outboxes a new key",
+		Long: "rekey replaces the key with which an outbox signs its manifests, for example after a backup was lost.\n" +
+			"The old key signs the new one into the chain of each tenant, and is then deleted. No other process may\n" +
+			"have the outbox open, so stop the publisher before. After an interruption the next process that opens\n" +
+			"the outbox finishes the change.",
+		Example: "  publisher outbox rekey serve\n  publisher outbox rekey shared --nats-url nats://nats.internal:4222",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.PublisherRole), func(b *broker.Broker) error {
+				err := publisher.ChangeKeys(cmd.Context(), publisher.FlushOptions{
+					Broker: b, DataDir: shared.DataDir, Names: args, Logger: shared.Logger(cmd),
+				})
+				if err != nil {
+					return err
+				}
+				return cli.Print(cmd, shared, map[string]any{"changed": args}, func(out io.Writer) {
+					for _, name := range args {
+						fmt.Fprintf(out, "%s: has a new key\n", termtext.Printable(name))
+					}
+				})
+			})
+		},
+	}
 }
 
 func printOutboxes(w io.Writer, list []publisher.Outbox) {

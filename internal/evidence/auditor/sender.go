@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -66,6 +67,7 @@ func (s *sender) open(ctx context.Context) (*publish.Publisher, error) {
 	return publish.OpenShared(ctx, s.opts.Broker.Conn(), publish.Options{
 		Dir: access.Outbox(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
+		Issuer: broker.Issuer(s.opts.DataDir, s.opts.Logger),
 	})
 }
 

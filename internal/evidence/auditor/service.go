@@ -114,6 +114,7 @@ func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	}
 	o.Logger.Log(ctx, level, "signing key opened", "made", made, "verifier_key", key.Public(), "in_agent", key.InAgent())
 	pinKey(ctx, o, key)
+	endorseIssuer(ctx, o, key)
 	return key, nil
 }
 

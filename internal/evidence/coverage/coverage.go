@@ -25,6 +25,8 @@ type Report struct {
 	Anchor       *verifier.Anchor      `json:"anchor,omitempty"`
 	Witnessed    int64                 `json:"witnessed"`    // leaves covered by the newest cosigned checkpoint
 	Cosignatures int                   `json:"cosignatures"` // on that checkpoint; auditor verify --witness-policy checks them
+	Enrolled     int                   `json:"enrolled"`     // number of enrolled producers
+	NotEnrolled  []string              `json:"not_enrolled"` // names of the others
 	Hours        []Hour                `json:"hours"`        // ascending, without empty hours
 
 	AsOf *verifier.AsOf `json:"as_of,omitempty"`
@@ -58,6 +60,7 @@ func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to 
 		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness,
 		Anchor: report.Anchor, Exit: report.Exit, AsOf: report.AsOf, Open: append([]string{}, report.Open...),
 		Rules: report.Redacted.Rules,
+		Enrolled: report.Enrolled, NotEnrolled: report.NotEnrolled,
 	}
 	for _, fill := range [...]func(context.Context) error{
 		c.records, c.witnesses, func(ctx context.Context) error { return c.runs(ctx, report) },

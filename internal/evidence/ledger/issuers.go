@@ -56,10 +56,13 @@ func (s *Issuers) Has(leaf int64) bool {
 }
 
 // Fault says why an issuer does not count for a grant at a leaf, or returns "". An issuer
-// counts also before the order that adds it, because a producer may begin before the
-// ledger has that order. A revocation counts from its leaf on.
-func (s *Issuers) Fault(key string, leaf int64) string {
+// that is not endorsed needs an order, and counts also before that order, because a
+// producer may begin before the ledger has it. A revocation counts from its leaf on.
+func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64) string {
 	fault := IssuerUnknown
+	if isEndorsed {
+		fault = ""
+	}
 	for _, o := range s.orders {
 		switch {
 		case o.Issuer != key:

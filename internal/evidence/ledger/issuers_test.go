@@ -18,20 +18,25 @@ func TestIssuers(t *testing.T) {
 	add(40, events.AuditRevoke, "b")
 	add(50, events.AuditErase, "c")
 	for _, tc := range []struct {
-		key  string
-		leaf int64
-		want string
+		key        string
+		isEndorsed bool
+		leaf       int64
+		want       string
 	}{
-		{"a", 5, ""},
-		{"a", 15, ""},
-		{"a", 25, IssuerRevoked},
-		{"a", 35, ""},
-		{"b", 5, IssuerUnknown},
-		{"b", 45, IssuerRevoked},
-		{"c", 60, IssuerUnknown},
-		{"", 60, IssuerUnknown},
+		{"a", false, 5, ""},
+		{"a", false, 15, ""},
+		{"a", false, 25, IssuerRevoked},
+		{"a", false, 35, ""},
+		{"b", false, 5, IssuerUnknown},
+		{"b", false, 45, IssuerRevoked},
+		{"c", false, 60, IssuerUnknown},
+		{"", false, 60, IssuerUnknown},
+		{"a", true, 25, IssuerRevoked},
+		{"b", true, 5, ""},
+		{"b", true, 45, IssuerRevoked},
+		{"c", true, 60, ""},
 	} {
-		if got := s.Fault(tc.key, tc.leaf); got != tc.want {
+		if got := s.Fault(tc.key, tc.isEndorsed, tc.leaf); got != tc.want {
 			t.Errorf("issuer %q at leaf %d: %q, want %q", tc.key, tc.leaf, got, tc.want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -132,6 +133,7 @@ func (e *editor) open(ctx context.Context) (*publish.Publisher, error) {
 	return publish.OpenShared(ctx, e.opts.Broker.Conn(), publish.Options{
 		Dir: EditOutbox(e.opts.DataDir), Name: editsName, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: e.opts.Logger,
+		Issuer: broker.Issuer(e.opts.DataDir, e.opts.Logger),
 	})
 }
 

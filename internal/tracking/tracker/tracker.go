@@ -159,5 +159,6 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 		// lose it.
 		Durability: publish.DiskDurability, Unique: true,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
+		Issuer: broker.Issuer(opts.DataDir, opts.Logger),
 	})
 }

@@ -20,6 +20,7 @@ type completeness struct {
 	producerRuns map[producerRunKey]*producerRun
 	found        foreigners
 	contrary     contradictions
+	keys         ledger.Keys
 	issuers      ledger.Issuers
 	asOf         time.Time // time of the newest trusted checkpoint so far
 

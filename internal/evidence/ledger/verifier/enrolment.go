@@ -65,7 +65,8 @@ func (c *completeness) grantFault(leaf int64, f fact, a ledger.Arrival) string {
 	if fault := m.Grant.Fault(*m, time.Unix(0, a.Stored)); fault != "" {
 		return fault
 	}
-	return c.issuers.Fault(m.Grant.Issuer, leaf)
+	e, err := ledger.OpenEndorsement(m.Grant.Endorsed, c.keys.At(leaf))
+	return c.issuers.Fault(m.Grant.Issuer, err == nil && e.Covers(m.Grant.Issuer, m.Tenant), leaf)
 }
 
 // isGranted reports whether a manifest brings a grant that counts.

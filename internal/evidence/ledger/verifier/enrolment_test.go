@@ -20,6 +20,16 @@ func trust(t *testing.T, f *ledgertest.Feed, key *writer.Key, action events.Audi
 	f.Manifest("auditor/e1")
 }
 
+// endorsed returns the endorsement of the issuer "owner" for a tenant, or for all.
+func endorsed(t *testing.T, key *writer.Key, tenant string) string {
+	t.Helper()
+	signed, err := ledger.Endorsement{Issuer: ledgertest.PublicKey("owner"), Tenant: tenant, Time: ledgertest.Began}.Sign(key.Signer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
 // enrolled builds and verifies a ledger that trusts the issuer "owner".
 func enrolled(t *testing.T, build func(f *ledgertest.Feed, key *writer.Key)) (r verifier.Report, producer verifier.Producer) {
 	t.Helper()
@@ -101,6 +111,27 @@ func TestEnrolment(t *testing.T) {
 			f.Run("p", "r0", 2)
 			give(grant(mine))(f, key)
 		}, "-"},
+		{"Endorsed", func(f *ledgertest.Feed, key *writer.Key) {
+			f.Sign("p")
+			f.Give("p", grant(with(func(g *events.Grant) { g.Endorsed = endorsed(t, key, acme) })))
+			f.Run("p", "r1", 2)
+		}, "-"},
+		{"EndorsedForAnotherTenant", func(f *ledgertest.Feed, key *writer.Key) {
+			f.Sign("p")
+			f.Give("p", grant(with(func(g *events.Grant) { g.Endorsed = endorsed(t, key, other) })))
+			f.Run("p", "r1", 2)
+		}, "unknown"},
+		{"EndorsedByAnotherKey", func(f *ledgertest.Feed, _ *writer.Key) {
+			f.Sign("p")
+			f.Give("p", grant(with(func(g *events.Grant) { g.Endorsed = endorsed(t, ledgertest.NewKey(t), acme) })))
+			f.Run("p", "r1", 2)
+		}, "unknown"},
+		{"EndorsedAndRevoked", func(f *ledgertest.Feed, key *writer.Key) {
+			trust(t, f, key, events.AuditRevoke, "owner")
+			f.Sign("p")
+			f.Give("p", grant(with(func(g *events.Grant) { g.Endorsed = endorsed(t, key, "") })))
+			f.Run("p", "r1", 2)
+		}, "revoked"},
 		{"AfterAFault", func(f *ledgertest.Feed, key *writer.Key) {
 			give(forged)(f, key)
 			f.Enrol("p", "owner")

@@ -44,7 +44,7 @@ func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers le
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
 	c.removed.tenant, c.removed.claims = tenant, make(map[int64]*exportClaim)
-	c.facts.partial, c.facts.issuers = extent != WholeLedger, issuers
+	c.facts.partial, c.facts.keys, c.facts.issuers = extent != WholeLedger, keys, issuers
 	return c
 }
 

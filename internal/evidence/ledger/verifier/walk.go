@@ -49,7 +49,7 @@ func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
 		signed:  newSignedCheckpoints(v, conn),
 		classes: make(map[ledger.Class]int64),
 	}
-	w.facts.found.known, w.facts.issuers = v.foreign, v.issuers
+	w.facts.found.known, w.facts.keys, w.facts.issuers = v.foreign, v.keys, v.issuers
 	w.tree.stored = w.hashes
 	w.removals, w.orders = newRemovals(v, conn), &orders{w: w, orderLog: newOrderLog(v.keys)}
 	return w

@@ -46,8 +46,10 @@ type Chain struct {
 	Signed bool `json:"signed,omitempty"`
 	// Key signs the next manifest, if the key of the outbox changes or has changed.
 	Key string `json:"key,omitempty"`
-	// Issuer is the issuer of the last grant in the chain.
-	Issuer string `json:"issuer,omitempty"`
+	// Issuer is the issuer of the last grant in the chain. Endorsed means that the grant
+	// carries the endorsement of its issuer.
+	Issuer   string `json:"issuer,omitempty"`
+	Endorsed bool   `json:"endorsed,omitempty"`
 }
 
 // Begun reports whether the stream has a manifest of the chain.

@@ -1,0 +1,38 @@
+package auditor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+)
+
+// enrolled prints how many producers are enrolled, and names the others.
+func (l lines) enrolled(r verifier.Report) {
+	if len(r.Producers) == 0 {
+		return
+	}
+	verdict := ""
+	if missing := len(r.NotEnrolled); r.RequireEnrolled && missing > 0 {
+		verdict = l.verdict(fmt.Sprintf("MISSING (%d)", missing), l.palette.Bad)
+	}
+	text := fmt.Sprintf("%s of %s", thousands(int64(r.Enrolled)), plural(int64(len(r.Producers)), "producer", "producers"))
+	var without, since []string
+	for _, p := range r.Producers {
+		switch {
+		case p.GrantFault != "":
+			without = append(without, fmt.Sprintf("%s (its grant does not count: %s)", p.Name, p.GrantFault))
+		case !p.Enrolled:
+			without = append(without, p.Name)
+		case !p.EnrolledFrom.IsZero():
+			since = append(since, fmt.Sprintf("%s since %s", p.Name, p.EnrolledFrom.Format(time.RFC3339)))
+		}
+	}
+	if len(without) > 0 {
+		text += "; not enrolled: " + list(without)
+	}
+	l.print("Enrolled", verdict, text)
+	if len(since) > 0 {
+		l.print("", "  ", list(since))
+	}
+}

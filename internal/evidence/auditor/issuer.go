@@ -1,0 +1,61 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// endorseIssuer endorses the issuer of the data directory with the present key of its
+// ledgers. Without the endorsement the outboxes of the data directory are not enrolled.
+func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
+	path, err := broker.IssuerKey(o.DataDir)
+	if err == nil {
+		err = Endorse(path, "", key.Public(), key.Signer())
+	}
+	if err != nil {
+		o.Logger.WarnContext(ctx, "issuer of the data directory not endorsed, its new producers are not enrolled", "error", err)
+	}
+}
+
+// Endorse writes the endorsement of the issuer in a file next to it, for a tenant or for
+// all. It keeps one that the same key of the ledger signed.
+func Endorse(path, tenant, public string, signer note.Signer) error {
+	issuer, err := publish.OpenIssuer(path)
+	if err != nil {
+		return err
+	}
+	verifier, err := ledger.ParseKey(public)
+	if err != nil {
+		return err
+	}
+	path += publish.EndorsedEnding
+	had, err := os.ReadFile(path)
+	if err == nil {
+		e, err := ledger.OpenEndorsement(string(had), note.VerifierList(verifier))
+		if err == nil && e.Issuer == issuer.Public() && e.Tenant == tenant {
+			return nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("endorsement: %w", err)
+	}
+	signed, err := ledger.Endorsement{Issuer: issuer.Public(), Tenant: tenant, Time: time.Now()}.Sign(signer)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(path, []byte(signed)); err != nil {
+		return fmt.Errorf("endorsement: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package broker
+
+import (
+	"log/slog"
+)
+
+// IssuerKey returns the file of the key with which the owner of a data directory enrols its
+// outboxes. It creates a missing key.
+func IssuerKey(dataDir string) (path string, err error) { return loadKey(dataDir, "issuer") }
+
+// Issuer returns [IssuerKey] for [publish.Options.Issuer]. Without the key outboxes work, and
+// their producers are not enrolled. Issuer logs this and returns "".
+func Issuer(dataDir string, logger *slog.Logger) string {
+	path, err := IssuerKey(dataDir)
+	if err == nil {
+		_, err = publicKey(path)
+	}
+	if err != nil {
+		if logger == nil {
+			logger = slog.New(slog.DiscardHandler)
+		}
+		logger.Warn("producers are not enrolled, because the key of the data directory is not readable", "error", err)
+		return ""
+	}
+	return path
+}

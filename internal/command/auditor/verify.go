@@ -29,12 +29,12 @@ type verification struct {
 	requireTrusted bool
 	// requireEnrolled makes each producer without enrolment count.
 	requireEnrolled bool
-	checkpointFile anchor.File
-	bucket         bool // compare with the broker's bucket, if there is a broker
-	witnessPolicy  string
-	known          knownLedgers
-	silence        time.Duration
-	wait           time.Duration
+	checkpointFile  anchor.File
+	bucket          bool // compare with the broker's bucket, if there is a broker
+	witnessPolicy   string
+	known           knownLedgers
+	silence         time.Duration
+	wait            time.Duration
 
 	proof  string
 	event  string

@@ -17,7 +17,8 @@
 // if its manifests continue their chains. So two processes cannot write under one
 // producer id, and the manifests prove which events were sent. The outbox has an
 // Ed25519 key, "producer.nk", and signs each manifest. A copy of the key allows
-// others to write in its name.
+// others to write in its name. [Options.Issuer] enrols the key, and
+// [Publisher.ChangeKey] replaces it.
 //
 // # Durability
 //

@@ -7,6 +7,9 @@ all events that the producers sent. Records in the name of a producer that its k
 does not cover are foreign. Verify needs only the ledger file and the public
 key, and no server.
 
+Enrolled: how many producers have a key that an issuer granted, whom the ledger's key
+trusts (auditor issuer), and which have none.
+
 Anchor: why the key is the right one. PINNED: this user saw it first, and keeps it
 outside the data directory (auditor key pin, which hooktrail up and auditor serve do
 for the user who runs them). GIVEN: --key, --trusted, --witness-policy or another
@@ -37,7 +40,8 @@ checkpoint of the ledger, as many as the policy requires.
 Exit status, the highest that applies:
    0  verified and complete
   10  too few cosignatures for --witness-policy
-  11  intact, but not complete, or with foreign records
+  11  intact, but not complete, with foreign records, or with --require-enrolled and
+      a producer that is not enrolled
   20  --require-trusted, and no trusted checkpoint was given or found
   21  no anchor: nothing from elsewhere vouches for the key
   30  diverged from a trusted checkpoint or from the pinned key

@@ -69,3 +69,34 @@ func TestOutboxFlush_Timeout(t *testing.T) {
 		t.Errorf("status %d after %v: %s", status, took, &errs)
 	}
 }
+
+// rekey replaces the key of an outbox, and the next process uses it.
+//
+//guarantee:producer-key
+func TestOutboxRekey(t *testing.T) {
+	dir := t.TempDir()
+	appendShared(t, dir)
+	key := filepath.Join(dir, "outbox", "shared", "producer.nk")
+	before, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"outbox", "flush"}, {"outbox", "rekey", "shared"}, {"outbox", "flush"}} {
+		var out, errs bytes.Buffer
+		cmd := Command()
+		cmd.SetOut(&out)
+		cmd.SetErr(&errs)
+		if status := cli.Execute(t.Context(), cmd, append(args, "--data-dir", dir)); status != 0 {
+			t.Fatalf("%v: status %d, %s", args, status, &errs)
+		}
+		if args[1] == "rekey" && out.String() != "shared: has a new key\n" {
+			t.Errorf("stdout %s", &out)
+		}
+	}
+	if after, err := os.ReadFile(key); err != nil || bytes.Equal(before, after) {
+		t.Errorf("the key is the old one, %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "outbox", "shared", "producer.next.nk")); err == nil {
+		t.Error("the next key is still there")
+	}
+}

@@ -69,12 +69,16 @@ func verdicts(r verifier.Report) (alone, kept string) {
 	if r.Completeness == verifier.Complete && r.ForeignCount > 0 {
 		words += ", FOREIGN"
 	}
+	missing := r.RequireEnrolled && len(r.NotEnrolled) > 0
+	if r.Completeness == verifier.Complete && missing {
+		words += ", NOT ENROLLED"
+	}
 	switch {
 	case r.Integrity != verifier.Verified:
 		words, status = string(r.Integrity), verifier.ExitInvalid
 	case r.Contradictions+r.DeniedResultCount > 0:
 		status = verifier.ExitContradicts
-	case r.Completeness != verifier.Complete || r.ForeignCount > 0:
+	case r.Completeness != verifier.Complete || r.ForeignCount > 0 || missing:
 		status = verifier.ExitIncomplete
 	}
 	alone = fmt.Sprintf("%s (%d)", words, status)
@@ -123,6 +127,7 @@ func TestGauntlet(t *testing.T) {
 		t.Run("foreign", func(t *testing.T) {
 			t.Parallel()
 			g.foreign(t)
+			g.enrolment(t)
 		})
 		t.Run("orders", func(t *testing.T) {
 			t.Parallel()

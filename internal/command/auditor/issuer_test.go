@@ -1,0 +1,92 @@
+package auditor
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// remote sends a run from an outbox of another data directory and returns its producer.
+func remote(t *testing.T, b *broker.Broker, issuer string) string {
+	t.Helper()
+	p, err := publish.Open(auditortest.Deadline(t), b.Conn(), publish.Options{
+		Dir: t.TempDir(), Name: "remote", Tenant: "acme", Redactor: publish.NoRedaction, Issuer: issuer,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	publishText(t, p, "run-"+p.Stats().Producer, "jane", "text")
+	if err := p.Close(auditortest.Deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	return p.Stats().Producer
+}
+
+//guarantee:enrolled
+func TestIssuer_Command(t *testing.T) {
+	s := auditortest.Server(t)
+	b, dir := auditortest.Connect(t, s), t.TempDir()
+	path, err := broker.IssuerKey(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer, err := publish.OpenIssuer(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := remote(t, b, path)
+	drain(t, b, dir)
+	at := []string{"--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL()}
+	verify := func(want int, missing ...string) {
+		t.Helper()
+		status, out := command(t, append([]string{"verify", "--json", "--require-enrolled"}, at...)...)
+		var r verifier.Report
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		if status != want || !slices.Equal(r.NotEnrolled, append([]string{}, missing...)) {
+			t.Fatalf("exit %d, not enrolled %v, want %d and %v", status, r.NotEnrolled, want, missing)
+		}
+	}
+	verify(11, first)
+	if _, out := command(t, append([]string{"verify"}, at...)...); !strings.Contains(out, "Enrolled:     0 of 1 producer; not enrolled: "+first+
+		" (its grant does not count: its issuer is unknown)") {
+		t.Errorf("report: %s", out)
+	}
+
+	order(t, 2, nil, append([]string{"issuer", "add", "UABC", "--reason", "none"}, at...)...)
+	order(t, 0, nil, append([]string{"issuer", "add", issuer.Public(), "--reason", "build machine"}, at...)...)
+	verify(0)
+	order(t, 0, nil, append([]string{"issuer", "revoke", issuer.Public(), "--reason", "stolen", "--all-tenants"}, at...)...)
+	second := remote(t, b, path)
+	drain(t, b, dir)
+	verify(11, second)
+
+	var list []Issuer
+	order(t, 0, &list, append([]string{"issuer", "list"}, at...)...)
+	if len(list) != 3 || list[0].Action != "" || list[1].Action != events.AuditIssuer || list[2].Action != events.AuditRevoke || list[2].Key != issuer.Public() {
+		t.Errorf("issuers: %+v", list)
+	}
+	var endorsed struct {
+		Endorsement string `json:"endorsement"`
+	}
+	order(t, 0, &endorsed, append([]string{"issuer", "endorse", issuer.Public()}, at...)...)
+	key, _, err := ledger.ReadVerifier(filepath.Join(dir, "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := ledger.LinkKeys(key, "acme", nil)
+	if e, err := ledger.OpenEndorsement(endorsed.Endorsement, keys.At(0)); err != nil || !e.Covers(issuer.Public(), "acme") || e.Covers(issuer.Public(), "other") {
+		t.Errorf("endorsement %+v, %v", e, err)
+	}
+	order(t, 2, nil, append([]string{"issuer", "endorse", "UABC"}, at...)...)
+}

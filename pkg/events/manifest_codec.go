@@ -240,19 +240,22 @@ func (m Manifest) Validate() error {
 	if reason := textFault(m.Producer); reason != "" {
 		return invalid("producer", reason)
 	}
-	if err := m.validateMissing(); err != nil {
-		return err
+	for _, validate := range [...]func() error{m.validateMissing, m.validateState, m.validateHashes, m.validateSignature} {
+		if err := validate(); err != nil {
+			return err
+		}
 	}
-	if err := m.validateState(); err != nil {
-		return err
-	}
+	return nil
+}
+
+func (m Manifest) validateHashes() error {
 	if _, err := ParseHash(m.Prev); err != nil && m.Prev != "" {
 		return invalid("prev", err.Error())
 	}
 	if _, err := ParseHash(m.Root); err != nil {
 		return invalid("root", err.Error())
 	}
-	return m.validateSignature()
+	return nil
 }
 
 func (m Manifest) validateMissing() error {

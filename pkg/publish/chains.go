@@ -76,24 +76,33 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 		ch.Fence, ch.Known = 0, true
 		return nil
 	}
-	hash := events.HashOf(raw)
-	if hash.String() != ch.Prev {
-		m, err := events.DecodeManifest(raw)
-		switch {
-		case err != nil || !c.isOwn(m, tenant, ch.Signed):
-			c.ignore(tenant, sequence)
-		case m.Last == ch.Last && m.First > m.Last && m.Prev == ch.Prev:
-			c.settled(&group{tenant: tenant}, m, hash.String()) // a change of the key, without an answer
-		case m.Last == ch.Last || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
-			return errDiverged
-		case m.Last > ch.Last:
-			if err := c.catchUp(*ch, m, hash); err != nil {
-				return err
-			}
-			c.acknowledged(ctx, []*group{{tenant: tenant}})
+	if hash := events.HashOf(raw); hash.String() != ch.Prev {
+		if err := c.compare(ctx, ch, tenant, raw, sequence); err != nil {
+			return err
 		}
 	}
 	ch.Fence, ch.Known = sequence, true
+	return nil
+}
+
+// compare settles what the outbox has sent up to the manifest at a sequence, if it is its
+// own.
+func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, raw []byte, sequence uint64) error {
+	m, err := events.DecodeManifest(raw)
+	hash := events.HashOf(raw)
+	switch {
+	case err != nil || !c.isOwn(m, tenant, ch.Signed):
+		c.ignore(tenant, sequence)
+	case m.Last == ch.Last && m.First > m.Last && m.Prev == ch.Prev:
+		c.settled(&group{tenant: tenant}, m, hash.String()) // a change of the key, without an answer
+	case m.Last == ch.Last || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
+		return errDiverged
+	case m.Last > ch.Last:
+		if err := c.catchUp(*ch, m, hash); err != nil {
+			return err
+		}
+		c.acknowledged(ctx, []*group{{tenant: tenant}})
+	}
 	return nil
 }
 

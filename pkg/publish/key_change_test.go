@@ -162,14 +162,19 @@ func TestPublisher_ChangeKeyKilled(t *testing.T) {
 		return p
 	}
 	for name, kill := range map[string]func(t *testing.T, srv *natstest.Server, opts *Options){
-		"BeforeItWasSent": func(t *testing.T, _ *natstest.Server, opts *Options) { begin(t, opts.Dir) },
+		"BeforeItWasSent": func(t *testing.T, _ *natstest.Server, opts *Options) {
+			t.Helper()
+			begin(t, opts.Dir)
+		},
 		"BeforeTheAnswer": func(t *testing.T, srv *natstest.Server, opts *Options) {
+			t.Helper()
 			begin(t, opts.Dir)
 			before := copyDir(t, opts.Dir)
 			mustClose(t, finish(t, srv, *opts))
 			opts.Dir = before
 		},
 		"BeforeTheKeyFile": func(t *testing.T, srv *natstest.Server, opts *Options) {
+			t.Helper()
 			begin(t, opts.Dir)
 			before := copyDir(t, opts.Dir)
 			mustClose(t, finish(t, srv, *opts))

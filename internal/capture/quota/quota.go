@@ -36,7 +36,7 @@ const (
 
 // Default returns limits that no honest engine reaches.
 func Default() Limits {
-	return Limits{Events: 5000, Bytes: 16 << 20, Runs: 500, Burst: 20 * time.Second}
+	return Limits{Events: 5000, Bytes: 16 << 20, Runs: 500, Burst: 5 * time.Second}
 }
 
 // Validate returns an error that names the flag of the first invalid limit.

@@ -129,10 +129,11 @@ func (s *sender) remember(l link) {
 	s.links = append(s.links, l)
 }
 
-// addOther adds content under a number that was used before.
+// addOther adds content under a number that was used before. A copy of the first content is
+// not other content.
 func (s *sender) addOther(sequence uint64, o other) {
 	switch {
-	case sequence <= s.unsignedLast:
+	case sequence <= s.unsignedLast || s.hashes[sequence] == o.hash:
 	case s.key != "" && sequence <= s.listed && !s.isPartial(sequence):
 		s.reuse(sequence, o)
 	case s.otherCount < maxOthers:
@@ -177,7 +178,7 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 	for i, n := range numbers {
 		for j, hash := range choices[i] {
 			switch {
-			case picked[i] > 0 && j != picked[i]:
+			case picked[i] > 0 && hash != choices[i][picked[i]]:
 				s.found.next.addContent(numberedContent{s.name, n, hash})
 			case picked[i] == 0 && j > 0:
 				s.reuse(n, s.others[n][j-1])
@@ -252,8 +253,8 @@ func (c *completeness) checkResent(s *sender) error {
 			continue
 		}
 		for i, p := range picked {
-			for j, hash := range choices[i] {
-				if j != p && numbers[i] > s.unsignedLast {
+			for _, hash := range choices[i] {
+				if hash != choices[i][p] && numbers[i] > s.unsignedLast {
 					s.found.next.addContent(numberedContent{s.name, numbers[i], hash})
 				}
 			}

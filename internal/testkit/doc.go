@@ -3,6 +3,7 @@
 //	natstest              starts a real NATS server inside a test
 //	realdata              finds recorded sessions of real agents
 //	nodetest, pythontest  run Node and Python programs
+//	pyverify              runs a second verifier, which was written from the documents
 //	metricsdoc            compares the documented metrics with a registry
 //	architecture          tests the rules about imports, links and file sizes
 //	e2e                   runs commands as processes and kills them

@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/bundle"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 )
 
 // judge runs auditor with args, as a user with a file of pinned keys, and returns its exit
@@ -36,6 +37,7 @@ type trial struct {
 	args        []string
 	want        int
 	anchor      verifier.AnchorState
+	asked       *pyverify.Request // of the second verifier, which knows no pins
 }
 
 // try records a trial of all cases.
@@ -47,6 +49,9 @@ func (a *attack) try(t *testing.T, number int, cases []trial) {
 		if status != c.want || r.Anchor == nil || r.Anchor.State != c.anchor {
 			t.Errorf("trial %d: %s: got status %d, %+v, want %d, %s; problems %q", number, c.name, status, r.Anchor, c.want, c.anchor, r.Problems)
 			return
+		}
+		if c.asked != nil {
+			a.compare(t, *c.asked, r)
 		}
 	}
 	a.found++
@@ -72,13 +77,16 @@ func (g *gauntlet) anchors(t *testing.T, v *victim) {
 	g.anchor(t, v, thief, attack{
 		name: "OwnKeyEverywhere", has: "the data directory", alone: "VERIFIED, anchor DIVERGED (30)", kept: "diverged (30)",
 		what: "all ledgers rewritten with a key of their own, and keys/ledger.pub overwritten", seen: "both keys; anchor NONE (21) for who has not pinned the key",
-	}, own, func(string) []trial {
+	}, own, func(path string) []trial {
+		ask := func(k *key, trusted []byte) *pyverify.Request {
+			return &pyverify.Request{Path: path, Key: k.Public(), Tenant: tenant, Trusted: string(trusted)}
+		}
 		return []trial{
-			{"pinned", pinned, at, verifier.ExitDiverged, verifier.AnchorDiverged},
-			{"not pinned", none, at, verifier.ExitUnanchored, verifier.AnchorNone},
-			{"kept", none, with("--trusted", kept), verifier.ExitDiverged, verifier.AnchorNone},
-			{"file", none, with("--checkpoint-file", kept), verifier.ExitDiverged, verifier.AnchorNone},
-			{"right key", none, with("--key", v.key.Public()), verifier.ExitInvalid, verifier.AnchorGiven},
+			{"pinned", pinned, at, verifier.ExitDiverged, verifier.AnchorDiverged, nil},
+			{"not pinned", none, at, verifier.ExitUnanchored, verifier.AnchorNone, nil},
+			{"kept", none, with("--trusted", kept), verifier.ExitDiverged, verifier.AnchorNone, ask(thief, v.kept)},
+			{"file", none, with("--checkpoint-file", kept), verifier.ExitDiverged, verifier.AnchorNone, nil},
+			{"right key", none, with("--key", v.key.Public()), verifier.ExitInvalid, verifier.AnchorGiven, ask(v.key, nil)},
 		}
 	})
 	g.anchor(t, v, thief, attack{
@@ -87,11 +95,11 @@ func (g *gauntlet) anchors(t *testing.T, v *victim) {
 	}, own, func(path string) []trial {
 		file := bundleOf(t, path, thief)
 		return []trial{
-			{"pinned", pinned, with(file), verifier.ExitUnanchored, verifier.AnchorNone},
-			{"not pinned", none, with(file), verifier.ExitUnanchored, verifier.AnchorNone},
-			{"pinned for the tenant", exact, with(file), verifier.ExitDiverged, verifier.AnchorDiverged},
-			{"kept", none, with(file, "--trusted", kept), verifier.ExitDiverged, verifier.AnchorNone},
-			{"right key", none, with(file, "--key", v.key.Public()), verifier.ExitInvalid, verifier.AnchorGiven},
+			{"pinned", pinned, with(file), verifier.ExitUnanchored, verifier.AnchorNone, nil},
+			{"not pinned", none, with(file), verifier.ExitUnanchored, verifier.AnchorNone, &pyverify.Request{Path: file}},
+			{"pinned for the tenant", exact, with(file), verifier.ExitDiverged, verifier.AnchorDiverged, nil},
+			{"kept", none, with(file, "--trusted", kept), verifier.ExitDiverged, verifier.AnchorNone, &pyverify.Request{Path: file, Trusted: string(v.kept)}},
+			{"right key", none, with(file, "--key", v.key.Public()), verifier.ExitInvalid, verifier.AnchorGiven, &pyverify.Request{Path: file, Key: v.key.Public()}},
 		}
 	})
 }

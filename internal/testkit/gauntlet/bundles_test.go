@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/bundle/bundletest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -242,7 +243,9 @@ func (g *gauntlet) bundles(t *testing.T) {
 					o := a.of(x, r).Clone(t)
 					a.change(x, o, r)
 					repair.do(o, r)
-					row.check(t, trial, x.check(t, o, tenant).Report)
+					r := x.check(t, o, tenant).Report
+					row.compare(t, pyverify.Request{Path: r.Ledger, Key: x.key.Public(), Tenant: tenant}, r)
+					row.check(t, trial, r)
 				}
 			})
 		}

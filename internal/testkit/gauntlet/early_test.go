@@ -28,7 +28,7 @@ func (g *gauntlet) early(t *testing.T) {
 		w.drain(t)
 		later := w.runs(t, "later")
 		for trial, tenant := range w.list {
-			r := w.verifyAsOf(t, tenant)
+			r := w.verifyAsOf(t, inStream, tenant)
 			want := int64(later[tenant].Last-later[tenant].First) + 2 // and the seal
 			if r.AsOf.Later == nil || r.AsOf.Later.Events != want {
 				t.Errorf("trial %d: got %+v, want %d events", trial, r.AsOf.Later, want)
@@ -37,12 +37,12 @@ func (g *gauntlet) early(t *testing.T) {
 		}
 		w.drain(t)
 		for trial, tenant := range w.list {
-			if r := w.verifyAsOf(t, tenant); r.Exit != verifier.ExitVerified {
+			if r := w.verifyAsOf(t, inStream, tenant); r.Exit != verifier.ExitVerified {
 				t.Errorf("trial %d: got %s after a drain: %+v", trial, r.Completeness, r.AsOf)
 			}
 			n := 1 + w.random.IntN(4)
 			w.wait(t, tenant, n)
-			r := w.verifyAsOf(t, tenant)
+			r := w.verifyAsOf(t, inOutbox, tenant)
 			if boxes := r.AsOf.Outboxes; len(boxes) != 1 || boxes[0].Outbox != "shared" || boxes[0].Events != uint64(n) {
 				t.Errorf("trial %d: got %+v, want %d events", trial, boxes, n)
 			}
@@ -51,8 +51,9 @@ func (g *gauntlet) early(t *testing.T) {
 	})
 }
 
-// verifyAsOf verifies a ledger like auditor verify with a broker.
-func (w *world) verifyAsOf(t *testing.T, tenant string) verifier.Report {
+// verifyAsOf verifies a ledger like auditor verify with a broker. The second verifier
+// judges the file alone.
+func (w *world) verifyAsOf(t *testing.T, row *attack, tenant string) verifier.Report {
 	t.Helper()
 	path := w.ledger(t, tenant)
 	r, done := reader(t, path)
@@ -60,7 +61,7 @@ func (w *world) verifyAsOf(t *testing.T, tenant string) verifier.Report {
 	q := asof.Ask(deadline(t), asof.Options{
 		Tenant: tenant, Ledger: r, DataDir: w.dir, JetStream: w.broker.JetStream(), Space: w.broker.Space(),
 	})
-	report := verify(t, path, tenant, w.key(t), nil)
+	report := row.verify(t, path, tenant, w.key(t), nil)
 	report.SetAsOf(q.Answer(deadline(t), ledgertest.Newest(t, path)))
 	return report
 }
@@ -86,10 +87,10 @@ func (g *gauntlet) empty(t *testing.T) {
 	t.Helper()
 	a := attack{name: "Empty", what: "a ledger without records", has: "nothing", alone: "VERIFIED, EMPTY (11)"}
 	t.Run(a.name, func(t *testing.T) {
-		row, key := g.add(a), ledgertest.NewKey(t)
+		row, own := g.add(a), ledgertest.NewKey(t)
 		for trial, tenant := range tenants(a.name) {
-			path := ledgertest.Write(t, t.TempDir(), key, ledgertest.NewFeed(tenant), 1)
-			row.check(t, trial, ledgertest.Verify(t, path, key, verifier.Options{Tenant: tenant}))
+			path := ledgertest.Write(t, t.TempDir(), own, ledgertest.NewFeed(tenant), 1)
+			row.check(t, trial, row.verify(t, path, tenant, &key{Key: own, verifier: ledgertest.VerifierOf(own)}, nil))
 		}
 	})
 }

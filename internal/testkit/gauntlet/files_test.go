@@ -76,7 +76,7 @@ func (g *gauntlet) file(t *testing.T, v *victim, a attack, change mutation) {
 			change(f, r)
 			f.do("COMMIT")
 			f.close(t)
-			row.check(t, trial, verify(t, path, tenant, v.key, v.kept))
+			row.check(t, trial, row.verify(t, path, tenant, v.key, v.kept))
 		}
 	})
 }
@@ -107,7 +107,7 @@ func (g *gauntlet) bits(t *testing.T, v *victim) {
 					continue // the schema does not allow it
 				}
 				done++
-				if row.check(t, done, verify(t, path, tenant, v.key, v.kept)); t.Failed() {
+				if row.check(t, done, row.verify(t, path, tenant, v.key, v.kept)); t.Failed() {
 					t.Fatalf("%s: %s", table, sql)
 				}
 			}
@@ -130,8 +130,8 @@ func (g *gauntlet) copies(t *testing.T, v *victim) {
 		})
 		r := g.random("Copies")
 		for trial := range trials {
-			swapped.check(t, trial, verify(t, v.foreign, tenant, v.key, v.kept))
-			older.check(t, trial, verify(t, pick(r, v.older), tenant, v.key, v.kept))
+			swapped.check(t, trial, swapped.verify(t, v.foreign, tenant, v.key, v.kept))
+			older.check(t, trial, older.verify(t, pick(r, v.older), tenant, v.key, v.kept))
 		}
 	})
 }

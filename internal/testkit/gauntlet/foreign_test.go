@@ -131,7 +131,7 @@ func (g *gauntlet) attackEmbedded(t *testing.T, w *world, list []foreignAttack) 
 		t.Run(a.name, func(t *testing.T) {
 			row := g.add(a.attack)
 			for n, trial := range stage[i] {
-				report := verify(t, w.ledger(t, trial.tenant), trial.tenant, w.key(t), nil)
+				report := row.verify(t, w.ledger(t, trial.tenant), trial.tenant, w.key(t), nil)
 				if missed := trial.missed(t, w, report); missed != "" {
 					t.Errorf("trial %d: %s\nforeign: %+v", n, missed, report.Foreign)
 				}

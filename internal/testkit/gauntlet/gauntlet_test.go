@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 )
 
 // attack is a row of the table.
@@ -23,11 +24,13 @@ type attack struct {
 	seen  string // other findings of the report, as text of the table
 
 	tried, found int // trials, and those with the required verdict
+	second       *second
 }
 
 // gauntlet runs all attacks.
 type gauntlet struct {
-	seed uint64
+	seed   uint64
+	second *pyverify.Verifier // nil if it cannot run
 
 	mu      sync.Mutex // guards attacks; the tests of stream and files run in parallel
 	attacks []*attack
@@ -58,6 +61,7 @@ func (g *gauntlet) random(name string) *rand.Rand {
 func (g *gauntlet) add(a attack) *attack {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	a.second = &second{verifier: g.second}
 	g.attacks = append(g.attacks, &a)
 	return &a
 }
@@ -107,8 +111,11 @@ func (a *attack) check(t *testing.T, trial int, r verifier.Report) {
 
 // TestGauntlet runs all attacks and compares the results with the table in
 // docs/guarantees.md.
+//
+//guarantee:second-verifier
 func TestGauntlet(t *testing.T) {
 	g := newGauntlet(t)
+	g.second = pyverify.Start(t)
 	v := newVictim(t, g.random("victim"))
 	t.Run("attacks", func(t *testing.T) {
 		t.Run("streams", func(t *testing.T) {
@@ -151,6 +158,9 @@ func TestGauntlet(t *testing.T) {
 	for _, a := range g.attacks {
 		if a.tried < trials {
 			t.Errorf("%s: got %d trials, want %d", a.name, a.tried, trials)
+		}
+		if a.second.compared == 0 && unread[a.name] == "" {
+			t.Errorf("%s: the second verifier judged no trial", a.name)
 		}
 	}
 	g.publish(t)

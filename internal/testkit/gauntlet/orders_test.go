@@ -179,7 +179,7 @@ func (g *gauntlet) verifyOrders(t *testing.T, a orderAttack, list []*orderTrial)
 			a.change(s, f)
 			f.close(t)
 		}
-		r := verify(t, s.path, s.tenant, s.key, kept)
+		r := row.verify(t, s.path, s.tenant, s.key, kept)
 		if a.missed != nil {
 			if missed := a.missed(s, r); missed != "" {
 				t.Errorf("trial %d: %s", trial, missed)

@@ -221,7 +221,7 @@ func (g *gauntlet) clock(t *testing.T, v *victim) {
 			for i := 1 + r.IntN(len(slow.signed)-1); i < len(slow.signed); i++ {
 				slow.signed[i].Time = slow.signed[i].Time.Add(-time.Hour)
 			}
-			row.check(t, trial, verify(t, slow.write(t, t.TempDir(), v.key, v.messages), tenant, v.key, v.kept))
+			row.check(t, trial, row.verify(t, slow.write(t, t.TempDir(), v.key, v.messages), tenant, v.key, v.kept))
 		}
 	})
 }
@@ -232,7 +232,7 @@ func (g *gauntlet) rewrite(t *testing.T, v *victim, k *key, a attack, change his
 		r, row := g.random(a.name), g.add(a)
 		for trial := range trials {
 			messages := rewrite(t, change(t, r, slices.Clone(v.messages)))
-			row.check(t, trial, verify(t, v.write(t, t.TempDir(), k, messages), tenant, v.key, v.kept))
+			row.check(t, trial, row.verify(t, v.write(t, t.TempDir(), k, messages), tenant, v.key, v.kept))
 		}
 	})
 }

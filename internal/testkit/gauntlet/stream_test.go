@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -107,12 +108,14 @@ func (g *gauntlet) verifyTrials(t *testing.T, a streamAttack, list []*streamTria
 	row := g.add(a.attack)
 	for trial, s := range list {
 		s.T = t
+		k := s.world.key(t)
 		r, err := verifier.Verify(deadline(t), s.world.ledger(t, s.tenant), verifier.Options{
-			Key: s.world.key(t).verifier, Tenant: s.tenant, Silence: a.silence,
+			Key: k.verifier, Tenant: s.tenant, Silence: a.silence,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		row.compare(t, pyverify.Request{Path: r.Ledger, Key: k.Public(), Tenant: s.tenant, Silence: a.silence}, r)
 		if a.missed != nil {
 			if missed := a.missed(s, r); missed != "" {
 				t.Errorf("trial %d: %s\ngaps: %+v\nunsealed %q, findings %+v", trial, missed, r.Gaps, r.Unsealed, r.Findings)

@@ -64,7 +64,7 @@ func (w *damagedWorld) verifyAll(t *testing.T, row *attack, replaced bool, lost 
 	t.Helper()
 	w.drain(t)
 	for trial, tenant := range w.list {
-		report, missed := verify(t, w.ledger(t, tenant), tenant, w.key(t), nil), ""
+		report, missed := row.verify(t, w.ledger(t, tenant), tenant, w.key(t), nil), ""
 		if lost != nil {
 			missed = wantRange(report, lost[tenant])
 		}
@@ -197,8 +197,8 @@ func (g *gauntlet) clean(t *testing.T) {
 			}
 		}
 		for trial := range trials {
-			rowA.check(t, trial, verify(t, w.ledger(t, clean[trial]), clean[trial], w.key(t), kept[clean[trial]]))
-			rowB.check(t, trial, verify(t, w.ledger(t, acked[trial]), acked[trial], w.key(t), kept[acked[trial]]))
+			rowA.check(t, trial, rowA.verify(t, w.ledger(t, clean[trial]), clean[trial], w.key(t), kept[clean[trial]]))
+			rowB.check(t, trial, rowB.verify(t, w.ledger(t, acked[trial]), acked[trial], w.key(t), kept[acked[trial]]))
 		}
 	})
 }

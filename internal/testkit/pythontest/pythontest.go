@@ -1,7 +1,9 @@
-// Package pythontest measures the start-up time of a hook written as a python3 script.
+// Package pythontest finds python3 for tests, and measures the start-up time of a hook
+// written as a python3 script.
 package pythontest
 
 import (
+	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -11,11 +13,35 @@ import (
 // pyenv's. It skips tb if there is no python3.
 func Find(tb testing.TB) string {
 	tb.Helper()
-	python, err := exec.CommandContext(tb.Context(), "python3", "-c", "import sys; print(sys.executable, end='')").Output()
-	if err != nil || len(python) == 0 {
+	python, err := locate(tb, "python3", "sys")
+	if err != nil || python == "" {
 		tb.Skipf("python3 is not available: %v", err)
 	}
-	return string(python)
+	return python
+}
+
+// FindWith returns the path of a python3 interpreter that can import a module. Several can
+// be installed, and Debian's packages serve only Debian's own. Without one it returns "" and
+// logs the remedy, or fails tb if HOOKTRAIL_TEST_REQUIRE is 1.
+func FindWith(tb testing.TB, module string) string {
+	tb.Helper()
+	for _, candidate := range [...]string{"/usr/bin/python3", "python3"} {
+		if python, err := locate(tb, candidate, module); err == nil && python != "" {
+			return python
+		}
+	}
+	say := tb.Logf
+	if os.Getenv("HOOKTRAIL_TEST_REQUIRE") == "1" {
+		say = tb.Fatalf
+	}
+	say("no python3 has the module %s: install Debian's python3-%s", module, module)
+	return ""
+}
+
+func locate(tb testing.TB, python, module string) (string, error) {
+	tb.Helper()
+	path, err := exec.CommandContext(tb.Context(), python, "-c", "import sys, "+module+"; print(sys.executable, end='')").Output()
+	return string(path), err
 }
 
 // Spawn runs python -c pass and returns the elapsed time.

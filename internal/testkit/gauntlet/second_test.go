@@ -1,0 +1,59 @@
+package gauntlet
+
+import (
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
+)
+
+// comparedTrials is how many trials of each attack, spread evenly, the second verifier
+// judges too.
+const comparedTrials = 5
+
+// unread has the attacks that the second verifier cannot judge, with the reason.
+var unread = map[string]string{ //nolint:gochecknoglobals // a constant
+	"BundlePageUnsigned": "it does not build the page of a bundle",
+
+	"OwnProducerGuest": requireEnrolled, "OwnProducerNamed": requireEnrolled, "OwnProducerEngine": requireEnrolled,
+	"GrantAbused": requireEnrolled, "StrangerBegins": requireEnrolled, "KeyChangeForged": requireEnrolled,
+
+	"OutboxRemoved": outboxes, "OutboxRemovedRestart": outboxes, "OutboxRemovedFinished": outboxes,
+	"ProducerKilled": outboxes, "HeartbeatReplayed": outboxes, "ClosedForged": outboxes, "RunTakenOver": outboxes,
+
+	"GhostAcknowledged": allowed, "GhostAgain": allowed, "AcknowledgeForged": allowed, "AcknowledgedGrows": allowed,
+}
+
+const (
+	requireEnrolled = "its trials require enrolment"
+	outboxes        = "its trials are about outboxes of a data directory"
+	allowed         = "its trials allow acknowledged findings"
+)
+
+// second compares the verdicts about the trials of an attack with those of the second
+// verifier.
+type second struct {
+	verifier        *pyverify.Verifier
+	tried, compared int
+}
+
+// verify verifies a ledger as the function does, and compares the verdicts.
+func (a *attack) verify(tb testing.TB, path, tenant string, k *key, trusted []byte) verifier.Report {
+	tb.Helper()
+	r := verify(tb, path, tenant, k, trusted)
+	a.compare(tb, pyverify.Request{Path: path, Key: k.Public(), Tenant: tenant, Trusted: string(trusted)}, r)
+	return r
+}
+
+// compare asks the second verifier about some of the trials.
+func (a *attack) compare(tb testing.TB, q pyverify.Request, r verifier.Report) {
+	tb.Helper()
+	s := a.second
+	s.tried++
+	if unread[a.name] != "" || (s.tried-1)%max(1, trials/comparedTrials) > 0 {
+		return
+	}
+	if s.compared++; s.verifier != nil {
+		s.verifier.Compare(tb, q, r)
+	}
+}

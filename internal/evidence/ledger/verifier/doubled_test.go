@@ -13,7 +13,7 @@ import (
 // producer's own.
 func TestExportChecker_DoubledEvent(t *testing.T) {
 	path := ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), signed(), 1000)
-	c := verifier.NewExportChecker(verifier.WholeLedger, "acme", ledger.Keys{})
+	c := verifier.NewExportChecker(verifier.WholeLedger, "acme", ledger.Keys{}, ledger.Issuers{})
 	add := func(e ledger.Entry, stream uint64) {
 		k := verifier.ExportedRecord{Index: e.Leaf, Leaf: e.LeafOf(), Bytes: e.Bytes, Epoch: 1, Stream: stream, Stored: e.Stored}
 		if err := c.Add(k); err != nil {

@@ -11,6 +11,7 @@
 //	statement     signs statements with the ledger's key, for bundle and daily
 //	daily         makes and checks reports about a day
 //	ocsf          maps records to the Open Cybersecurity Schema Framework
+//	siem          sends records to a SIEM as they arrive
 //	tiles         serves a ledger as a tlog-tiles log
 //	sshkey        signs with keys in ssh-agent
 //	transparency  the C2SP formats that anchor, bundle and tiles exchange

@@ -29,7 +29,7 @@ func Command() *cobra.Command {
 	cmd := cli.Group("auditor", "Record what agents did as signed evidence, and prove it",
 		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
-		accessCommand(shared), coverageCommand(shared), reportCommand(shared), agentfsCommand(shared), keyCommand(shared),
+		accessCommand(shared), coverageCommand(shared), reportCommand(shared), streamCommand(shared), agentfsCommand(shared), keyCommand(shared),
 		eraseCommand(shared), holdCommand(shared), pruneCommand(shared), ruleCommand(shared), approveCommand(shared), issuerCommand(shared))
 	cmd.Example = "  auditor serve\n  auditor verify --tenant acme"
 	shared.Register(cmd)

@@ -1,0 +1,161 @@
+package siem
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Transport is how syslog messages travel.
+type Transport string
+
+// The transports.
+const (
+	TCP Transport = "tcp" // RFC 6587, octet counting
+	TLS Transport = "tls" // RFC 5425
+	UDP Transport = "udp" // RFC 5426, without acknowledgment
+)
+
+const (
+	dialLimit  = 10 * time.Second
+	writeLimit = 30 * time.Second
+	ackPoll    = 5 * time.Millisecond
+
+	priorityInfo    = 13*8 + 6 // facility log audit
+	priorityWarning = 13*8 + 4
+)
+
+type syslog struct {
+	conn    net.Conn
+	tcp     *net.TCPConn // nil for UDP
+	out     *bufio.Writer
+	host    string
+	message []byte
+}
+
+// Syslog returns a function that connects to a receiver of RFC 5424 messages. config is for
+// [TLS].
+func Syslog(transport Transport, address string, config *tls.Config) func(context.Context) (Sink, error) {
+	return func(ctx context.Context) (Sink, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialLimit)
+		defer cancel()
+		network := "tcp"
+		if transport == UDP {
+			network = "udp"
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		s := &syslog{conn: conn, host: hostname()}
+		s.tcp, _ = conn.(*net.TCPConn)
+		if transport == TLS {
+			secured := tls.Client(conn, config)
+			if err := secured.HandshakeContext(ctx); err != nil {
+				return nil, errors.Join(err, conn.Close())
+			}
+			s.conn = secured
+		}
+		s.out = bufio.NewWriter(s.conn)
+		return s, nil
+	}
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "-"
+	}
+	return printable(name, 255)
+}
+
+// printable returns the characters that a field of the header may have.
+func printable(text string, limit int) string {
+	out := []byte(text)[:min(len(text), limit)]
+	for i, c := range out {
+		if c <= ' ' || c > '~' {
+			out[i] = '_'
+		}
+	}
+	if len(out) == 0 {
+		return "-"
+	}
+	return string(out)
+}
+
+// Send implements [Sink].
+func (s *syslog) Send(e ledger.Entry, line []byte) error {
+	priority := priorityInfo
+	if e.Class == ledger.ClassConflict || e.Class == ledger.ClassQuarantine || e.Kind == events.GapRecorded {
+		priority = priorityWarning
+	}
+	at := e.Time
+	if at.IsZero() {
+		at = e.Stored
+	}
+	s.message = fmt.Appendf(s.message[:0], "<%d>1 %s %s hooktrail - %s - ", priority, at.UTC().Format("2006-01-02T15:04:05.000000Z"),
+		s.host, printable(string(e.Kind), 32))
+	s.message = append(s.message, line...)
+	if err := s.conn.SetWriteDeadline(time.Now().Add(writeLimit)); err != nil {
+		return err
+	}
+	if s.tcp == nil {
+		_, err := s.conn.Write(s.message)
+		return err
+	}
+	_, err := s.out.WriteString(strconv.Itoa(len(s.message)) + " ")
+	if err == nil {
+		_, err = s.out.Write(s.message)
+	}
+	return err
+}
+
+// Flush implements [Sink]. It waits until the receiving machine has acknowledged all bytes.
+func (s *syslog) Flush(ctx context.Context) error {
+	if s.tcp == nil {
+		return nil
+	}
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeLimit)
+	defer cancel()
+	for {
+		n, err := unacknowledged(s.tcp)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return s.alive()
+		}
+		if !sleep(ctx, ackPoll) {
+			return fmt.Errorf("%d bytes not acknowledged in %s", n, writeLimit)
+		}
+	}
+}
+
+// alive returns an error if the receiver has closed the connection, because it may have
+// thrown away what it did not read.
+func (s *syslog) alive() error {
+	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+		return err
+	}
+	var one [1]byte
+	_, err := s.conn.Read(one[:])
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err // a receiver of syslog may answer, which is ignored
+}
+
+// Close implements [Sink].
+func (s *syslog) Close() error { return s.conn.Close() }

@@ -46,7 +46,7 @@ func (s *orderTrial) order(k *key, o ledger.Order) []byte {
 	foreign := o.Tenant
 	o.Tenant = s.tenant
 	o.ID, o.Time, o.By, o.Reason = events.NewID(), s.messages[0].Stored, "jdoe", "subject request"
-	if o.Action == events.AuditErase || o.Action == events.AuditHold {
+	if o.Action == events.AuditErase || o.Action == events.AuditPrune || o.Action == events.AuditHold {
 		var err error
 		if o, err = r.Orders().Resolve(deadline(s), o); err != nil {
 			s.Fatal(err)
@@ -104,7 +104,7 @@ func (g *gauntlet) orders(t *testing.T) {
 	t.Helper()
 	w := newWorld(t)
 	honest, mallory := w.producer(t, "honest"), w.producer(t, "mallory")
-	list := orderAttacks()
+	list := append(orderAttacks(), ruleAttacks()...)
 	stage := make(map[string][]*orderTrial)
 	for _, a := range list {
 		r := g.random(a.name)

@@ -132,7 +132,7 @@ func (w *walk) leaf(text []byte) error {
 	if err := w.export.Add(taken); err != nil {
 		w.report.AddProblem("leaf %d: %v", l.Index, err)
 	}
-	if !ordered && !w.export.SetsRule(l.Index) && !w.selected(leaf) {
+	if !ordered && !w.selected(l.Index, leaf) {
 		w.report.AddProblem("leaf %d is not of what was selected", l.Index)
 	}
 	w.count(leaf.Class)
@@ -161,10 +161,10 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether the selection includes a leaf.
-func (w *walk) selected(l ledger.Leaf) bool {
+// selected reports whether the selection includes a leaf, or every bundle does.
+func (w *walk) selected(index int64, l ledger.Leaf) bool {
 	a := w.report.Bundle
-	if a.extent() == verifier.WholeRun && l.Class == ledger.ClassManifest {
+	if w.export.SetsRule(index) || a.extent() == verifier.WholeRun && l.Class == ledger.ClassManifest {
 		return true
 	}
 	return (a.Run == "" || l.Run == a.Run) &&

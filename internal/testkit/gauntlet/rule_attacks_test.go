@@ -123,7 +123,7 @@ func (s *orderTrial) secondPerson() note.Signer {
 func (s *orderTrial) forgeApproval(amy note.Signer) {
 	s.Helper()
 	own := s.order(s.key, ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: "secret"}})
-	by := amy
+	var by note.Signer
 	switch s.random.IntN(3) {
 	case 0:
 		_, by = personKey(s.T, "amy")

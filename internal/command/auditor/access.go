@@ -45,7 +45,7 @@ of a user. This command is recorded too.`,
 	a.selection.register(cmd.Flags())
 	a.purpose.register(cmd.Flags())
 	cmd.Flags().StringVar(&a.who, "who", "", "only uses by this `person`")
-	cmd.Flags().StringVar(&a.action, "action", "", "only this `action`: replay, export, proof, coverage, access, erase, prune, hold, lift or key")
+	cmd.Flags().StringVar(&a.action, "action", "", "only this `action`: replay, export, proof, coverage, report, stream, access, erase, prune, hold, lift or key")
 	return cmd
 }
 

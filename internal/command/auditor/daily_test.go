@@ -60,7 +60,7 @@ func TestReport_Signed(t *testing.T) {
 	}
 	for _, want := range []string{
 		"hooktrail/report/v1\norigin hooktrail/acme\ntree ", "Refused:      1 call or action denied", "tool.before                 6",
-		`jdoe\u202e`, "replay of everything (T-1 a  — hooktrail BBBB b)", "Finished:     1 run succeeded, 0 failed", "Holds:        0 in force",
+		`jdoe\u202e`, "replay, everything (T-1 a  — hooktrail BBBB b)", "Finished:     1 run succeeded, 0 failed", "Holds:        0 in force",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)

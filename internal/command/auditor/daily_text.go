@@ -123,7 +123,7 @@ func useText(u access.Use) string {
 	if u.Unreadable {
 		return fmt.Sprintf("leaf %d: unreadable, sent by %s", u.Leaf, u.Producer)
 	}
-	text := fmt.Sprintf("%s %s: %s of %s", u.Time.Format(time.RFC3339), osuser.WithNote(u.By, u.User), u.Action, whatOf(u.What))
+	text := fmt.Sprintf("%s %s: %s, %s", u.Time.Format(time.RFC3339), osuser.WithNote(u.By, u.User), u.Action, whatOf(u.What))
 	if u.As != "" {
 		text += " as " + u.As
 	}

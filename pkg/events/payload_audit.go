@@ -24,8 +24,9 @@ const (
 	AuditIssuer AuditAction = "issuer" // trust the grants of an issuer
 	AuditRevoke AuditAction = "revoke" // trust no later grant of an issuer
 
-	AuditFloor     AuditAction = "floor"     // prune no younger records
-	AuditApprovers AuditAction = "approvers" // need a second person
+	AuditFloor       AuditAction = "floor"       // prune no younger records
+	AuditApprovers   AuditAction = "approvers"   // need a second person
+	AuditAcknowledge AuditAction = "acknowledge" // known gaps and foreign records
 )
 
 // AuditAccessedData is the payload of audit.accessed: an access to evidence, or an

@@ -47,7 +47,7 @@ var enums = map[reflect.Type][]string{
 		string(AuditReplay), string(AuditExport), string(AuditProof), string(AuditCoverage), string(AuditAccess),
 		string(AuditReport), string(AuditStream),
 		string(AuditErase), string(AuditPrune), string(AuditHold), string(AuditLift), string(AuditKey),
-		string(AuditIssuer), string(AuditRevoke), string(AuditFloor), string(AuditApprovers),
+		string(AuditIssuer), string(AuditRevoke), string(AuditFloor), string(AuditApprovers), string(AuditAcknowledge),
 	},
 }
 

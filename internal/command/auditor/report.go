@@ -52,6 +52,7 @@ func PrintReport(out io.Writer, r verifier.Report) {
 	l.keys(r)
 	l.setApart(r)
 	l.deniedResults(r)
+	l.matters(r)
 	fmt.Fprintf(out, "%-14s%s\n", "Not proven:", r.NotProven)
 }
 
@@ -164,10 +165,7 @@ func gapLines(r verifier.Report) []string {
 }
 
 func gapText(g verifier.Gap) string {
-	span := "#" + strconv.FormatUint(g.First, 10)
-	if g.Last > g.First {
-		span += "–#" + strconv.FormatUint(g.Last, 10)
-	}
+	span := numbers(g.First, g.Last)
 	reason := ""
 	if g.Reason != "" {
 		reason = ": " + g.Reason

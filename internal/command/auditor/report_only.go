@@ -11,7 +11,8 @@ import (
 func (v verification) options() (verifier.Options, error) {
 	only, err := v.only.parse()
 	return verifier.Options{
-		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, Run: only.Run, From: only.From, To: only.To,
+		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, AllowAcknowledged: v.allowKnown,
+		Run: only.Run, From: only.From, To: only.To,
 	}, err
 }
 

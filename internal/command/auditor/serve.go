@@ -30,7 +30,8 @@ func Command() *cobra.Command {
 		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
 		accessCommand(shared), coverageCommand(shared), reportCommand(shared), streamCommand(shared), agentfsCommand(shared), keyCommand(shared),
-		eraseCommand(shared), holdCommand(shared), pruneCommand(shared), ruleCommand(shared), approveCommand(shared), issuerCommand(shared))
+		eraseCommand(shared), holdCommand(shared), pruneCommand(shared), ruleCommand(shared), approveCommand(shared), issuerCommand(shared),
+		acknowledgeCommand(shared))
 	cmd.Example = "  auditor serve\n  auditor verify --tenant acme"
 	shared.Register(cmd)
 	return cmd

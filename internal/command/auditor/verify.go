@@ -29,6 +29,7 @@ type verification struct {
 	requireTrusted bool
 	// requireEnrolled makes each producer without enrolment count.
 	requireEnrolled bool
+	allowKnown      bool // acknowledged findings do not count for the exit status
 	checkpointFile  anchor.File
 	bucket          bool // compare with the broker's bucket, if there is a broker
 	witnessPolicy   string
@@ -89,6 +90,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags.StringVar(&v.witnessPolicy, "witness-policy", "", anchor.PolicyUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 if no checkpoint from outside is given or found")
 	flags.BoolVar(&v.requireEnrolled, "require-enrolled", false, "exit with 11 if a producer is not enrolled")
+	flags.BoolVar(&v.allowKnown, "allow-acknowledged", false, "leave findings that auditor acknowledge has recorded out of the exit status")
 	flags.StringVar(&v.only.run, "run", "", "judge the completeness of this `run` alone")
 	v.only.registerTimes(flags)
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")

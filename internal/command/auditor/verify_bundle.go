@@ -41,7 +41,9 @@ func notABundle(path string) (err error) {
 }
 
 func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path string) error {
-	opts := bundle.CheckOptions{Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, Tenant: shared.Tenant}
+	opts := bundle.CheckOptions{
+		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, AllowAcknowledged: v.allowKnown, Tenant: shared.Tenant,
+	}
 	var err error
 	// Without a key or a pin, the key in the bundle is used, and the report names that.
 	if v.key != "" {

@@ -25,6 +25,10 @@ verify also compares the ledger with the checkpoint in its bucket.
 --key and without a pinned key that signed it, verify uses the key in the bundle.
 Then the bundle is consistent, but its author is not proved.
 
+Findings of status 11, and foreign and misaddressed records, have an id. A finding that
+auditor acknowledge has recorded is listed apart. With --allow-acknowledged, the exit
+status is about the new ones.
+
 With --run, or with --from and --to, completeness is about that run or time alone.
 
 With --proof, check the proof of one event made by auditor proof. With --event, also
@@ -42,6 +46,8 @@ Exit status, the highest that applies:
   10  too few cosignatures for --witness-policy
   11  intact, but not complete, with foreign records, or with --require-enrolled and
       a producer that is not enrolled
+  12  intact, but a record claims the id, number or subject of another one, or a denied
+      call has a successful result
   20  --require-trusted, and no trusted checkpoint was given or found
   21  no anchor: nothing from elsewhere vouches for the key
   30  diverged from a trusted checkpoint or from the pinned key

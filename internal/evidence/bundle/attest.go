@@ -71,6 +71,24 @@ func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	}
 	if s := b.selection; s.Run != "" && s.From.IsZero() && s.To.IsZero() {
 		b.about.Gaps = r.Gaps[:min(len(r.Gaps), maxGaps)]
+		return b.acknowledged(ctx, r)
+	}
+	return nil
+}
+
+// acknowledged takes the orders that acknowledge findings about the run.
+func (b *bundle) acknowledged(ctx context.Context, r verifier.Report) error {
+	taken := make(map[int64]bool)
+	for _, m := range r.Matters {
+		if m.Acknowledged == nil || taken[m.Acknowledged.Leaf] || m.Acknowledged.Leaf >= b.newest.Size {
+			continue
+		}
+		signed, err := b.reader.Orders().Signed(ctx, m.Acknowledged.Leaf)
+		if err != nil {
+			return err
+		}
+		taken[m.Acknowledged.Leaf] = true
+		b.about.Acknowledged = append(b.about.Acknowledged, AcknowledgeOrder{m.Acknowledged.Leaf, signed})
 	}
 	return nil
 }

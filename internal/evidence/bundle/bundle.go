@@ -136,7 +136,7 @@ func (b *bundle) count(ctx context.Context) error {
 	}
 	b.about = About{
 		Format: formatV2, Tenant: b.newest.Tenant, Run: s.Run, From: s.From.UTC(), To: s.To.UTC(),
-		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps,
+		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps, Acknowledged: b.about.Acknowledged,
 	}
 	if b.about.extent() == verifier.TimeRange {
 		return nil

@@ -31,6 +31,8 @@ type CheckOptions struct {
 	RequireTrusted bool
 	// RequireEnrolled makes each producer without enrolment count.
 	RequireEnrolled bool
+	// AllowAcknowledged leaves acknowledged findings out of the exit status.
+	AllowAcknowledged bool
 	// Witnesses is the required witness policy, or nil.
 	Witnesses *transparency.Policy
 	Progress  func(done, total int64)
@@ -105,6 +107,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		}
 	}
 	c.report.RequireEnrolled = opts.RequireEnrolled
+	c.report.AllowAcknowledged = opts.AllowAcknowledged
 	c.report.Conclude(opts.RequireTrusted)
 	return c.report, nil
 }

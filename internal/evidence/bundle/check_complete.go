@@ -33,14 +33,25 @@ func (w *walk) complete() error {
 			r.Gaps, r.Completeness = append(r.Gaps, r.Bundle.Gaps...), verifier.Gaps
 		}
 		// Without its end a finished run looks like a running one.
-		if r.Completeness == verifier.Complete && r.Runs.Sealed == 0 {
-			r.Completeness = verifier.Unproven
+		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0)
+	}
+	r.doubt(!r.Attested)
+	// The ledger's key signed the list of orders with the selection.
+	for _, o := range r.Bundle.Acknowledged {
+		if extent == verifier.WholeRun && r.Attested {
+			w.export.Acknowledge(o.Leaf, o.Order)
 		}
 	}
-	if r.Completeness == verifier.Complete && !r.Attested {
+	w.export.Matters(&r.Report)
+	r.Redacted = w.export.Redacted()
+	return nil
+}
+
+func (r *Report) doubt(isDoubtful bool) {
+	r.Doubtful = r.Doubtful || isDoubtful
+	if isDoubtful && r.Completeness == verifier.Complete {
 		r.Completeness = verifier.Unproven
 	}
-	return nil
 }
 
 // silent reports producers that may have sent more events, which the ledger cannot show.

@@ -65,6 +65,16 @@ type About struct {
 	// Gaps are the missing numbers of the run's producers that may belong to the run. Only the
 	// whole ledger shows them.
 	Gaps []verifier.Gap `json:"gaps,omitempty"`
+	// Acknowledged are the orders that acknowledge findings about a run. A bundle of everything
+	// has them among its records.
+	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
+}
+
+// AcknowledgeOrder is a signed order and the leaf of its event, which a bundle of a run may
+// not have.
+type AcknowledgeOrder struct {
+	Leaf  int64  `json:"leaf"`
+	Order string `json:"order"`
 }
 
 func (a About) extent() verifier.Extent {

@@ -22,8 +22,9 @@ const MaxOrderBytes = 512 << 10
 const MaxOrderRanges = 10_000
 
 // Order is a signed statement that destroys payloads, sets or lifts a hold, changes the
-// signing key, adds or revokes an issuer of grants, or sets a rule for other orders. It
-// travels in an audit.accessed event. It takes effect once, at the place
+// signing key, adds or revokes an issuer of grants, sets a rule for other orders, or
+// acknowledges findings of a verification. It travels in an audit.accessed event. It takes
+// effect once, at the place
 // of that event in the stream, if the ledger's key signed it. Its text has one line for
 // each field that is set, in this order:
 //
@@ -43,8 +44,8 @@ const MaxOrderRanges = 10_000
 // "hold" with the id of the hold. A change of the key has "old" and "key" with the two
 // verifier keys, and both keys sign it. A floor has a line "floor" with seconds. A rule of
 // a second person has the lines "approvers", "for" and "within", see [SecondPerson]. An
-// order about an issuer has a line "issuer" with its public key. Values are escaped as in
-// a [Leaf].
+// order about an issuer has a line "issuer" with its public key. An acknowledgement has
+// "findings" with their ids, separated by spaces. Values are escaped as in a [Leaf].
 type Order struct {
 	Tenant string
 	Action events.AuditAction
@@ -61,6 +62,7 @@ type Order struct {
 	Issuer    string        // to add or revoke: the public key, an nkey of a user
 	Floor     time.Duration // for a floor: the least retention, in whole seconds; 0 ends it
 	Second    SecondPerson  // for approvers: the rule; the zero value ends it
+	Findings  []string      // for an acknowledgement: ids of findings, see the verifier
 
 	// Size and Root identify the tree of Leaves. A ledger with another tree, which was built
 	// from a younger stream, uses the Selection instead.
@@ -123,15 +125,20 @@ func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 }
 
 func orderOf(event []byte) (Order, error) {
+	signed, err := signedOrderOf(event)
+	if err != nil {
+		return Order{}, err
+	}
+	return readSignedOrder([]byte(signed))
+}
+
+func signedOrderOf(event []byte) (string, error) {
 	e, err := events.Decode(event)
 	if err != nil {
-		return Order{}, err
+		return "", err
 	}
 	d, err := events.Payload[events.AuditAccessedData](e)
-	if err != nil {
-		return Order{}, err
-	}
-	return readSignedOrder([]byte(d.Order))
+	return d.Order, err
 }
 
 func readSignedOrder(signed []byte) (Order, error) {

@@ -124,6 +124,8 @@ func FuzzParseOrder(f *testing.F) {
 	f.Add(fmt.Sprintf(rule, "approvers", "approvers amy+00000000+AQ==\nfor erase lift\nwithin 3600\n"))
 	f.Add("hooktrail/order/v1\ntenant a\naction issuer\nid x\ntime 2026-11-20T09:00:00.000000000Z\nby a\nreason b\n" +
 		"issuer " + sampleIssuer + "\ntree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
+	f.Add("hooktrail/order/v1\ntenant a\naction acknowledge\nid x\ntime 2026-11-20T09:00:00.000000000Z\nby a\nreason b\nfindings " +
+		strings.Repeat("0a", 32) + " " + strings.Repeat("1b", 32) + "\ntree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		o, err := ParseOrder(text)
 		if err != nil {

@@ -47,6 +47,7 @@ func (o Order) text() string {
 		{"approvers ", strings.Join(o.Second.Approvers, " ")},
 		{"for ", joinActions(o.Second.For)},
 		{"within ", secondsText(o.Second.Within)},
+		{"findings ", strings.Join(o.Findings, " ")},
 	} {
 		b = appendField(b, f.name, f.value)
 	}
@@ -77,7 +78,7 @@ func (o Order) validateAction() error {
 	if !o.namesWhatItChanges() {
 		return errors.New("only a lift has a hold, only a change of the key has an old and a new key, and only an order about an issuer has one")
 	}
-	if err := o.validateRules(); err != nil {
+	if err := errors.Join(o.validateRules(), o.validateFindings()); err != nil {
 		return err
 	}
 	switch o.Action { //nolint:exhaustive // only orders change a ledger
@@ -90,9 +91,10 @@ func (o Order) validateAction() error {
 			return errors.New("an order to prune needs the time to")
 		}
 	case events.AuditHold:
-	case events.AuditLift, events.AuditKey, events.AuditFloor, events.AuditApprovers, events.AuditIssuer, events.AuditRevoke:
+	case events.AuditLift, events.AuditKey, events.AuditFloor, events.AuditApprovers, events.AuditIssuer, events.AuditRevoke,
+		events.AuditAcknowledge:
 		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
-			return errors.New("a lift, a rule, an order about an issuer or a change of the key selects no records")
+			return errors.New("a lift, a rule, an order about an issuer, a change of the key or an acknowledgement selects no records")
 		}
 	default:
 		return fmt.Errorf("action %q is not an order", o.Action)
@@ -105,6 +107,23 @@ func (o Order) namesWhatItChanges() bool {
 	issuer := nkeys.IsValidPublicUserKey(o.Issuer)
 	return IsIssuerOrder(o.Action) == issuer && issuer == (o.Issuer != "") &&
 		(o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
+}
+
+// MaxOrderFindings bounds the findings of an acknowledgement.
+const MaxOrderFindings = 1000
+
+func (o Order) validateFindings() error {
+	if (o.Action == events.AuditAcknowledge) != (len(o.Findings) > 0) || len(o.Findings) > MaxOrderFindings {
+		return fmt.Errorf("an acknowledgement has up to %d findings, and no other order has any", MaxOrderFindings)
+	}
+	seen := make(map[string]bool, len(o.Findings))
+	for _, id := range o.Findings {
+		if _, err := events.ParseHash(id); err != nil || seen[id] {
+			return errors.New("a finding is not an id, or is named twice")
+		}
+		seen[id] = true
+	}
+	return nil
 }
 
 // ParseOrder parses the output of [Order.Text] and nothing else.
@@ -159,6 +178,8 @@ func (o *Order) set(name, value string) (err error) {
 		if o.Size, err = parseCount(size); err == nil {
 			o.Root, err = parseTreeHash(root)
 		}
+	case "findings":
+		o.Findings = strings.Split(value, " ")
 	case "leaves":
 		o.Leaves, err = parseRanges(value)
 	default:

@@ -134,6 +134,19 @@ func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, 
 	return done, ok, err
 }
 
+// Signed returns the signed order in the event at leaf.
+func (r Orders) Signed(ctx context.Context, leaf int64) (signed string, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		data, err := ReadPayload(conn, leaf)
+		if err != nil {
+			return fmt.Errorf("order at leaf %d: %w", leaf, err)
+		}
+		signed, err = signedOrderOf(data)
+		return err
+	})
+	return signed, err
+}
+
 // LoadHolds returns the holds in force, in the order of arrival.
 func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	leaves, err := sqlitetx.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS

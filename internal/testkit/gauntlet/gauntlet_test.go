@@ -136,6 +136,10 @@ func TestGauntlet(t *testing.T) {
 			g.foreign(t)
 			g.enrolment(t)
 		})
+		t.Run("acknowledged", func(t *testing.T) {
+			t.Parallel()
+			g.acknowledged(t)
+		})
 		t.Run("orders", func(t *testing.T) {
 			t.Parallel()
 			g.orders(t)

@@ -22,7 +22,9 @@ type completeness struct {
 	contrary     contradictions
 	keys         ledger.Keys
 	issuers      ledger.Issuers
-	asOf         time.Time // time of the newest trusted checkpoint so far
+	asOf         time.Time                  // time of the newest trusted checkpoint so far
+	acknowledged map[string]Acknowledgement // by finding
+	extents      map[string][]detail        // of unsealed runs
 
 	partial bool // only the records of some runs are given
 	counter func(producerRunKey, uint64) (t tally, _ error)
@@ -88,7 +90,7 @@ func (c *completeness) manifest(r row, f fact, a ledger.Arrival) {
 	if reason != "" {
 		c.found.add(Foreign{
 			Leaf: r.leaf, Class: ledger.ClassManifest, Producer: s.name, Sequence: f.manifest.Last,
-			StreamSequence: uint64(a.Stream), Reason: reason,
+			StreamSequence: uint64(a.Stream), Reason: reason, SHA256: f.hash.String(),
 		})
 	}
 }
@@ -150,7 +152,8 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 	r.Gaps = append(r.Gaps, gaps...)
 	c.runs(r, silent)
 	c.found.next.dropOvertaken(c.found.known)
-	r.Foreign, r.ForeignCount = c.found.list, c.found.count
+	r.Foreign, r.ForeignCount = c.found.list[:min(maxFindings, len(c.found.list))], c.found.count
+	r.Doubtful = unproven && !slices.ContainsFunc(r.Producers, Producer.isUnproven)
 	r.Completeness = r.worst(unproven, newest.Size == 0)
 	return nil
 }

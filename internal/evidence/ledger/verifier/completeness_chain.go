@@ -153,7 +153,7 @@ func (s *sender) isPartial(sequence uint64) bool {
 func (s *sender) reuse(sequence uint64, o other) {
 	s.found.add(Foreign{
 		Leaf: o.at.Leaf, Class: ledger.ClassConflict, Producer: s.name, Sequence: sequence,
-		StreamSequence: uint64(o.at.Stream), Reason: foreignContent,
+		StreamSequence: uint64(o.at.Stream), Reason: foreignContent, SHA256: o.hash.String(),
 	})
 }
 

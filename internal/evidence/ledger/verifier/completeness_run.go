@@ -163,7 +163,8 @@ func (c *completeness) runs(r *Report, silent time.Time) {
 	for key, p := range c.producerRuns {
 		byRun[key.run] = append(byRun[key.run], p)
 	}
-	for _, parts := range byRun {
+	c.extents = make(map[string][]detail)
+	for run, parts := range byRun {
 		switch name := parts[0].name; stateOf(parts, silent) {
 		case runSealed:
 			r.Runs.Sealed++
@@ -171,6 +172,7 @@ func (c *completeness) runs(r *Report, silent time.Time) {
 			r.Open = append(r.Open, name)
 		case runSilent:
 			r.Unsealed = append(r.Unsealed, name)
+			c.extents[name] = c.extentOf(run)
 		case runUnknown:
 		}
 	}

@@ -64,6 +64,7 @@ type contradictions struct {
 	findings []FindingAt    // the first ones
 	rows     []int64        // their producers' numbers
 	count    int64          // of the records that claim the identity of another one
+	claims   []FindingAt    // of them, those that can be acknowledged
 	twice    []FindingAt    // hook payloads that were recorded twice, the first ones
 	twins    []twin         // of an export, which can be such records
 	denied   []DeniedResult // the first ones
@@ -90,6 +91,7 @@ func (c *contradictions) finding(r row, f fact, class ledger.Class, a ledger.Arr
 	at := FindingAt{
 		Leaf: r.leaf, Class: class, Finding: ledger.Finding(r.fields.Finding), Producer: r.producerName,
 		Sequence: r.fields.Sequence, ID: string(r.fields.ID), StreamSequence: uint64(a.Stream),
+		SHA256: events.Hash(r.hash).String(),
 	}
 	if at.Finding != ledger.FindingIDReused || !c.twin(at, f.recording) {
 		c.add(at, r.producer)
@@ -99,6 +101,9 @@ func (c *contradictions) finding(r row, f fact, class ledger.Class, a ledger.Arr
 func (c *contradictions) add(at FindingAt, producer int64) {
 	if contradicts(at.Class, at.Finding) {
 		c.count++
+		if at.Finding != ledger.FindingIDReused && len(c.claims) < maxForeign {
+			c.claims = append(c.claims, at)
+		}
 	}
 	if len(c.findings) < maxFindings {
 		c.findings = append(c.findings, at)

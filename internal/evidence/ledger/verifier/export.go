@@ -43,6 +43,7 @@ const (
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
+	c.facts.acknowledged = c.removed.acknowledged
 	c.removed.tenant, c.removed.claims = tenant, make(map[int64]*exportClaim)
 	c.facts.partial, c.facts.keys, c.facts.issuers = extent != WholeLedger, keys, issuers
 	return c

@@ -113,6 +113,19 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
+// Acknowledge takes over an order that is not among the records. The caller checks that the
+// ledger's key signed for it.
+func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
+	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
+	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
+		said.Effect = ledger.EffectDone
+		c.removed.all = append(c.removed.all, said)
+	}
+}
+
+// Matters fills in the findings that can be acknowledged, after all others.
+func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
+
 // ExpectsOrder reports whether a destroyed record names the order at a leaf, or that order
 // changed the key or is about an issuer.
 func (c *ExportChecker) ExpectsOrder(leaf int64) bool {

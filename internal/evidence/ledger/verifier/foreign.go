@@ -22,6 +22,7 @@ type Foreign struct {
 	Sequence       uint64       `json:"sequence"` // of a manifest the last number that it lists
 	StreamSequence uint64       `json:"stream_sequence"`
 	Reason         string       `json:"reason"`
+	SHA256         string       `json:"sha256"` // of the record
 }
 
 // The reasons why a record is foreign.
@@ -174,14 +175,14 @@ func firstEndingAt(list []events.Range, n uint64) int {
 type foreigners struct {
 	known ForeignRecords // from an earlier reading
 	next  ForeignRecords // found in this one
-	list  []Foreign      // the first ones
+	list  []Foreign      // the first ones, more than a report has
 	count int64
 	tried int // hashes that choose has computed
 }
 
 func (f *foreigners) add(r Foreign) {
 	f.count++
-	if len(f.list) < maxFindings {
+	if len(f.list) < maxForeign {
 		f.list = append(f.list, r)
 	}
 }
@@ -197,6 +198,7 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	}
 	f.add(Foreign{
 		Leaf: a.Leaf, Class: class, Producer: c.producer, Sequence: c.sequence, StreamSequence: uint64(a.Stream), Reason: reason,
+		SHA256: c.hash.String(),
 	})
 	return true
 }

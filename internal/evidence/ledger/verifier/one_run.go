@@ -44,6 +44,7 @@ func (p Producer) isUnproven() bool { return p.unproven(p.Received > 0 && p.Sent
 
 // judge sets the verdict on completeness from the restricted lists.
 func (r *Report) judge(unproven bool) {
+	r.Doubtful = r.Doubtful || r.Run != "" && r.Runs.Sealed+len(r.Unsealed) == 0
 	switch {
 	case len(r.Gaps) > 0:
 		r.Completeness = Gaps

@@ -19,9 +19,13 @@ type orderLog struct {
 	holds   []ledger.Order // in force
 	rules   ledger.Rules   // in force
 	changes []KeyChange
+
+	acknowledged map[string]Acknowledgement // by finding, the first one
 }
 
-func newOrderLog(keys ledger.Keys) orderLog { return orderLog{keys: keys, ids: make(map[string]bool)} }
+func newOrderLog(keys ledger.Keys) orderLog {
+	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
+}
 
 // open opens the signed order at a leaf that the server stored at a time. It returns false if
 // no key in charge signed it, or it is of another tenant or was given before. An order that
@@ -48,6 +52,9 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	if said.Approver = approver; effect == ledger.EffectProposed {
 		said.Expires = l.rules.Expires(o)
 	}
+	if effect == "" {
+		l.acknowledge(leaf, o)
+	}
 	return o, said, true
 }
 
@@ -60,6 +67,8 @@ func (l *orderLog) change(o ledger.Order) ledger.Effect {
 		return ledger.EffectDone
 	case events.AuditHold:
 		l.holds = append(l.holds, o)
+		return ledger.EffectDone
+	case events.AuditAcknowledge:
 		return ledger.EffectDone
 	case events.AuditLift:
 		n := len(l.holds)
@@ -94,7 +103,7 @@ func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
 func inReport(o ledger.Order, leaf int64, effect ledger.Effect) OrderAt {
 	return OrderAt{
 		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
-		Selection: o.Selection, Hold: o.Hold, Issuer: o.Issuer, Rule: o.Rule(), Effect: effect,
+		Selection: o.Selection, Hold: o.Hold, Issuer: o.Issuer, Findings: o.Findings, Rule: o.Rule(), Effect: effect,
 	}
 }
 

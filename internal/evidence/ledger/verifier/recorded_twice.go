@@ -80,11 +80,14 @@ func (c *common) leaveOutDispatch(e events.Event) error {
 			c.Stricter = x.Verdict
 		}
 	}
-	for i := len(c.Names) - 1; i >= 0; i-- {
-		if name := c.Names[i]; name == "executions" || name == "verdict" && out.Verdict == events.VerdictNone {
-			c.Names, c.Values = slices.Delete(c.Names, i, i+1), slices.Delete(c.Values, i, i+1)
+	var names []string
+	var values []json.RawMessage
+	for i, name := range c.Names {
+		if name != "executions" && (name != "verdict" || out.Verdict != events.VerdictNone) {
+			names, values = append(names, name), append(values, c.Values[i])
 		}
 	}
+	c.Names, c.Values = names, values
 	return nil
 }
 

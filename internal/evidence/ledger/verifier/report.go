@@ -100,6 +100,17 @@ type Report struct {
 	Powerless      []Powerless `json:"powerless,omitempty"` // orders by replaced keys, the first ones
 	PowerlessCount int64       `json:"powerless_count,omitempty"`
 
+	// Matters are the findings that can be acknowledged, the new ones first.
+	Matters             []Matter `json:"acknowledgeable,omitempty"` // the first ones
+	AcknowledgedCount   int64    `json:"acknowledged_count,omitempty"`
+	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
+	AllowAcknowledged   bool     `json:"allow_acknowledged,omitempty"` // Exit is without the acknowledged ones
+
+	OpenMatters         int   `json:"-"` // not acknowledged, apart from records
+	ForeignAcknowledged int64 `json:"-"`
+	ClaimsAcknowledged  int64 `json:"-"` // of Contradictions
+	Doubtful            bool  `json:"-"` // not complete for a reason that is not in Matters
+
 	AsOf *AsOf `json:"as_of,omitempty"` // set by [Report.SetAsOf]
 
 	NotProven string `json:"not_proven"`
@@ -124,6 +135,7 @@ type FindingAt struct {
 	Sequence       uint64         `json:"sequence,omitempty"`
 	ID             string         `json:"id,omitempty"`
 	StreamSequence uint64         `json:"stream_sequence"`
+	SHA256         string         `json:"sha256"`          // of the record
 	First          *int64         `json:"first,omitempty"` // of a conflict, the leaf with the first content; not in a bundle
 	// RecordedTwice means that only the executions of hooks differ from the first content.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
@@ -214,8 +226,8 @@ func (r *Report) Conclude(requireTrusted bool) {
 // without comparisons with other evidence.
 func (r *Report) LedgerExit() int {
 	return highest(ExitVerified, map[int]bool{
-		ExitIncomplete:  r.Completeness != Complete || r.ForeignCount > 0 || r.RequireEnrolled && len(r.NotEnrolled) > 0,
-		ExitContradicts: r.Contradictions+r.DeniedResultCount > 0,
+		ExitIncomplete:  r.incomplete() || r.RequireEnrolled && len(r.NotEnrolled) > 0,
+		ExitContradicts: r.contradicts(),
 		ExitInvalid:     r.Integrity != Verified,
 	})
 }

@@ -36,9 +36,10 @@ type OrderAt struct {
 	Ticket    string                `json:"ticket,omitempty"`
 	Time      time.Time             `json:"time"`
 	Selection ledger.OrderSelection `json:"selection,omitzero"`
-	Hold      string                `json:"hold,omitempty"`   // for a lift
-	Issuer    string                `json:"issuer,omitempty"` // that is added or revoked
-	Rule      string                `json:"rule,omitempty"`   // of a floor or a second person
+	Hold      string                `json:"hold,omitempty"`     // for a lift
+	Issuer    string                `json:"issuer,omitempty"`   // that is added or revoked
+	Findings  []string              `json:"findings,omitempty"` // for an acknowledgement
+	Rule      string                `json:"rule,omitempty"`     // of a floor or a second person
 	Approver  string                `json:"approver,omitempty"`
 	Expires   time.Time             `json:"expires,omitzero"` // of an order that waits for its approval
 	Effect    ledger.Effect         `json:"effect"`

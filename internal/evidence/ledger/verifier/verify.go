@@ -43,6 +43,9 @@ type Options struct {
 	// It may be nil.
 	Progress func(done, total int64)
 
+	// AllowAcknowledged leaves acknowledged findings out of [Report.Exit].
+	AllowAcknowledged bool
+
 	RequireEnrolled bool // [Report.Exit] is [ExitIncomplete] with a producer that is not enrolled
 	RequireTrusted  bool // [Report.Exit] is [ExitUntrusted] without a usable Trusted or Anchored
 }
@@ -217,6 +220,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 		if failure == nil && (!v.opts.From.IsZero() || !v.opts.To.IsZero()) {
 			failure = newWindow(facts, v.opts.From, v.opts.To).restrict(r)
 		}
+		facts.matters(r)
 	}
 	if failure != nil {
 		if !isDamage(failure) {
@@ -226,7 +230,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 		r.Completeness = Unproven
 	}
 	v.concludeTrusted()
-	r.RequireEnrolled = v.opts.RequireEnrolled
+	r.RequireEnrolled, r.AllowAcknowledged = v.opts.RequireEnrolled, v.opts.AllowAcknowledged
 	r.Conclude(v.opts.RequireTrusted)
 	return nil
 }

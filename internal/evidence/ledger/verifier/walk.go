@@ -52,6 +52,7 @@ func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
 	w.facts.found.known, w.facts.keys, w.facts.issuers = v.foreign, v.keys, v.issuers
 	w.tree.stored = w.hashes
 	w.removals, w.orders = newRemovals(v, conn), &orders{w: w, orderLog: newOrderLog(v.keys)}
+	w.facts.acknowledged = w.orders.acknowledged
 	return w
 }
 

@@ -1,0 +1,207 @@
+package verifier
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Matter is a finding that a person can acknowledge. These are the findings of
+// [ExitIncomplete], and those of [ExitContradicts] in which the evidence shows which record
+// is false.
+type Matter struct {
+	// ID is the hash of the facts, so that another loss has another id.
+	ID       string     `json:"id"`
+	Kind     MatterKind `json:"kind"`
+	Producer string     `json:"producer,omitempty"`
+	Run      string     `json:"run,omitempty"`
+	First    uint64     `json:"first,omitempty"` // numbers of the producer
+	Last     uint64     `json:"last,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
+
+	Acknowledged *Acknowledgement `json:"acknowledged,omitempty"`
+}
+
+// MatterKind is the kind of a [Matter].
+type MatterKind string
+
+// The kinds. They are hashed into ids.
+const (
+	MatterGap          MatterKind = "gap"
+	MatterUnsealed     MatterKind = "unsealed"     // a run
+	MatterUnproven     MatterKind = "unproven"     // a producer
+	MatterForeign      MatterKind = "foreign"      // a record
+	MatterMisaddressed MatterKind = "misaddressed" // a record
+)
+
+// Acknowledgement is the signed order that acknowledges a [Matter].
+type Acknowledgement struct {
+	Leaf   int64     `json:"leaf"` // of the event with the order
+	Order  string    `json:"order"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	Ticket string    `json:"ticket,omitempty"`
+	Time   time.Time `json:"time"`
+}
+
+// matterHeader is the first line of the text whose hash is an id.
+const matterHeader = "hooktrail/finding/v1"
+
+// A detail is a line of the text. Values are escaped as in a leaf, and empty ones left out.
+type detail struct {
+	name  string
+	value any
+}
+
+// matterID hashes a kind and the facts.
+func matterID(kind MatterKind, facts []detail) string {
+	text := ledger.AppendField([]byte(matterHeader+"\n"), "finding", string(kind))
+	for _, f := range facts {
+		text = ledger.AppendField(text, f.name, fmt.Sprint(f.value))
+	}
+	return events.HashOf(text).String()
+}
+
+// acknowledge notes the findings of an order. The first order counts.
+func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
+	for _, id := range o.Findings {
+		if _, ok := l.acknowledged[id]; !ok {
+			l.acknowledged[id] = Acknowledgement{
+				Leaf: leaf, Order: o.ID, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
+			}
+		}
+	}
+}
+
+// maxMatters bounds the findings in a report, and so how many one order can name.
+const maxMatters = ledger.MaxOrderFindings
+
+// matters lists the findings of a report that can be acknowledged.
+type matters struct {
+	facts  *completeness
+	report *Report
+	list   []Matter
+}
+
+// matters fills in the findings that can be acknowledged, and how many remain without an
+// acknowledgement. It is called after everything else about completeness is in the report.
+func (c *completeness) matters(r *Report) {
+	m := &matters{facts: c, report: r}
+	for _, g := range r.Gaps {
+		m.add(Matter{Kind: MatterGap, Producer: g.Producer, Run: g.Run, First: g.First, Last: g.Last, Reason: string(g.Cause)},
+			detail{"producer", g.Producer}, detail{"first", g.First}, detail{"last", g.Last}, detail{"cause", g.Cause}, detail{"run", g.Run})
+	}
+	for _, run := range r.Unsealed {
+		m.add(Matter{Kind: MatterUnsealed, Run: run}, append([]detail{{"run", run}}, c.extents[run]...)...)
+	}
+	for _, p := range r.Producers {
+		if p.isUnproven() {
+			m.unproven(p)
+		}
+	}
+	m.foreign()
+	m.conclude()
+}
+
+func (m *matters) add(x Matter, facts ...detail) bool {
+	x.ID = matterID(x.Kind, facts)
+	a, known := m.facts.acknowledged[x.ID]
+	if known {
+		x.Acknowledged = &a
+		m.report.AcknowledgedCount++
+	} else {
+		m.report.UnacknowledgedCount++
+		if x.Kind != MatterForeign && x.Kind != MatterMisaddressed {
+			m.report.OpenMatters++
+		}
+	}
+	m.list = append(m.list, x)
+	return known
+}
+
+func (m *matters) unproven(p Producer) {
+	x := Matter{Kind: MatterUnproven, Producer: p.Name, First: p.Listed + 1, Last: p.Sent}
+	if p.SilentSinceBreak {
+		x.Reason = "unheard since the stream broke off"
+	}
+	m.add(x, detail{"producer", p.Name}, detail{"sent", p.Sent}, detail{"received", p.Received}, detail{"listed", p.Listed},
+		detail{"manifests", p.Manifests}, detail{"unchecked", p.Unchecked}, detail{"unheard", p.SilentSinceBreak})
+}
+
+type foreignNumber struct {
+	producer string
+	sequence uint64
+}
+
+// foreign adds the foreign and misaddressed records. If all foreign contents under a number
+// are acknowledged, so is the finding that the number was used twice.
+func (m *matters) foreign() {
+	settled := make(map[foreignNumber]bool)
+	for _, f := range m.facts.found.list {
+		known := m.add(Matter{Kind: MatterForeign, Producer: f.Producer, First: f.Sequence, Last: f.Sequence, Reason: f.Reason},
+			detail{"class", f.Class}, detail{"producer", f.Producer}, detail{"sequence", f.Sequence}, detail{"sha256", f.SHA256})
+		if n := (foreignNumber{f.Producer, f.Sequence}); f.Class != ledger.ClassManifest {
+			before, ok := settled[n]
+			settled[n] = known && (before || !ok)
+		}
+		if known {
+			m.report.ForeignAcknowledged++
+		}
+	}
+	for _, claim := range m.facts.contrary.claims {
+		known := settled[foreignNumber{claim.Producer, claim.Sequence}]
+		if claim.Finding == ledger.FindingMisaddressed {
+			known = m.add(Matter{Kind: MatterMisaddressed, Producer: claim.Producer}, detail{"sha256", claim.SHA256})
+		}
+		if known {
+			m.report.ClaimsAcknowledged++
+		}
+	}
+}
+
+// conclude puts the new findings first.
+func (m *matters) conclude() {
+	slices.SortStableFunc(m.list, func(a, b Matter) int { return cmp.Compare(isKnown(a), isKnown(b)) })
+	m.report.Matters = m.list[:min(len(m.list), maxMatters)]
+}
+
+func isKnown(m Matter) int {
+	if m.Acknowledged != nil {
+		return 1
+	}
+	return 0
+}
+
+// incomplete reports whether a finding of [ExitIncomplete] remains.
+func (r *Report) incomplete() bool {
+	found := r.Completeness != Complete || r.ForeignCount > 0
+	if !r.AllowAcknowledged || !found {
+		return found
+	}
+	return r.Doubtful || r.Completeness == Empty || r.ForeignCount > r.ForeignAcknowledged || len(r.Matters) == 0 || r.OpenMatters > 0
+}
+
+// contradicts reports whether a finding of [ExitContradicts] remains.
+func (r *Report) contradicts() bool {
+	claims := r.Contradictions
+	if r.AllowAcknowledged {
+		claims -= r.ClaimsAcknowledged
+	}
+	return claims+r.DeniedResultCount > 0
+}
+
+// extentOf describes the events of a run so far. A run that continues has another extent.
+func (c *completeness) extentOf(run int64) (facts []detail) {
+	for key, p := range c.producerRuns {
+		if key.run == run {
+			facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.count, max(p.last, p.aliveNo), c.producers[key.producer].name)})
+		}
+	}
+	slices.SortFunc(facts, func(a, b detail) int { return strings.Compare(fmt.Sprint(a.value), fmt.Sprint(b.value)) })
+	return facts
+}

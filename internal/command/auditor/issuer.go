@@ -77,11 +77,11 @@ func issuers(cmd *cobra.Command, shared *cli.Shared) (all []Issuer, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), "")
+	r, err := ledger.OpenTenant(auditor.LedgerDir(shared.DataDir), shared.TenantOrDefault())
+	if errors.Is(err, fs.ErrNotExist) && len(all) > 0 {
+		return all, nil // the data directory of a publisher
+	}
 	if err != nil {
-		if len(all) > 0 && errors.Is(err, fs.ErrNotExist) {
-			return all, nil
-		}
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()

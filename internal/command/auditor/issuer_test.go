@@ -35,7 +35,8 @@ func remote(t *testing.T, b *broker.Broker, issuer string) string {
 func TestIssuer_Command(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
-	path, err := broker.IssuerKey(t.TempDir())
+	machine := t.TempDir() // of a publisher without an auditor
+	path, err := broker.IssuerKey(machine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +73,10 @@ func TestIssuer_Command(t *testing.T) {
 	verify(11, second)
 
 	var list []Issuer
+	order(t, 0, &list, "issuer", "list", "--data-dir", machine)
+	if len(list) != 1 || list[0].Key != issuer.Public() {
+		t.Errorf("issuer of the other data directory: %+v", list)
+	}
 	order(t, 0, &list, append([]string{"issuer", "list"}, at...)...)
 	if len(list) != 3 || list[0].Action != "" || list[1].Action != events.AuditIssuer || list[2].Action != events.AuditRevoke || list[2].Key != issuer.Public() {
 		t.Errorf("issuers: %+v", list)

@@ -9,6 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -134,6 +135,7 @@ func (g *gauntlet) checkEnrolment(t *testing.T, w *world, a enrolAttack, produce
 		if r.ForeignCount != a.foreign || slices.Contains(r.NotEnrolled, producer) || (len(r.NotEnrolled) > 0) != a.stranger || r.Enrolled != 1 {
 			t.Errorf("trial %d: %d enrolled, not %v, foreign %+v", n, r.Enrolled, r.NotEnrolled, r.Foreign)
 		}
+		row.compare(t, pyverify.Request{Path: r.Ledger, Key: w.key(t).Public(), Tenant: tenant, RequireEnrolled: a.require}, r)
 		row.check(t, n, r)
 	}
 }

@@ -15,9 +15,6 @@ const comparedTrials = 5
 var unread = map[string]string{ //nolint:gochecknoglobals // a constant
 	"BundlePageUnsigned": "it does not build the page of a bundle",
 
-	"OwnProducerGuest": requireEnrolled, "OwnProducerNamed": requireEnrolled, "OwnProducerEngine": requireEnrolled,
-	"GrantAbused": requireEnrolled, "StrangerBegins": requireEnrolled, "KeyChangeForged": requireEnrolled,
-
 	"OutboxRemoved": outboxes, "OutboxRemovedRestart": outboxes, "OutboxRemovedFinished": outboxes,
 	"ProducerKilled": outboxes, "HeartbeatReplayed": outboxes, "ClosedForged": outboxes, "RunTakenOver": outboxes,
 
@@ -25,9 +22,8 @@ var unread = map[string]string{ //nolint:gochecknoglobals // a constant
 }
 
 const (
-	requireEnrolled = "its trials require enrolment"
-	outboxes        = "its trials are about outboxes of a data directory"
-	allowed         = "its trials allow acknowledged findings"
+	outboxes = "its trials are about outboxes of a data directory"
+	allowed  = "its trials allow acknowledged findings"
 )
 
 // second compares the verdicts about the trials of an attack with those of the second

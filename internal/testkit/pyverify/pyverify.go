@@ -32,6 +32,8 @@ type Request struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Trusted string `json:"trusted,omitempty"` // a checkpoint from elsewhere
 
+	RequireEnrolled bool `json:"require_enrolled,omitempty"`
+
 	Silence time.Duration `json:"silence,omitempty"` // after which a run has ended; 30 minutes by default
 }
 

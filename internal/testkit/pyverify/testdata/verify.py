@@ -1,6 +1,6 @@
 """Verifies a ledger.db or a bundle, written from docs/verifier.md, docs/formats.md and docs/events.md.
 
-    verify.py FILE --key KEY [--tenant T] [--trusted CHECKPOINT] [--require-trusted]
+    verify.py FILE --key KEY [--tenant T] [--trusted CHECKPOINT] [--require-trusted] [--require-enrolled]
     verify.py --serve    answers requests on stdin, one JSON object per line
 
 It needs Python 3.11 and `cryptography`. It holds the whole ledger in memory, builds no
@@ -796,7 +796,7 @@ class Producer:
     def __init__(self, name):
         self.name, self.contents, self.manifests = name, defaultdict(list), []
         self.gaps, self.lost_manifests, self.foreign, self.listed, self.key = [], [], {}, 0, None
-        self.pulse, self.lost = ("", 0, None), False
+        self.pulse, self.lost, self.enrolled = ("", 0, None), False, False
 
     def owner(self, issuers):
         """Returns the key that owns the chain, the place of its first manifest, and whether nothing is before it."""
@@ -824,6 +824,7 @@ class Producer:
             if i == start:
                 self.unsigned_last = self.listed
             self.own, self.last = self.own + 1, r
+            self.enrolled = self.enrolled or issuers.counts(m, r)
             at, resent = (m["prev"], m["first"] - 1), m["first"] <= self.listed
             if resent and (not signing or at not in links):
                 self.gaps.append("%s: listed twice %d-%d" % (self.name, m["first"], m["last"]))
@@ -950,6 +951,7 @@ def judge(report, arrivals, partial, silence, now, issuers, breaks=(), skip=froz
                 parts[c.run, p.name][n] = c
         p.sent = max(p.listed, highest)
     unproven = find_lost(list(producers.values())) or unproven or any(p.lost or p.silent(now) for p in producers.values())
+    report["not_enrolled"] = [p.name for p in producers.values() if not p.enrolled]
     by_name = {p.name: p for p in producers.values()}
     runs = defaultdict(list)
     for (run, name), events in parts.items():
@@ -1217,8 +1219,8 @@ def verify_bundle(path, key, tenant, trusted, silence, report):
 
 # The verdict
 
-def verify(path, key=None, tenant=None, trusted=None, require_trusted=False, silence=SILENCE):
-    report = {"integrity": "VERIFIED", "completeness": "UNPROVEN", "problem": None, "anchor": "GIVEN", "diverged": False, "foreign": 0, "gaps": [], "findings": [], "counts": {}}
+def verify(path, key=None, tenant=None, trusted=None, require_trusted=False, silence=SILENCE, require_enrolled=False):
+    report = {"integrity": "VERIFIED", "completeness": "UNPROVEN", "problem": None, "anchor": "GIVEN", "diverged": False, "foreign": 0, "gaps": [], "findings": [], "not_enrolled": [], "counts": {}}
     if trusted is not None:
         trusted = Checkpoint(trusted.rstrip(b" \t\r\n") + b"\n")
         trusted.compared = None
@@ -1232,7 +1234,7 @@ def verify(path, key=None, tenant=None, trusted=None, require_trusted=False, sil
             verify_ledger(path, key, tenant, trusted, silence, report)
     except (Bad, sqlite3.DatabaseError, KeyError, TypeError, AttributeError, UnicodeError) as e:
         report["integrity"], report["problem"] = "INVALID", "%s: %s" % (type(e).__name__, e)
-    status = {11: report["completeness"] != "COMPLETE" or report["foreign"], 12: report["findings"], 20: require_trusted and trusted is None,
+    status = {11: report["completeness"] != "COMPLETE" or report["foreign"] or require_enrolled and report["not_enrolled"], 12: report["findings"], 20: require_trusted and trusted is None,
               21: report["anchor"] == "NONE", 30: report["diverged"], 40: report["integrity"] == "INVALID"}
     report["exit"] = max([0] + [s for s, applies in status.items() if applies])
     return report
@@ -1242,7 +1244,7 @@ def serve():
     for line in sys.stdin:
         q = json.loads(line)
         try:
-            answer = verify(q["path"], q.get("key"), q.get("tenant"), q["trusted"].encode() if q.get("trusted") else None, False, q.get("silence") or SILENCE)
+            answer = verify(q["path"], q.get("key"), q.get("tenant"), q["trusted"].encode() if q.get("trusted") else None, False, q.get("silence") or SILENCE, q.get("require_enrolled", False))
         except Exception as e:
             answer = {"error": "%s: %s" % (type(e).__name__, e)}
         print(json.dumps(answer), flush=True)
@@ -1251,12 +1253,12 @@ def serve():
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("file", nargs="?"), p.add_argument("--key"), p.add_argument("--tenant"), p.add_argument("--trusted")
-    p.add_argument("--require-trusted", action="store_true"), p.add_argument("--serve", action="store_true")
+    p.add_argument("--require-trusted", action="store_true"), p.add_argument("--require-enrolled", action="store_true"), p.add_argument("--serve", action="store_true")
     a = p.parse_args()
     if a.serve:
         return serve()
     key = open(a.key).read() if a.key and os.path.exists(a.key) else a.key
-    report = verify(a.file, key, a.tenant, open(a.trusted, "rb").read() if a.trusted else None, a.require_trusted)
+    report = verify(a.file, key, a.tenant, open(a.trusted, "rb").read() if a.trusted else None, a.require_trusted, require_enrolled=a.require_enrolled)
     print(json.dumps(report, indent=2))
     sys.exit(report["exit"])
 

@@ -59,7 +59,7 @@ func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to 
 	c.Report = Report{
 		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness,
 		Anchor: report.Anchor, Exit: report.Exit, AsOf: report.AsOf, Open: append([]string{}, report.Open...),
-		Rules: report.Redacted.Rules,
+		Rules:    report.Redacted.Rules,
 		Enrolled: report.Enrolled, NotEnrolled: report.NotEnrolled,
 	}
 	for _, fill := range [...]func(context.Context) error{

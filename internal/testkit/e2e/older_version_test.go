@@ -91,13 +91,29 @@ func compareFields(t *testing.T, want, got []byte, status int) {
 	if status != 0 {
 		before["completeness"], before["exit"] = "UNPROVEN", float64(status)
 	}
-	for name := range now {
-		if _, ok := before[name]; !ok {
-			delete(now, name)
-		}
-	}
+	keepFields(before, now)
 	if diff := cmp.Diff(before, now); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// keepFields deletes the fields of now that before does not have, at any depth.
+func keepFields(before, now any) {
+	switch now := now.(type) {
+	case map[string]any:
+		before, _ := before.(map[string]any)
+		for name := range now {
+			if _, ok := before[name]; !ok {
+				delete(now, name)
+				continue
+			}
+			keepFields(before[name], now[name])
+		}
+	case []any:
+		before, _ := before.([]any)
+		for i := range min(len(before), len(now)) {
+			keepFields(before[i], now[i])
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ type Options struct {
 	Tenants      *admission.Policy // tenants that publisher and auditor accept; nil accepts all
 	Tenant       string            // empty means all tenants
 	DrainTimeout time.Duration
+	Heartbeat    time.Duration // of the publisher's outboxes, as in [publish.Options]
 	Redactor     publish.Redactor
 	Hooks        *hookfile.File  // nil allows everything
 	Audit        auditor.Options // anchors, retention and tiles only
@@ -204,7 +205,7 @@ func (a *app) drain(ctx context.Context, stops []func()) {
 func (a *app) publish(ctx context.Context, report report) error {
 	opts := publisher.Options{
 		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Tenant: a.opts.Tenant, Tenants: a.opts.Tenants, Redactor: a.opts.Redactor,
-		Logger: a.opts.Logger.With("part", publisherName),
+		Heartbeat: a.opts.Heartbeat, Logger: a.opts.Logger.With("part", publisherName),
 	}
 	p, err := publisher.Open(ctx, opts)
 	if err != nil {
@@ -231,6 +232,7 @@ func (a *app) publish(ctx context.Context, report report) error {
 func (a *app) forwardShared(ctx context.Context, report report) error {
 	report(nil, 0) // also while another process forwards
 	return publisher.RunShared(ctx, publisher.Options{
-		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Logger: a.opts.Logger.With("part", outboxName),
+		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Heartbeat: a.opts.Heartbeat,
+		Logger: a.opts.Logger.With("part", outboxName),
 	}, func() {}, a.gate.closeBy)
 }

@@ -224,15 +224,8 @@ func (s *scanner) filled() (string, error) {
 // Validate checks the ranges, the count and the form of the hashes, the key and the
 // signature. It does not verify the signature. Errors are [InvalidError].
 func (m Manifest) Validate() error {
-	switch {
-	case m.Version != unsignedManifest && m.Version != signedManifest:
-		return invalid("v", onlyVersions)
-	case m.Producer == "":
-		return invalid("producer", "missing")
-	case m.First == 0:
-		return invalid("first", "sequences start at 1")
-	case m.Last < m.First && !m.isEmpty():
-		return invalid("last", "before first")
+	if err := m.validateHead(); err != nil {
+		return err
 	}
 	if reason := textFault(m.Tenant); reason != "" {
 		return invalid("tenant", reason)

@@ -8,6 +8,20 @@ func (m Manifest) isEmpty() bool {
 	return (m.Beat > 0 || m.Next != "") && m.First > 1 && m.Last == m.First-1
 }
 
+func (m Manifest) validateHead() error {
+	switch {
+	case m.Version != unsignedManifest && m.Version != signedManifest:
+		return invalid("v", onlyVersions)
+	case m.Producer == "":
+		return invalid("producer", "missing")
+	case m.First == 0:
+		return invalid("first", "sequences start at 1")
+	case m.Last < m.First && !m.isEmpty():
+		return invalid("last", "before first")
+	}
+	return nil
+}
+
 func (m Manifest) validateState() error {
 	switch {
 	case m.State != "" && m.State != StateOpen && m.State != StateClosed:

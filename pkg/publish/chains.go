@@ -93,9 +93,11 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	switch {
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
-	case m.Last == ch.Last && m.First > m.Last && m.Prev == ch.Prev:
-		c.settled(&group{tenant: tenant}, m, hash.String()) // a change of the key, without an answer
-	case m.Last == ch.Last || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
+	case m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat):
+		// A heartbeat or a change of the key without an answer, or that an old cursor does
+		// not know.
+		c.settled(&group{tenant: tenant}, m, hash.String())
+	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged
 	case m.Last > ch.Last:
 		if err := c.catchUp(*ch, m, hash); err != nil {
@@ -229,6 +231,7 @@ func (c *chains) settled(g *group, m events.Manifest, hash string) {
 	if m.Grant != nil {
 		ch.Issuer, ch.Endorsed = m.Grant.Issuer, m.Grant.Endorsed != ""
 	}
+	ch.Announced(m, time.Now())
 	c.backlog.cursor.Touch(g.tenant)
 	c.seals.count(g.tenant, g.entries, c.backlog.read)
 	for _, e := range g.entries {

@@ -110,6 +110,7 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	for i, g := range groups {
 		ch := d.chains.of(g.tenant)
 		m := g.manifest(d.backlog.producer, ch, d.outbox.missing)
+		d.opts.announce(&m, g, ch)
 		if !d.opts.unsigned {
 			var err error
 			if m, err = d.chains.sign(m); err != nil {

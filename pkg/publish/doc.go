@@ -48,6 +48,15 @@
 // The outbox removes sent events once no event has waited for [Options.KeepSent],
 // and at Close.
 //
+// # Announcements
+//
+// A manifest announces that the producer is open and signs the next one of the tenant
+// within [Options.Heartbeat], or that it closed with this last number. Without events an
+// open outbox signs heartbeats, until a tenant had no event for 144 intervals. Close
+// announces the end where nothing waits. A process that was killed announces none, so
+// verification finds the producer silent until the outbox is opened again. Events never
+// wait for an announcement. [Options.Journal] lists the outbox outside of its folder.
+//
 // # Sharing
 //
 // Many processes can append to one outbox with [AppendShared], each for the time of

@@ -30,6 +30,7 @@ type forwarder struct {
 	chains    *chains
 	suspended *suspensions
 	delivery  *delivery
+	announcer *announcer
 	idleSince time.Time // when the outbox was found empty, or zero
 
 	keyChanges chan chan error // requests of [Publisher.ChangeKey]
@@ -75,6 +76,7 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 		opts: o.opts, outbox: o, link: link, sender: sender, backlog: f.backlog,
 		chains: f.chains, suspended: f.suspended, collector: f.collector, status: f.status,
 	}
+	f.announcer = newAnnouncer(f.delivery)
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
 	f.restart(o.id, o.log, c)
@@ -86,6 +88,7 @@ func (f *forwarder) restart(id identity, log *segment.Log, c *cursor.Cursor) {
 	*f.backlog = waiting{producer: id.Producer, id: id, log: log, cursor: c}
 	f.chains.forget()
 	f.suspended.clear()
+	f.announcer.next = time.Now()
 	f.collector.rewind()
 	f.seals.restart(c.Runs)
 }
@@ -130,8 +133,30 @@ func (f *forwarder) step(ctx context.Context) error {
 		return err
 	}
 	f.release(ctx, b)
+	return f.announce(ctx)
+}
+
+// announce sends the heartbeats that are due, and stores that it did.
+func (f *forwarder) announce(ctx context.Context) error {
+	if at := f.announcer.alarm(); at.IsZero() || time.Now().Before(at) {
+		return nil
+	}
+	// The cursor is stored first, because a heartbeat does not prove which events are in
+	// front of it.
+	err := f.save()
+	if err == nil {
+		if err := f.announcer.send(ctx); err != nil {
+			return err
+		}
+		err = f.save()
+	}
+	if err != nil {
+		f.status.fail(err)
+	}
 	return nil
 }
+
+func (f *forwarder) save() error { return f.seals.withRuns(f.backlog.cursor.Save) }
 
 // await does work that becomes due meanwhile. It returns true if a batch should
 // not wait any longer.
@@ -143,6 +168,8 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 	due, stop := alarm(next)
 	defer stop()
 	retry, stop := alarm(f.suspended.nextRetry())
+	defer stop()
+	beat, stop := alarm(f.announcer.alarm())
 	defer stop()
 	now := f.now
 	var remove <-chan time.Time
@@ -164,6 +191,8 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 		f.beginKeyChange(ctx, done)
 		return true, nil
 	case <-retry:
+		return true, nil
+	case <-beat:
 		return true, nil
 	case <-linger:
 		return true, nil

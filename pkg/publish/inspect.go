@@ -33,6 +33,7 @@ type State struct {
 	Gaps       []Gap    // losses that the stream does not know yet
 	Damaged    uint64   // unreadable waiting records
 	Quarantine []string // copies of damaged segments
+	Expected   []string // tenants in which it announced that it is open
 	Forwarding bool     // a process has the outbox open and forwards
 	Process    int      // its id, 0 if unknown
 }
@@ -81,6 +82,12 @@ func inspect(dir string) (State, error) {
 		return s, err
 	}
 	s.Size = log.Bytes()
+	for tenant, ch := range c.Chains() {
+		if ch.State == events.StateOpen {
+			s.Expected = append(s.Expected, tenant)
+		}
+	}
+	slices.Sort(s.Expected)
 	if err := s.readWaiting(log, c); err != nil {
 		return s, err
 	}

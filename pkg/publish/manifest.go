@@ -43,9 +43,12 @@ type group struct {
 	bytes   int           // size of the events
 	refused *events.Range // missing numbers behind the events
 	rekeys  bool          // the manifest changes the key, also without events
+	word    events.State  // of a manifest without events
 }
 
-func (g *group) isEmpty() bool { return len(g.entries) == 0 && g.refused == nil && !g.rekeys }
+func (g *group) isEmpty() bool {
+	return len(g.entries) == 0 && g.refused == nil && !g.rekeys && g.word == ""
+}
 
 func (g *group) trim(last uint64) {
 	for len(g.entries) > 0 && g.entries[0].sequence <= last {

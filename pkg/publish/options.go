@@ -118,6 +118,9 @@ type Options struct {
 	AckWait     time.Duration // limit for the stream's answer, default 10 s
 	KeepSent    time.Duration // time that sent events stay on disk, default 1 min
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
+	Heartbeat   time.Duration // announced interval of manifests while open, default 10 min; negative: none
+
+	Journal string // folder, outside of Dir, that lists the outbox so that its loss is noticed; default none
 
 	// Issuer is the file of the issuer that enrols the outbox, see [OpenIssuer]. Without one
 	// the outbox stays without enrolment.
@@ -145,6 +148,7 @@ const (
 	defaultAckWait      = 10 * time.Second
 	defaultSealDelay    = 30 * time.Second
 	defaultKeepSent     = time.Minute
+	defaultHeartbeat    = 10 * time.Minute
 
 	defaultRunsInMemory = 10_000
 
@@ -161,6 +165,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.AckWait, defaultAckWait)
 	setDefault(&o.SealDelay, defaultSealDelay)
 	setDefault(&o.KeepSent, defaultKeepSent)
+	setDefault(&o.Heartbeat, defaultHeartbeat)
 	setDefault(&o.runsInMemory, defaultRunsInMemory)
 	o.SegmentBytes = max(min(o.SegmentBytes, o.Quota/8), 1)
 	if o.Logger == nil {
@@ -199,6 +204,7 @@ func (o Options) Validate() error {
 		{o.AckWait < 0, "AckWait: negative"},
 		{o.SealDelay < 0, "SealDelay: negative"},
 		{o.KeepSent < 0, "KeepSent: negative"},
+		{o.Heartbeat > events.MaxInterval*time.Second, "Heartbeat: longer than 366 days"},
 	} {
 		if check.wrong {
 			return errors.New("option " + check.why)

@@ -86,6 +86,7 @@ func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 
 // o.mu is held.
 func (o *outbox) write(buf []byte, batch []*events.Event) error {
+	noteFirst(o, batch[len(batch)-1].Tenant)
 	if err := o.log.Append(buf, o.log.End()+uint64(len(batch))); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/journal"
 )
 
 // Publisher appends events to an outbox on disk and forwards them to the stream.
@@ -64,6 +65,9 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 	box, cur, err := openBox(ctx, opts)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
+	}
+	if opts.Journal != "" {
+		note(box, journal.File.Begin, journal.Open, lastNumbers(box))
 	}
 	fwd, err := newForwarder(nc, box, cur)
 	if err != nil {
@@ -162,7 +166,8 @@ func (p *Publisher) flush(ctx context.Context) error {
 }
 
 // Close makes Append return [ErrClosed] and flushes until ctx ends. Events that are
-// still unsent stay in the outbox, and the error has their count. A second call returns the
+// still unsent stay in the outbox, and the error has their count. Otherwise the outbox says
+// in each tenant that it closed. A second call returns the
 // same error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
@@ -171,7 +176,11 @@ func (p *Publisher) Close(ctx context.Context) error {
 		p.cancel()
 		<-p.done
 		if err == nil {
+			p.fwd.announceEnd(ctx)
 			err = p.fwd.removeSent(ctx)
+		}
+		if err == nil {
+			noteEnd(ctx, p.outbox)
 		}
 		p.closed = errors.Join(err, p.fwd.close(), p.outbox.close(ctx), p.outbox.shared.close(), p.lock.Close())
 	})

@@ -167,7 +167,8 @@ func TestRecover_StoredButNotNoted(t *testing.T) {
 	before := copyDir(t, opts.Dir)
 	p := mustOpen(t, srv.Connect(t), opts)
 	producer := p.Stats().Producer
-	mustClose(t, p)
+	mustFlush(t, p)
+	kill(p)
 	opts.Dir = before
 	p = appendOnline(t, srv, opts, 10, 20)
 	if p.Stats().Producer != producer {
@@ -247,7 +248,7 @@ func TestRecover_NoManifestLeft(t *testing.T) {
 	if got := mustAppend(t, p, newEvent(10)); got.Sequence != 11 {
 		t.Errorf("went on with #%d", got.Sequence)
 	}
-	mustClose(t, p)
+	mustFlush(t, p)
 	msgs := srv.Messages(t)
 	m, err := events.DecodeManifest(msgs[len(msgs)-1].Data)
 	if err != nil || len(msgs) != 2 || m.First != 11 || m.Last != 11 || m.Prev == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/journal"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
@@ -42,6 +43,9 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if len(denied) > 0 && len(denied) == len(tenants) {
 		return denied[0] // no chain can be read
 	}
+	if err := f.retire(ctx); err != nil {
+		return err
+	}
 	return f.renumber(ctx)
 }
 
@@ -63,6 +67,9 @@ func (f *forwarder) renumber(ctx context.Context) error {
 		return fmt.Errorf("renumber events: %w", errors.Join(err, n.abandon()))
 	}
 	old := o.id
+	if o.opts.Journal != "" {
+		note(o, journal.File.Add, journal.Moved, nil)
+	}
 	o.opts.Logger.Warn("outbox renumbered under a new producer id", "old", old.Producer, "new", n.id.Producer, "waiting", n.count)
 	n.adopt()
 	if o.id.next != nil { // the new producer id begins with it
@@ -150,6 +157,7 @@ func (n *renumbering) run() error {
 	if err := errors.Join(n.log.Sync(n.log.End()), n.log.Dir.Sync()); err != nil {
 		return err
 	}
+	noteMove(n.o, n.id, n.numbers.next)
 	return n.id.save(n.o.opts.Dir)
 }
 

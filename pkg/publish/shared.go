@@ -27,6 +27,7 @@ type SharedOptions struct {
 	Full         FullPolicy // applies at the quota and on a full disk
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 
+	Journal       string // as in [Options]
 	SubjectPrefix string // default "hooktrail."
 }
 
@@ -38,7 +39,7 @@ func (o SharedOptions) options(dir string) Options {
 	}
 	return Options{
 		Dir: dir, Name: o.Name, Tenant: o.Tenant, Redactor: o.Redactor, Durability: o.Durability, Quota: o.Quota,
-		Full: o.Full, SegmentBytes: o.SegmentBytes, SubjectPrefix: o.SubjectPrefix, shared: true,
+		Full: o.Full, SegmentBytes: o.SegmentBytes, SubjectPrefix: o.SubjectPrefix, Journal: o.Journal, shared: true,
 	}
 }
 

@@ -75,7 +75,7 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	opts := publish.SharedOptions{Tenant: orDefault(r.tenant), Full: publish.Shed, Redactor: publish.NoRedaction}
+	opts := publish.SharedOptions{Tenant: orDefault(r.tenant), Full: publish.Shed, Redactor: publish.NoRedaction, Journal: publish.JournalDir(r.dataDir)}
 	_, err = publish.AppendShared(ctx, SharedOutbox(r.dataDir), opts, list...)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = spool(r.dataDir, list)

@@ -88,7 +88,7 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := publish.SharedOptions{Full: publish.Fail, Redactor: publish.NoRedaction}
+	opts := publish.SharedOptions{Full: publish.Fail, Redactor: publish.NoRedaction, Journal: publish.JournalDir(dataDir)}
 	if _, err := publish.AppendShared(ctx, SharedOutbox(dataDir), opts, list...); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}

@@ -166,7 +166,7 @@ const (
 // openOutbox opens the outbox opts.Name. The default redactor has all rules of
 // pkg/redact.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
-	opts.Dir = outboxDir(dataDir, opts.Name)
+	opts.Dir, opts.Journal = outboxDir(dataDir, opts.Name), publish.JournalDir(dataDir)
 	if opts.Redactor == nil {
 		r, err := redact.New(redact.Options{})
 		if err != nil {

@@ -27,6 +27,8 @@ type Outbox struct {
 	Open     bool              `json:"open"`
 	Process  int               `json:"process,omitempty"`
 
+	isExpected bool // it announced that it is open
+
 	unique bool
 	prefix string // of producer ids
 }
@@ -69,7 +71,7 @@ func newOutbox(name string, s publish.State) Outbox {
 	o := Outbox{
 		Name: name, Producer: s.Producer, Shared: s.Shared, Waiting: s.Waiting, Bytes: s.Bytes, Tenants: s.Tenants,
 		DiskSize: s.Size, Gaps: append([]publish.Gap{}, s.Gaps...), Damaged: s.Damaged, Kept: append([]string{}, s.Quarantine...), Open: s.Forwarding, Process: s.Process,
-		unique: s.Unique, prefix: s.Name,
+		isExpected: len(s.Expected) > 0, unique: s.Unique, prefix: s.Name,
 	}
 	if !s.Oldest.IsZero() {
 		o.Oldest = &s.Oldest

@@ -28,7 +28,8 @@ const (
 	flushOpen = time.Second
 )
 
-// FlushOutboxes sends the waiting events of outboxes, and returns their number. If
+// FlushOutboxes sends the waiting events of outboxes, announces the end of killed ones, and
+// returns the number of events. If
 // another process has an outbox open, it waits for that process. The failure of one
 // outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
@@ -56,7 +57,7 @@ func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err err
 
 // flushOne returns the number of events that remain.
 func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(left uint64)) (left uint64, err error) {
-	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 {
+	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 && (!o.isExpected || o.Open) {
 		return 0, nil
 	}
 	if !o.Open {
@@ -79,7 +80,7 @@ func reopen(ctx context.Context, opts FlushOptions, o Outbox) (*publish.Publishe
 		open = publish.OpenShared
 	}
 	return open(ctx, opts.Broker.Conn(), publish.Options{
-		Dir: outboxDir(opts.DataDir, o.Name), Name: o.prefix, Unique: o.unique, Redactor: publish.NoRedaction, Logger: opts.Logger,
+		Dir: outboxDir(opts.DataDir, o.Name), Journal: publish.JournalDir(opts.DataDir), Name: o.prefix, Unique: o.unique, Redactor: publish.NoRedaction, Logger: opts.Logger,
 		SubjectPrefix: opts.Broker.Space().Prefix, StreamPrefix: opts.Broker.Space().StreamPrefix,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),
 	})

@@ -39,6 +39,7 @@ type Options struct {
 	Tenants     *admission.Policy // as in [HandlerOptions]
 	Durability  publish.Durability
 	Quota       int64               // bytes that may wait in the outbox; 0 is the default of pkg/publish
+	Heartbeat   time.Duration       // announced interval of manifests; 0 is the default of pkg/publish
 	Full        *publish.FullPolicy // policy for a full outbox; nil is [publish.Fail]
 	Redactor    publish.Redactor    // nil for all rules of pkg/redact
 	Hooks       *hookfile.File      // nil if nothing decides
@@ -87,7 +88,7 @@ func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 		return nil, err
 	}
 	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
-		Name: "serve", Tenant: opts.Tenant, Full: *opts.Full, Durability: opts.Durability, Quota: opts.Quota,
+		Name: "serve", Tenant: opts.Tenant, Full: *opts.Full, Durability: opts.Durability, Quota: opts.Quota, Heartbeat: opts.Heartbeat,
 		Redactor: opts.Redactor, Unique: true, UniqueSame: true, UniqueLast: uniqueLast,
 	}, opts.Logger)
 }

@@ -20,9 +20,10 @@ func RunShared(ctx context.Context, opts Options, running func(), deadline func(
 	if _, err := hookclient.IDKey(opts.DataDir); err != nil { // before there is an outbox
 		return fmt.Errorf("forward hook events: %w", err)
 	}
+	recordLost(ctx, opts, dir)
 	p, err := publish.OpenShared(ctx, opts.Broker.Conn(), publish.Options{
-		Dir: dir, Redactor: publish.NoRedaction,
-		Durability: opts.Durability, Quota: opts.Quota, Logger: opts.Logger,
+		Dir: dir, Journal: publish.JournalDir(opts.DataDir), Redactor: publish.NoRedaction,
+		Durability: opts.Durability, Quota: opts.Quota, Heartbeat: opts.Heartbeat, Logger: opts.Logger,
 		SubjectPrefix: opts.Broker.Space().Prefix, StreamPrefix: opts.Broker.Space().StreamPrefix,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),
 	})
@@ -35,6 +36,19 @@ func RunShared(ctx context.Context, opts Options, running func(), deadline func(
 	running()
 	<-ctx.Done()
 	return Close(ctx, p, deadline(), opts.Logger.With("outbox", dir))
+}
+
+// recordLost records outboxes of the data directory that are gone.
+func recordLost(ctx context.Context, opts Options, dir string) {
+	lost, err := publish.RecordLost(ctx, opts.DataDir, dir, publish.SharedOptions{
+		Redactor: publish.NoRedaction, Journal: publish.JournalDir(opts.DataDir),
+	})
+	for _, m := range lost {
+		opts.Logger.ErrorContext(ctx, "outbox is missing, its waiting events are lost", "outbox", m.Outbox, "producer", m.Producer)
+	}
+	if err != nil && ctx.Err() == nil {
+		opts.Logger.ErrorContext(ctx, "missing outboxes not recorded", "error", err)
+	}
 }
 
 const (

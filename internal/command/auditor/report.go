@@ -112,7 +112,7 @@ func (l lines) completeness(r verifier.Report) {
 	case verifier.Empty:
 		texts = []string{"the ledger has no records"}
 	case verifier.Unproven:
-		texts = slices.Concat(unprovenLines(r), unheard(r), behindLines(r))
+		texts = slices.Concat(unprovenLines(r), absent(r), unheard(r), behindLines(r))
 	}
 	texts = append(texts, runLines(r)...)
 	if len(texts) == 0 {
@@ -191,6 +191,7 @@ func unprovenLines(r verifier.Report) []string {
 	var without, behind, unchecked []string
 	for _, p := range r.Producers {
 		switch {
+		case p.Lost != nil && p.Sent == 0:
 		case p.Manifests == 0:
 			without = append(without, p.Name)
 		case p.Sent > p.Listed && !p.InFlight:

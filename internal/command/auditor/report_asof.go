@@ -77,6 +77,13 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 		}
 		texts = append(texts, text)
 	}
+	for _, m := range a.Missing {
+		text := fmt.Sprintf("outbox %s of producer %s is gone", m.Outbox, m.Producer)
+		if m.Last > 0 {
+			text += fmt.Sprintf(" (last known number %d)", m.Last)
+		}
+		texts = append(texts, text)
+	}
 	return texts
 }
 

@@ -76,6 +76,7 @@ of acknowledged events.`,
 	flags.StringVar(&opts.NATSListen, "nats-listen", "", "loopback `address` of the embedded NATS server; empty picks a free port at the first start and keeps it")
 	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address outside the loopback; without tokens every client that reaches it may write")
 	publishercmd.RegisterAccess(cmd, &opts.Access)
+	publishercmd.RegisterHeartbeat(flags, &opts.Heartbeat)
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "time limit for a stop")
 	metricscmd.RegisterAccess(cmd, &opts.Metrics)
 	for _, f := range []interface{ Register(cmd *cobra.Command) }{&redaction, &hookFile, &tenants, &anchors, &reports, &retention} {

@@ -3,8 +3,10 @@ package publisher
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
@@ -31,6 +33,12 @@ func RegisterAccess(cmd *cobra.Command, a *publisher.Access) {
 	flags.Float64Var(&a.Limits.Runs, "rate-runs", limits.Runs, "`runs` per second that each tenant may begin; 0 is no limit")
 	flags.DurationVar(&a.Limits.Burst, "rate-burst", limits.Burst, "`time` whose limits a tenant may use at once")
 	flags.StringToIntVar(&a.Limits.Factors, "rate-factor", nil, "`TENANT=FACTOR` multiplies the limits of a tenant; 0 lifts them; several are separated by commas")
+}
+
+// RegisterHeartbeat adds the flag --heartbeat.
+func RegisterHeartbeat(flags *pflag.FlagSet, interval *time.Duration) {
+	flags.DurationVar(interval, "heartbeat", 10*time.Minute,
+		"announced interval in which an outbox signs a manifest while it is open, also without events; verify reports one that is silent for three of them; -1s announces nothing")
 }
 
 // Redaction is the flag --no-redact of commands that take events in.

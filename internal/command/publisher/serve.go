@@ -63,6 +63,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	flags.Int64Var(&opts.MaxBody, "max-body", publisher.DefaultMaxBody, "size limit of a request in `bytes`, uncompressed; one event has at most 16 MiB")
 	RegisterAccess(cmd, &opts.Access)
 	flags.Int64Var(&opts.Quota, "quota", 0, "`bytes` that may wait in the outbox; 0 is 1 GiB")
+	RegisterHeartbeat(flags, &opts.Heartbeat)
 	flags.Var(fullPolicy{&opts.Full}, "full", "what to do with an event when the outbox is full: block waits for room, fail refuses it, shed drops it and records a gap")
 	flags.BoolVar(&disk, "durable", false, "sync each event to disk before it is acknowledged, so that it survives a power cut")
 	redaction.Register(cmd)

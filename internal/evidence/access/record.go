@@ -39,7 +39,7 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 		// Redaction would break the signature of an order, and a user who searches
 		// for a secret may have to name it.
 		Name: Producer, Redactor: publish.NoRedaction,
-		Durability: publish.DiskDurability, Full: publish.Fail,
+		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)
 	if err != nil {
 		return e, fmt.Errorf("record access: %w (nothing was done: evidence is only used after its use is on record)", err)

@@ -103,6 +103,7 @@ func pause(ctx context.Context, deadline time.Time) bool {
 func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	a := verifier.AsOfCheckpoint(c)
 	a.NotAsked = q.notAsked
+	a.Missing = q.outboxes.missing(q.opts.DataDir)
 	a.Outboxes, a.Unread = q.outboxes.waiting()
 	if q.end == nil {
 		return a

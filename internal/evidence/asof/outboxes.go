@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,6 +117,25 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 		unread = o.err.Error()
 	}
 	return list, unread
+}
+
+// missing returns the outboxes with events of the tenant that are gone. A recorded loss is
+// in the ledger, unless records of access still wait.
+func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
+	if dataDir == "" {
+		return nil
+	}
+	all, err := publish.MissingOutboxes(dataDir)
+	if err != nil {
+		o.err = errors.Join(o.err, err)
+	}
+	isWaiting := slices.ContainsFunc(o.list, func(b outbox) bool { return b.now.Uses && b.counts() })
+	for _, m := range all {
+		if last, ok := m.Last[o.tenant]; ok && (!m.Recorded || isWaiting) {
+			list = append(list, verifier.MissingOutbox{Outbox: m.Outbox, Producer: m.Producer, Last: last})
+		}
+	}
+	return list
 }
 
 // spoolFolder has the events of hooks that could not reach the shared outbox. Its name is

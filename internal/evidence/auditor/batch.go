@@ -159,6 +159,7 @@ func (b *batch) commit(ctx context.Context, stream ledger.Stream, next consume.P
 	}
 	for tenant := range b.reached {
 		b.ledgers.appended(tenant)
+		delete(b.ledgers.awaited, tenant)
 	}
 	return nil
 }

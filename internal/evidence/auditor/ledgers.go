@@ -25,18 +25,19 @@ type ledgers struct {
 	workersCtx  context.Context //nolint:containedctx // outlives a batch; ends with close
 	stopWorkers context.CancelFunc
 
-	// mu guards set, admitted, backlogs and suspended.
+	// mu guards all fields below.
 	mu        sync.Mutex
 	set       *writer.Set
 	admitted  *admissions
-	backlogs  map[string]*backlog // by tenant
-	suspended map[string]error    // by tenant
+	backlogs  map[string]*backlog  // by tenant
+	suspended map[string]error     // by tenant
+	awaited   map[string]time.Time // when a renewed ledger is renewed again, by tenant
 }
 
 func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *admissions) *ledgers {
 	l := &ledgers{
 		opts: o, state: s, admitted: a, scrubs: new(scrubQueue), appended: func(string) {},
-		backlogs: make(map[string]*backlog), suspended: make(map[string]error),
+		backlogs: make(map[string]*backlog), suspended: make(map[string]error), awaited: make(map[string]time.Time),
 		set: writer.OpenSet(LedgerDir(o.DataDir), writer.Options{Key: key, Now: o.Now, CacheBytes: o.CacheBytes}),
 	}
 	l.workersCtx, l.stopWorkers = context.WithCancel(context.WithoutCancel(ctx))

@@ -15,7 +15,8 @@ const (
 )
 
 // renewIdle signs one more checkpoint in each ledger whose runs have become silent,
-// because its time decides which runs are silent.
+// because its time decides which runs are silent. Another one follows when its open
+// producers have become silent, if that is later.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -25,7 +26,7 @@ func (l *ledgers) renewIdle(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if l.suspended[tenant] != nil || l.backlogs[tenant] != nil {
+		if l.suspended[tenant] != nil || l.backlogs[tenant] != nil || now.Before(l.awaited[tenant]) {
 			continue
 		}
 		// If the renewal was signed but not stored, it would be repeated.
@@ -50,5 +51,23 @@ func (l *ledgers) renew(ctx context.Context, tenant string, now time.Time) error
 		return err
 	}
 	l.appended(tenant)
+	until, err := l.awaitedUntil(ctx, tenant)
+	if err != nil || until.After(now) {
+		l.awaited[tenant] = until
+		return err
+	}
+	delete(l.awaited, tenant)
 	return l.state.setRenewed(ctx, tenant, now)
+}
+
+// awaitedUntil returns when all open producers of a tenant are silent if none of them is
+// heard of before.
+func (l *ledgers) awaitedUntil(ctx context.Context, tenant string) (until time.Time, err error) {
+	r, err := ledger.OpenTenant(LedgerDir(l.opts.DataDir), tenant)
+	if err != nil {
+		return until, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	until, err = r.Activity().AwaitedUntil(ctx)
+	return until.Add(renewMargin), err
 }

@@ -38,6 +38,7 @@ func newSender(o Options) *sender { return &sender{opts: o} }
 // run sends until ctx ends, and then the rest for at most lastSync. It waits while
 // another process has the outbox open.
 func (s *sender) run(ctx context.Context) {
+	s.recordLost(ctx)
 	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
 		p, err := s.open(ctx)
 		if ctx.Err() != nil && err != nil {
@@ -62,10 +63,24 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
+// recordLost records outboxes of the data directory that are gone.
+func (s *sender) recordLost(ctx context.Context) {
+	lost, err := publish.RecordLost(ctx, s.opts.DataDir, access.Outbox(s.opts.DataDir), publish.SharedOptions{
+		Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability, Full: publish.Fail,
+		Journal: publish.JournalDir(s.opts.DataDir),
+	})
+	for _, m := range lost {
+		s.opts.Logger.ErrorContext(ctx, "outbox is missing, its waiting events are lost", "outbox", m.Outbox, "producer", m.Producer)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.opts.Logger.ErrorContext(ctx, "missing outboxes not recorded", "error", err)
+	}
+}
+
 func (s *sender) open(ctx context.Context) (*publish.Publisher, error) {
 	space := s.opts.Broker.Space()
 	return publish.OpenShared(ctx, s.opts.Broker.Conn(), publish.Options{
-		Dir: access.Outbox(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
+		Dir: access.Outbox(s.opts.DataDir), Journal: publish.JournalDir(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
 		Issuer: broker.Issuer(s.opts.DataDir, s.opts.Logger),
 	})
@@ -96,6 +111,7 @@ func (s *sender) failure() error {
 
 // drain sends the outbox, or waits for the process that sends it.
 func (s *sender) drain(ctx context.Context) error {
+	s.recordLost(ctx)
 	for {
 		state, err := publish.Inspect(access.Outbox(s.opts.DataDir))
 		if errors.Is(err, os.ErrNotExist) {

@@ -70,7 +70,7 @@ func (b *bundle) verify(ctx context.Context, signed []byte) error {
 		return ErrInvalid
 	}
 	if s := b.selection; s.Run != "" && s.From.IsZero() && s.To.IsZero() {
-		b.about.Gaps = r.Gaps[:min(len(r.Gaps), maxGaps)]
+		b.about.ofLedger(r)
 		return b.acknowledged(ctx, r)
 	}
 	return nil
@@ -91,6 +91,16 @@ func (b *bundle) acknowledged(ctx context.Context, r verifier.Report) error {
 		b.about.Acknowledged = append(b.about.Acknowledged, AcknowledgeOrder{m.Acknowledged.Leaf, signed})
 	}
 	return nil
+}
+
+// ofLedger adds what only the whole ledger shows about a run.
+func (a *About) ofLedger(r verifier.Report) {
+	a.Gaps, a.Unsealed = r.Gaps[:min(len(r.Gaps), maxGaps)], r.Runs.Sealed == 0
+	for _, p := range r.Producers {
+		if p.Silent || p.Lost != nil {
+			a.Absent = append(a.Absent, Absent{p.Name, p.Heard, p.Lost})
+		}
+	}
 }
 
 // statement writes the signed statement, or nothing without a signer.

@@ -137,6 +137,7 @@ func (b *bundle) count(ctx context.Context) error {
 	b.about = About{
 		Format: formatV2, Tenant: b.newest.Tenant, Run: s.Run, From: s.From.UTC(), To: s.To.UTC(),
 		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps, Acknowledged: b.about.Acknowledged,
+		Absent: b.about.Absent, Unsealed: b.about.Unsealed,
 	}
 	if b.about.extent() == verifier.TimeRange {
 		return nil

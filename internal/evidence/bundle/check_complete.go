@@ -32,8 +32,9 @@ func (w *walk) complete() error {
 		if len(r.Bundle.Gaps) > 0 {
 			r.Gaps, r.Completeness = append(r.Gaps, r.Bundle.Gaps...), verifier.Gaps
 		}
+		w.absent(r.Bundle.Absent)
 		// Without its end a finished run looks like a running one.
-		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0)
+		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 	}
 	r.doubt(!r.Attested)
 	// The ledger's key signed the list of orders with the selection.
@@ -82,6 +83,21 @@ func (w *walk) exported() iter.Seq2[verifier.ExportedRecord, error] {
 				return
 			}
 		}
+	}
+}
+
+// absent reports producers of a run that may have sent more events.
+func (w *walk) absent(list []Absent) {
+	r := &w.report
+	for _, a := range list {
+		for i := range r.Producers {
+			if p := &r.Producers[i]; p.Name == a.Producer {
+				p.Heard, p.Lost, p.Silent = a.Heard, a.Lost, a.Lost == nil
+			}
+		}
+	}
+	if len(list) > 0 && r.Completeness == verifier.Complete {
+		r.Completeness = verifier.Unproven
 	}
 }
 

@@ -68,6 +68,11 @@ type About struct {
 	// Acknowledged are the orders that acknowledge findings about a run. A bundle of everything
 	// has them among its records.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
+	// Absent are the producers of the run that were open and silent, or whose outboxes were
+	// lost. Only the whole ledger shows them.
+	Absent []Absent `json:"absent,omitempty"`
+	// Unsealed means that the ledger does not count the run as sealed.
+	Unsealed bool `json:"unsealed,omitempty"`
 }
 
 // AcknowledgeOrder is a signed order and the leaf of its event, which a bundle of a run may
@@ -75,6 +80,13 @@ type About struct {
 type AcknowledgeOrder struct {
 	Leaf  int64  `json:"leaf"`
 	Order string `json:"order"`
+}
+
+// Absent is a producer that may have sent more events.
+type Absent struct {
+	Producer string         `json:"producer"`
+	Heard    time.Time      `json:"heard,omitzero"`
+	Lost     *verifier.Lost `json:"lost,omitempty"` // nil if it is silent
 }
 
 func (a About) extent() verifier.Extent {

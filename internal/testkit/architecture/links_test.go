@@ -21,7 +21,7 @@ var pure = map[string][]string{
 // maxLinked limits the packages outside the standard library that each public
 // package and the publisher link. A new dependency raises a limit here on purpose.
 var maxLinked = map[string]int{
-	"cmd/publisher":          216, // no SQLite
+	"cmd/publisher":          217, // no SQLite
 	"pkg/events":             1,
 	"pkg/hooks":              2,
 	"pkg/hooks/hookfile":     112,
@@ -29,7 +29,7 @@ var maxLinked = map[string]int{
 	"pkg/hooks/policy/shell": 5,
 	"pkg/hooks/provider":     69,
 	"pkg/hooks/wire":         3,
-	"pkg/publish":            26,
+	"pkg/publish":            27,
 	"pkg/redact":             59, // gitleaks' rules are in a package that imports viper
 }
 

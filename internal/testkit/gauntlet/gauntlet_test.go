@@ -131,6 +131,10 @@ func TestGauntlet(t *testing.T) {
 			g.empty(t)
 			g.clean(t)
 		})
+		t.Run("producers", func(t *testing.T) {
+			t.Parallel()
+			g.producers(t)
+		})
 		t.Run("foreign", func(t *testing.T) {
 			t.Parallel()
 			g.foreign(t)

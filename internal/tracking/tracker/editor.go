@@ -131,7 +131,7 @@ func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) er
 func (e *editor) open(ctx context.Context) (*publish.Publisher, error) {
 	space := e.opts.Broker.Space()
 	return publish.OpenShared(ctx, e.opts.Broker.Conn(), publish.Options{
-		Dir: EditOutbox(e.opts.DataDir), Name: editsName, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
+		Dir: EditOutbox(e.opts.DataDir), Journal: publish.JournalDir(e.opts.DataDir), Name: editsName, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: e.opts.Logger,
 		Issuer: broker.Issuer(e.opts.DataDir, e.opts.Logger),
 	})

@@ -64,7 +64,7 @@ func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEdite
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, EditOutbox(dataDir), publish.SharedOptions{
 		Name: editsName, Redactor: publish.NoRedaction, // setEdit has redacted the event
-		Durability: publish.DiskDurability, Full: publish.Fail,
+		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)
 	if err != nil {
 		return e, fmt.Errorf("record edit: %w", err)

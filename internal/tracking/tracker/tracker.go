@@ -153,7 +153,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	space := opts.Broker.Space()
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
-		Dir: filepath.Join(opts.DataDir, "outbox", Name), Name: Name,
+		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names from events
 		// A decision is marked as published once it is in the outbox, so the outbox must not
 		// lose it.

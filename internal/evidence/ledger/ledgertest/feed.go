@@ -37,6 +37,7 @@ type Source struct {
 	key     ed25519.PrivateKey // nil if the producer does not sign
 	next    ed25519.PrivateKey // that replaces key with the next manifest
 	grant   *events.Grant      // for the next manifest
+	pulse   pulse
 	runs    map[string]*events.RunSealedData
 	digests map[string][32]byte
 }
@@ -137,6 +138,7 @@ func (f *Feed) Manifest(producer string) {
 	if s.next != nil {
 		m.Next = public(s.next)
 	}
+	s.pulse.announce(&m)
 	m = Sign(m, s.key)
 	if s.next != nil {
 		s.key = s.next

@@ -22,6 +22,7 @@ type completeness struct {
 	contrary     contradictions
 	keys         ledger.Keys
 	issuers      ledger.Issuers
+	lost         map[string]*Lost           // outboxes by the names of their producers
 	asOf         time.Time                  // time of the newest trusted checkpoint so far
 	acknowledged map[string]Acknowledgement // by finding
 	extents      map[string][]detail        // of unsealed runs
@@ -76,6 +77,9 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 	if f.gap != nil {
 		s.recorded = append(s.recorded, events.Range{First: f.gap.First, Last: f.gap.Last, Reason: f.gap.Reason})
 	}
+	if f.lost != nil {
+		c.lose(f.lost, s.name, a)
+	}
 	if r.run > 0 {
 		c.producerRun(producerRunKey{r.producer, r.run}, r.runName).event(
 			events.Kind(r.fields.Kind), r.fields.Sequence, hash, a, f.seal)
@@ -124,7 +128,7 @@ func (c *completeness) repetition(key producerRunKey, run string, kind events.Ki
 func (c *completeness) producerRun(key producerRunKey, run string) *producerRun {
 	p, ok := c.producerRuns[key]
 	if !ok {
-		p = &producerRun{name: run}
+		p = &producerRun{name: run, by: c.producers[key.producer]}
 		c.producerRuns[key] = p
 	}
 	return p
@@ -132,18 +136,22 @@ func (c *completeness) producerRun(key producerRunKey, run string) *producerRun 
 
 func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence time.Duration) error {
 	silent := c.silentBefore(newest, silence)
-	unproven := false
+	now := later(newest.Time, c.asOf)
+	unknown := c.concludeLost()
+	unproven := len(unknown) > 0
 	for _, s := range c.sorted() {
 		p, gaps, err := c.concludeSender(s)
 		if err != nil {
 			return err
 		}
 		tail := p.Received > 0 && s.highest() > p.Listed
+		s.pulseOf(&p, now)
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
 		unproven = unproven || p.unproven(tail)
 		r.Producers = append(r.Producers, p)
 		r.Gaps = append(r.Gaps, gaps...)
 	}
+	r.Producers = append(r.Producers, unknown...)
 	gaps, err := c.seals()
 	if err = errors.Join(err, c.contrary.originals()); err != nil {
 		return err
@@ -178,7 +186,7 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 
 // tail is true if no manifest lists the last events.
 func (p Producer) unproven(tail bool) bool {
-	return p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
+	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
 // countable removes the gaps that exist only because other runs were not given.

@@ -97,6 +97,7 @@ func (s *sender) manifest(l listing) string {
 		s.lostManifest(s.listed+1, l.First-1)
 		s.remember(at)
 	}
+	s.announced(l)
 	s.take(l, isAgain)
 	return ""
 }

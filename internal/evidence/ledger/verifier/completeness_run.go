@@ -15,6 +15,7 @@ import (
 
 type producerRun struct {
 	name string
+	by   *sender
 
 	tally
 	disordered bool // a number arrived after a higher one, so the tally is wrong
@@ -191,7 +192,7 @@ const (
 )
 
 // The seal of another producer also closes events before it, because a renumbered producer
-// continues under another name.
+// continues under another name. The other producer must have settled that it sent no more.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown
@@ -204,7 +205,7 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 			last = p.lastStored
 		}
 		pending = pending || p.pending() && !slices.ContainsFunc(parts, func(o *producerRun) bool {
-			return o != p && o.seal != nil && p.aliveOrder.before(o.sealOrder)
+			return o != p && o.seal != nil && p.aliveOrder.before(o.sealOrder) && p.by.hasSettled(o.sealOrder)
 		})
 	}
 	switch {

@@ -22,6 +22,8 @@ type sender struct {
 	silentSinceBreak bool
 
 	chain
+	pulse
+	lost *Lost // nil if its outbox is not lost
 
 	others     map[uint64][]other // by number, until a manifest lists it
 	otherCount int

@@ -34,6 +34,7 @@ type fact struct {
 	granted   bool      // the issuer signed the grant of the manifest
 	seal      *seal
 	gap       *events.GapRecordedData
+	lost      *events.ProducerLostData
 	order     string
 	denied    *DeniedResult // the record is the result of a denied call
 	recording recording     // of an exported record with an id that is taken
@@ -218,6 +219,8 @@ func (f *fact) decode(data []byte, denied deniedCalls) (c ledger.Chunk) {
 		if d, err := events.Payload[events.GapRecordedData](e); err == nil {
 			f.gap = &d
 		}
+	case events.ProducerLost:
+		f.lost = lostIn(e)
 	case events.AuditAccessed:
 		f.order = signedOrder(e)
 	case events.BlobChunk:
@@ -230,6 +233,14 @@ func (f *fact) decode(data []byte, denied deniedCalls) (c ledger.Chunk) {
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
+}
+
+func lostIn(e events.Event) *events.ProducerLostData {
+	d, err := events.Payload[events.ProducerLostData](e)
+	if err != nil || d.Producer == "" {
+		return nil
+	}
+	return &d
 }
 
 func signedOrder(e events.Event) string {

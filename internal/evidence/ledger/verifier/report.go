@@ -24,7 +24,7 @@ type Completeness string
 const (
 	Complete Completeness = "COMPLETE"
 	Empty    Completeness = "EMPTY"    // the ledger has no leaves
-	Unproven Completeness = "UNPROVEN" // a producer has no manifests, or none for its last events, or events wait
+	Unproven Completeness = "UNPROVEN" // a producer has no manifests, or none for its last events, or went silent, or events wait
 	Unsealed Completeness = "UNSEALED" // a run went silent without a seal
 	Gaps     Completeness = "GAPS"     // events are missing or altered
 )
@@ -151,6 +151,15 @@ type Producer struct {
 	InFlight         bool   `json:"in_flight"`           // the last events wait for a manifest
 	Unchecked        bool   `json:"unchecked,omitempty"` // too many events waited for a manifest to compare them
 	SilentSinceBreak bool   `json:"unheard,omitempty"`   // nothing arrived since a break of the stream, so more may be lost
+
+	// State is what the producer announced last, empty if it announces nothing. Interval is
+	// the time in seconds within which an open one signs the next manifest. Heard is when
+	// the server stored its last manifest.
+	State    events.State `json:"state,omitempty"`
+	Interval uint64       `json:"interval,omitempty"`
+	Heard    time.Time    `json:"heard,omitzero"`
+	Silent   bool         `json:"silent,omitempty"` // open, and not heard of in time
+	Lost     *Lost        `json:"lost,omitempty"`   // its outbox is lost
 
 	// UnsignedBefore is when the first signed manifest arrived after unsigned ones. The
 	// author of the chain before it is not proved.

@@ -18,6 +18,16 @@ type AsOf struct {
 	NotAsked string    `json:"not_asked,omitempty"`     // why the stream was not asked
 	Outboxes []Waiting `json:"outboxes"`                // of the data directory, with events that wait
 	Unread   string    `json:"unread_outbox,omitempty"` // why an outbox could not be read
+
+	Missing []MissingOutbox `json:"missing_outboxes,omitempty"` // of the data directory
+}
+
+// MissingOutbox is an outbox that the data directory had, that was not closed, and that is
+// gone.
+type MissingOutbox struct {
+	Outbox   string `json:"outbox"`
+	Producer string `json:"producer"`
+	Last     uint64 `json:"last,omitempty"` // last known number of the tenant
 }
 
 // Later counts the messages of the tenant that the stream had when it was asked, and that
@@ -29,8 +39,8 @@ type Later struct {
 	AtLeast   bool   `json:"at_least,omitempty"` // counting stopped early
 }
 
-// Any reports whether the ledger lacks a message.
-func (l Later) Any() bool { return l.Events+l.Manifests > 0 || l.AtLeast }
+// Any reports whether the ledger lacks an event. Manifests alone are heartbeats.
+func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 
 // Waiting counts the events of the tenant that wait in one outbox.
 type Waiting struct {
@@ -51,6 +61,9 @@ func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 // Behind reports whether events of the tenant exist that the ledger does not have.
 func (a AsOf) Behind() bool {
 	if a.Later != nil && a.Later.Any() {
+		return true
+	}
+	if len(a.Missing) > 0 {
 		return true
 	}
 	for _, w := range a.Outboxes {

@@ -146,6 +146,9 @@ func (w *window) isUnproven(p Producer, breaks []Break) bool {
 			return true
 		}
 	}
+	if p.isAbsent() && w.overlaps(nanoseconds(p.Heard), math.MaxInt64) {
+		return true
+	}
 	highest, sent := w.highest[p.Name]
 	return sent && (p.Unchecked || highest > p.Listed && !p.InFlight)
 }

@@ -58,6 +58,13 @@ func (l *Link) Lost() <-chan struct{} {
 	return l.lost
 }
 
+// IsUp reports whether there is a connection.
+func (l *Link) IsUp() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isUp
+}
+
 // Wait returns when there is a connection, or [ErrConnectionClosed] when there
 // will be none.
 func (l *Link) Wait(ctx context.Context) error {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
@@ -50,6 +51,27 @@ type Chain struct {
 	// carries the endorsement of its issuer.
 	Issuer   string `json:"issuer,omitempty"`
 	Endorsed bool   `json:"endorsed,omitempty"`
+
+	// State and Beat are those of the last manifest. HeardAt and ActiveAt are when the
+	// stream acknowledged it and the last one with events, in milliseconds since 1970.
+	State    events.State `json:"state,omitempty"`
+	Beat     uint64       `json:"beat,omitempty"`
+	HeardAt  int64        `json:"heard,omitempty"`
+	ActiveAt int64        `json:"active,omitempty"`
+}
+
+// Heard returns when the stream acknowledged the last manifest.
+func (c Chain) Heard() time.Time { return time.UnixMilli(c.HeardAt) }
+
+// Active returns when the stream acknowledged the last manifest with events.
+func (c Chain) Active() time.Time { return time.UnixMilli(c.ActiveAt) }
+
+// Announced notes the last manifest.
+func (c *Chain) Announced(m events.Manifest, now time.Time) {
+	c.State, c.Beat, c.HeardAt = m.State, m.Beat, now.UnixMilli()
+	if m.Count > 0 {
+		c.ActiveAt = c.HeardAt
+	}
 }
 
 // Begun reports whether the stream has a manifest of the chain.

@@ -1,0 +1,45 @@
+package ledgertest
+
+import (
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// pulse is what a producer announces in its manifests.
+type pulse struct {
+	state    events.State
+	interval time.Duration
+	beats    uint64
+}
+
+func (p *pulse) announce(m *events.Manifest) {
+	m.State, m.Interval = p.state, uint64(p.interval/time.Second)
+	p.beats++
+	if m.Last >= m.First || p.state == "" {
+		p.beats = 0
+	}
+	m.Beat = p.beats
+}
+
+// Open makes a producer sign and announce an interval in its next manifests.
+func (f *Feed) Open(producer string, interval time.Duration) {
+	f.Sign(producer)
+	f.Source(producer).pulse = pulse{state: events.StateOpen, interval: interval}
+}
+
+// Beat publishes a heartbeat of an open producer.
+func (f *Feed) Beat(producer string) { f.Manifest(producer) }
+
+// Close makes a producer announce its end.
+func (f *Feed) Close(producer string) {
+	p := &f.Source(producer).pulse
+	p.state, p.interval = events.StateClosed, 0
+	f.Manifest(producer)
+}
+
+// Lose publishes a producer.lost event of another producer.
+func (f *Feed) Lose(by, producer string) {
+	f.Event(by, "", events.ProducerLost, events.ProducerLostData{Producer: producer, Outbox: "http"})
+	f.Manifest(by)
+}

@@ -1,0 +1,188 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/journal"
+)
+
+// JournalDir returns the folder of the journals of the outboxes in a data directory.
+func JournalDir(dataDir string) string { return filepath.Join(dataDir, "producers") }
+
+// Missing is a producer that a journal lists and whose outbox is gone. It was not closed,
+// so events may be lost.
+type Missing struct {
+	Outbox   string // name in the data directory
+	Producer string
+	Key      string
+	First    time.Time         // when it was opened first
+	Last     map[string]uint64 // last known number by tenant, 0 if unknown
+	Recorded bool              // as producer.lost, by [RecordLost]
+}
+
+// MissingOutboxes returns the producers of a data directory whose outboxes are gone or were
+// replaced. The error names journals that cannot be read.
+func MissingOutboxes(dataDir string) (list []Missing, err error) {
+	files, err := filepath.Glob(filepath.Join(JournalDir(dataDir), "*"+journal.Suffix))
+	if err != nil {
+		return nil, fmt.Errorf("list journals of outboxes: %w", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), journal.Suffix)
+		records, failed := missingOf(dataDir, name)
+		for _, r := range records {
+			list = append(list, Missing{Outbox: name, Producer: r.Producer, Key: r.Key, First: r.Time, Last: r.Last, Recorded: r.State == journal.Lost})
+		}
+		err = errors.Join(err, failed)
+	}
+	return list, err
+}
+
+func missingOf(dataDir, name string) ([]journal.Record, error) {
+	dir := filepath.Join(dataDir, "outbox", name)
+	for {
+		before, err := presentProducer(dir)
+		if err != nil {
+			return nil, err
+		}
+		records, err := journal.At(JournalDir(dataDir), name).Read()
+		if err != nil {
+			return nil, err
+		}
+		// The outbox may have been opened or renumbered meanwhile.
+		if after, err := presentProducer(dir); err != nil || after == before {
+			return journal.Missing(records, after), err
+		}
+	}
+}
+
+// presentProducer returns "" if there is no outbox.
+func presentProducer(dir string) (string, error) {
+	id, err := readIdentity(dir)
+	if err == nil || !errors.Is(err, os.ErrNotExist) {
+		return id.Producer, err
+	}
+	folders, err := recordFolders(dir)
+	if len(folders) != 1 || err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		return "", err
+	}
+	return subjects.ParseToken(filepath.Base(folders[0])) // Open goes on with it
+}
+
+// RecordLost records each producer of [MissingOutboxes] as producer.lost, in each tenant
+// that it had events of, and returns them. It appends to the shared outbox dir, and records
+// each producer once, also if several processes call it.
+func RecordLost(ctx context.Context, dataDir, dir string, opts SharedOptions) (lost []Missing, err error) {
+	if list, err := unrecorded(dataDir); len(list) == 0 {
+		return nil, err
+	}
+	lock, err := disk.Lock(ctx, filepath.Join(JournalDir(dataDir), "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("record lost producers: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	list, err := unrecorded(dataDir)
+	for _, m := range list {
+		if failed := recordLost(ctx, dataDir, dir, opts, m); failed != nil {
+			err = errors.Join(err, fmt.Errorf("record lost producer %s: %w", m.Producer, failed))
+			continue
+		}
+		lost = append(lost, m)
+	}
+	return lost, err
+}
+
+func unrecorded(dataDir string) ([]Missing, error) {
+	list, err := MissingOutboxes(dataDir)
+	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded }), err
+}
+
+// recordLost appends the events first. After a crash they are appended again, with the same
+// ids.
+func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
+	for tenant, last := range m.Last {
+		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last}
+		e, err := events.New(events.ProducerLost, source, d)
+		if err != nil {
+			return err
+		}
+		e.ID, e.Tenant = events.DeriveID("lost", tenant, m.Producer), tenant
+		if _, err := AppendShared(ctx, dir, opts, e); err != nil {
+			return err
+		}
+	}
+	return journal.At(JournalDir(dataDir), m.Outbox).Add(journal.Record{Time: time.Now().UTC(), Producer: m.Producer, State: journal.Lost})
+}
+
+func (o Options) journal() journal.File { return journal.At(o.Journal, o.Dir) }
+
+// note writes a state of the present producer to the journal. A failure does not stop the
+// outbox, because the journal only helps to notice its loss. o.mu is held, or o is not in
+// use yet.
+func note(o *outbox, write func(journal.File, journal.Record) error, state journal.State, numbers map[string]uint64) {
+	r := journal.Record{Time: time.Now().UTC(), Producer: o.id.Producer, Key: o.id.Key, State: state, Last: numbers}
+	if err := write(o.opts.journal(), r); err != nil {
+		o.opts.Logger.Error("journal of outboxes not written, a loss of this outbox may stay unnoticed", "error", err)
+	}
+}
+
+// lastNumbers returns the last number of each tenant.
+func lastNumbers(o *outbox) map[string]uint64 {
+	last := make(map[string]uint64, len(o.numbers.next))
+	for tenant, next := range o.numbers.next {
+		last[tenant] = next - 1
+	}
+	return last
+}
+
+// noteFirst notes a tenant before its first event, and the first event of a shared outbox
+// after its end. o.mu is held.
+func noteFirst(o *outbox, tenant string) {
+	_, known := o.numbers.next[tenant]
+	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0
+	if o.opts.Journal != "" && (!known || isReopened) {
+		note(o, journal.File.Add, journal.Open, map[string]uint64{tenant: o.numbers.nextOf(tenant) - 1})
+	}
+}
+
+// noteEnd notes that the outbox closed without waiting events. Other processes may have
+// appended to a shared outbox meanwhile.
+func noteEnd(ctx context.Context, o *outbox) {
+	if o.opts.Journal == "" || o.begin(ctx) != nil {
+		return
+	}
+	defer o.end()
+	if o.backlog.records == 0 {
+		note(o, journal.File.Add, journal.Closed, lastNumbers(o))
+	}
+}
+
+// noteMove notes a new producer id before it is in use. o.mu is held.
+func noteMove(o *outbox, to identity, numbers map[string]uint64) {
+	if o.opts.Journal == "" {
+		return
+	}
+	last := make(map[string]uint64, len(numbers))
+	for tenant, next := range numbers {
+		last[tenant] = next - 1
+	}
+	err := o.opts.journal().Add(journal.Record{
+		Time: time.Now().UTC(), Producer: to.Producer, Key: to.Key, State: journal.Open, From: o.id.Producer, Last: last,
+	})
+	if err != nil {
+		o.opts.Logger.Error("journal of outboxes not written, a loss of this outbox may stay unnoticed", "error", err)
+	}
+}

@@ -1,0 +1,160 @@
+package publish
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// inDataDir returns the options of an outbox in a data directory.
+func inDataDir(tb testing.TB, dataDir, name string) Options {
+	tb.Helper()
+	opts := testOptions(tb, filepath.Join(dataDir, "outbox", name))
+	opts.Journal = JournalDir(dataDir)
+	return opts
+}
+
+func wantMissing(tb testing.TB, dataDir string, want ...string) {
+	tb.Helper()
+	list, err := MissingOutboxes(dataDir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var got []string
+	for _, m := range list {
+		if !m.Recorded {
+			got = append(got, m.Outbox)
+		}
+	}
+	if !slices.Equal(got, want) {
+		tb.Errorf("missing %v, want %v", got, want)
+	}
+}
+
+func remove(tb testing.TB, dir string) {
+	tb.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// A data directory notices that an outbox was removed, and records it once.
+//
+//guarantee:producer-lost
+func TestJournal_OutboxRemoved(t *testing.T) {
+	srv, dataDir := natstest.Start(t), t.TempDir()
+	via := filepath.Join(dataDir, "outbox", "shared")
+	record := func() []Missing {
+		lost, err := RecordLost(t.Context(), dataDir, via, SharedOptions{Redactor: NoRedaction, Journal: JournalDir(dataDir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lost
+	}
+	opts := inDataDir(t, dataDir, "http")
+	appendOffline(t, opts, 0, 9)
+	wantMissing(t, dataDir)
+	if lost := record(); lost != nil {
+		t.Errorf("recorded %+v", lost)
+	}
+	producer := identityOf(t, opts.Dir).Producer
+	remove(t, opts.Dir)
+	wantMissing(t, dataDir, "http")
+	appendOnline(t, srv, opts, 9, 10) // opened again
+	wantMissing(t, dataDir, "http")
+	lost := record()
+	if len(lost) != 1 || lost[0].Producer != producer || lost[0].Outbox != "http" {
+		t.Fatalf("recorded %+v", lost)
+	}
+	wantMissing(t, dataDir)
+	if again := record(); again != nil {
+		t.Errorf("recorded again: %+v", again)
+	}
+	p, err := OpenShared(t.Context(), srv.Connect(t), Options{Dir: via, Redactor: NoRedaction, Journal: JournalDir(dataDir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, p)
+	n := 0
+	for _, msg := range srv.Messages(t) {
+		e, err := events.Decode(msg.Data)
+		if err != nil || e.Kind() != events.ProducerLost {
+			continue
+		}
+		d, err := events.Payload[events.ProducerLostData](e)
+		if n++; err != nil || d.Producer != producer || d.Outbox != "http" || e.Tenant != "acme" {
+			t.Errorf("%+v, %v", d, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d producer.lost events", n)
+	}
+}
+
+// What our own commands do to an outbox is no loss.
+//
+//guarantee:producer-lost
+func TestJournal_NoFalseAlarm(t *testing.T) {
+	srv, dataDir := natstest.Start(t), t.TempDir()
+	opts := inDataDir(t, dataDir, "http")
+	opts.bootID = bootID("boot-1")
+	p := mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 0, 3)
+	mustFlush(t, p)
+	kill(p)
+	opts.bootID = bootID("boot-2") // gives the waiting events another producer id
+	old := p.Stats().Producer
+	p = mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 3, 5)
+	mustFlush(t, p)
+	if p.Stats().Producer == old {
+		t.Fatal("kept the producer id")
+	}
+	wantMissing(t, dataDir)
+	kill(p)
+	wantMissing(t, dataDir)
+	appendOnline(t, srv, opts, 5, 6)
+	remove(t, opts.Dir) // closed, nothing waited
+	wantMissing(t, dataDir)
+}
+
+// A shared outbox that a process appends to after its end is open again.
+func TestJournal_SharedAfterItsEnd(t *testing.T) {
+	srv, dataDir := natstest.Start(t), t.TempDir()
+	opts := inDataDir(t, dataDir, "shared")
+	shared := SharedOptions{Name: "test", Tenant: "acme", Redactor: NoRedaction, Journal: opts.Journal}
+	append1 := func(n int) {
+		if _, err := AppendShared(t.Context(), opts.Dir, shared, newEvent(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	append1(0)
+	p, err := OpenShared(t.Context(), srv.Connect(t), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, p)
+	append1(1)
+	append1(2)
+	data, err := os.ReadFile(filepath.Join(opts.Journal, "shared.jsonl"))
+	if err != nil || strings.Count(string(data), "producer") != 3 { // begun, closed, appended to
+		t.Errorf("%v, journal:\n%s", err, data)
+	}
+	remove(t, opts.Dir)
+	wantMissing(t, dataDir, "shared")
+}
+
+// The outbox works if its journal cannot be written.
+func TestJournal_NotWritable(t *testing.T) {
+	srv, dataDir := natstest.Start(t), t.TempDir()
+	if err := os.WriteFile(JournalDir(dataDir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	appendOnline(t, srv, inDataDir(t, dataDir, "http"), 0, 3)
+	checkStream(t, srv).wantEvents(t, 0, 3)
+}

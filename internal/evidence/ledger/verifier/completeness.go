@@ -145,7 +145,7 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 			return err
 		}
 		tail := p.Received > 0 && s.highest() > p.Listed
-		s.pulseOf(&p, now)
+		pulseOf(s, &p, now)
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
 		unproven = unproven || p.unproven(tail)
 		r.Producers = append(r.Producers, p)

@@ -32,10 +32,10 @@ type pulse struct {
 	at       order
 }
 
-func (s *sender) announced(l listing) {
-	s.pulse = pulse{heard: time.Unix(0, l.at.Stored).UTC(), at: order{l.at.Epoch, l.at.Stream}}
+func (p *pulse) announced(l listing) {
+	*p = pulse{heard: time.Unix(0, l.at.Stored).UTC(), at: order{l.at.Epoch, l.at.Stream}}
 	if l.signature == signatureValid {
-		s.state, s.interval = l.State, time.Duration(l.Interval)*time.Second
+		p.state, p.interval = l.State, time.Duration(l.Interval)*time.Second
 	}
 }
 
@@ -47,7 +47,7 @@ func (p pulse) isSilentAt(now time.Time) bool {
 // hasSettled reports whether no event of the producer in front of a seal by another
 // producer can be missing, because the seal is by the producer that continued the run. A
 // producer that announces nothing is believed to have ended.
-func (s *sender) hasSettled(seal order) bool {
+func hasSettled(s *sender, seal order) bool {
 	switch {
 	case s.lost != nil || s.state == "":
 		return true
@@ -90,7 +90,7 @@ func (c *completeness) concludeLost() (unknown []Producer) {
 }
 
 // pulseOf fills in what the producer announced.
-func (s *sender) pulseOf(p *Producer, now time.Time) {
+func pulseOf(s *sender, p *Producer, now time.Time) {
 	p.State, p.Lost, p.Interval = s.state, s.lost, uint64(s.interval/time.Second)
 	if s.state != "" {
 		p.Heard = s.heard

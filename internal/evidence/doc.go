@@ -9,7 +9,7 @@
 //	anchor        stores checkpoints outside the data directory: file, bucket, witnesses
 //	bundle        exports records with their proof, and as tables
 //	statement     signs statements with the ledger's key, for bundle and daily
-//	daily         makes and checks reports about a day
+//	daily         makes reports about a day and checks them
 //	ocsf          maps records to the Open Cybersecurity Schema Framework
 //	siem          sends records to a SIEM as they arrive
 //	tiles         serves a ledger as a tlog-tiles log

@@ -1,6 +1,6 @@
-// Package pyverify runs a second verifier of ledgers and bundles, testdata/verify.py. It was
-// written from the documents alone, in Python, and shares no code with
-// internal/evidence/ledger/verifier. If the two disagree, one of them or a document is wrong.
+// Package pyverify runs a second verifier of ledgers and bundles, testdata/verify.py. It
+// follows the documents, and shares no code with internal/evidence/ledger/verifier. If the
+// two disagree, one of them or a document is wrong.
 //
 // The script needs python3 with the module cryptography, which Debian has as
 // python3-cryptography. One process answers all requests of a test.

@@ -1,4 +1,4 @@
-"""Verifies a ledger.db or a bundle, written from docs/verifier.md, docs/formats.md and docs/events.md.
+"""Verifies a ledger.db or a bundle by docs/verifier.md, docs/formats.md and docs/events.md.
 
     verify.py FILE --key KEY [--tenant T] [--trusted CHECKPOINT] [--require-trusted] [--require-enrolled]
     verify.py --serve    answers requests on stdin, one JSON object per line
@@ -64,6 +64,10 @@ CREATE TABLE erased (leaf INTEGER PRIMARY KEY, word TEXT NOT NULL, ordered INTEG
 CREATE INDEX erased_ordered ON erased (ordered, leaf);
 CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
 """
+
+
+class Incomparable(Exception):
+    """The evidence does not show whether it agrees with a trusted checkpoint."""
 
 
 class Bad(Exception):
@@ -1199,7 +1203,7 @@ def verify_bundle(path, key, tenant, trusted, silence, report):
         except Bad:
             trusted.compared = False
         if trusted.compared is None:
-            raise ValueError("the trusted checkpoint cannot be compared with this bundle")
+            raise Incomparable("the trusted checkpoint cannot be compared with this bundle")
         report["diverged"] = not trusted.compared or trusted.origin != c.origin
         if not report["diverged"]:
             report["anchor"] = "GIVEN"
@@ -1232,7 +1236,7 @@ def verify(path, key=None, tenant=None, trusted=None, require_trusted=False, sil
             verify_bundle(path, key, tenant, trusted, silence, report)
         else:
             verify_ledger(path, key, tenant, trusted, silence, report)
-    except (Bad, sqlite3.DatabaseError, KeyError, TypeError, AttributeError, UnicodeError) as e:
+    except (Bad, sqlite3.DatabaseError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError, ValueError) as e:
         report["integrity"], report["problem"] = "INVALID", "%s: %s" % (type(e).__name__, e)
     status = {11: report["completeness"] != "COMPLETE" or report["foreign"] or require_enrolled and report["not_enrolled"], 12: report["findings"], 20: require_trusted and trusted is None,
               21: report["anchor"] == "NONE", 30: report["diverged"], 40: report["integrity"] == "INVALID"}

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Texts that the expressions of an allow-list search.
+// The values of target, which select the text that the expressions of an allow-list search.
 const (
 	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"
 	targetLine   = "line"
 )
 
-// allowlist describes findings that are not secrets.
+// allowlist describes findings that do not count as secrets.
 type allowlist struct {
-	all       bool // all conditions must hold, instead of one
+	all       bool // all conditions must hold, otherwise one is enough
 	target    string
 	regexes   []string
 	stopwords []string
@@ -57,8 +57,8 @@ func (a *allowlist) stops(secret string) bool {
 
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
-		// Gitleaks also joins the expressions, so that a flag in one of them
-		// applies to later ones. If they do not compile, they allow nothing.
+		// Gitleaks also joins the expressions into one, so that a flag in one of them applies to
+		// the expressions after it. If the joined expression does not compile, it allows nothing.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {
@@ -66,8 +66,8 @@ func (a *allowlist) compile() {
 	}
 }
 
-// Replacements for expressions that do not compile. They redact more, never less.
-// A test checks that the shipped rules need neither.
+// nothing and everything replace expressions that do not compile. With them, more text is
+// redacted, never less. A test checks that all shipped rules compile.
 var (
 	nothing    = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 	everything = regexp.MustCompile(`(?s).+`)

@@ -1,14 +1,14 @@
 package redact
 
-// automaton finds words in one pass over a text (Aho-Corasick) and ignores the
-// case of ASCII letters. It is immutable.
+// automaton finds all occurrences of several words in one pass over a text, with the algorithm of
+// Aho and Corasick. It ignores the case of ASCII letters. It is immutable.
 type automaton struct {
-	class [256]uint8 // of each byte, 0 for bytes in no word
+	class [256]uint8 // class of each byte, 0 for bytes that no word contains
 	width int        // number of classes
-	next  []int32    // next state, by state × class
+	next  []int32    // next state for each state and class, at state × width + class
 	words []string
-	ends  [][]int32 // words that end in each state
-	first int32     // words end in states from here on
+	ends  [][]int32 // indexes of the words that end in each state
+	first int32     // a word ends in this state and in all states after it
 }
 
 func newAutomaton(words []string) *automaton {
@@ -30,7 +30,7 @@ func newAutomaton(words []string) *automaton {
 	return a
 }
 
-// plant adds the words. A missing transition is 0.
+// plant adds a state for each prefix of each word. Transitions that are still missing are 0.
 func (a *automaton) plant() {
 	a.next, a.ends = make([]int32, a.width), make([][]int32, 1)
 	for w, word := range a.words {
@@ -48,8 +48,8 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions. order has the states by depth, and fail
-// the longest suffix of each.
+// link fills the missing transitions. It returns the states ordered by depth, and for each state
+// the state of its longest suffix.
 func (a *automaton) link() (order, fail []int32) {
 	fail = make([]int32, len(a.ends))
 	order = make([]int32, 1, len(a.ends))
@@ -73,8 +73,9 @@ func (a *automaton) link() (order, fail []int32) {
 	return order, fail
 }
 
-// renumber moves the states in which words end to the end, so that one comparison
-// detects them. It multiplies all states by the width.
+// renumber gives the states in which words end the highest numbers, so that scan needs a single
+// comparison to detect them. It also multiplies all numbers by the width, so that scan does not
+// multiply.
 func (a *automaton) renumber(order, number []int32) {
 	count := int32(0)
 	for _, ending := range [...]bool{false, true} {
@@ -98,8 +99,8 @@ func (a *automaton) renumber(order, number []int32) {
 	a.next, a.ends = next, ends
 }
 
-// scan calls found with each word and its start, ordered by the ends of the
-// words. It reports whether text is ASCII.
+// scan calls found for each occurrence of a word, in the order in which the occurrences end.
+// start is the position of the occurrence. scan reports whether text is ASCII.
 func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) {
 	state, all := int32(0), byte(0)
 	for i := range len(text) {

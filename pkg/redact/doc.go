@@ -1,18 +1,18 @@
-// Package redact replaces secrets and personal data in texts and events before
-// they are stored. It reports the rule and the position of each finding, but never
-// logs or returns the finding itself.
+// Package redact replaces secrets and personal data in texts and events before they are stored.
+// It reports the rule and the position of each finding, but never logs or returns the finding
+// itself.
 //
 // # Findings
 //
-// Secrets are found by the rules of the gitleaks module in the version of
-// go.mod, with the same results as in the library. The package ignores the
-// marker "gitleaks:allow" in comments, because the text of an agent must not
-// switch off redaction. Rules for files of certain names apply to a string if
-// an earlier member of its object, such as "file_path", has the name of the
-// file. A file name never makes an allow-list apply.
+// The package finds secrets with the rules of the gitleaks module, in the version of go.mod. The
+// results are the same as those of the gitleaks library, with three exceptions. First, the marker
+// "gitleaks:allow" in a comment has no effect, because text from an agent must not be able to
+// disable redaction. Second, a rule for certain file names applies to a string if an earlier
+// member of the same object, such as "file_path", contains such a name. Third, a file name never
+// makes an allow-list apply.
 //
-// A string can also be a secret because of the name of its member, such as
-// {"api_key": "…"}, or because it is a copy of another secret in the same event.
+// A string can also be a secret because of the name of its member, such as {"api_key": "…"}. A
+// copy of a secret that was found elsewhere in the same event is a secret too.
 //
 // Personal data consists of:
 //
@@ -24,11 +24,10 @@
 //
 // # Markers
 //
-// The markers are "[SECRET_REDACTED]", "[EMAIL_REDACTED]", "[CARD_REDACTED]",
-// "[IBAN_REDACTED]", "[PHONE_REDACTED]" and "[IP_REDACTED]". Overlapping findings
-// share one marker. A second redaction changes nothing. In JSON only string values
-// change. All other bytes stay the same, including escapes. The result depends on
-// the input only.
+// The markers are "[SECRET_REDACTED]", "[EMAIL_REDACTED]", "[CARD_REDACTED]", "[IBAN_REDACTED]",
+// "[PHONE_REDACTED]" and "[IP_REDACTED]". Findings that overlap get one marker together.
+// Redacting a result again does not change it. In JSON, only string values change. All other
+// bytes stay the same, including escapes. The result depends only on the input.
 //
 // # Limits
 //
@@ -40,13 +39,13 @@
 //   - anything in names of members, numbers or attributes of an event
 //   - national phone numbers of other countries, names, addresses, birthdays
 //
-// It also redacts text that only looks like personal data, such as an order number
-// with the form of a card number.
+// It also redacts text that only looks like personal data, such as an order number with the form
+// of a card number.
 //
 // # Time and memory
 //
-// The time is linear in the length of the text, because all expressions are
-// RE2. A text with new findings after ten rounds is replaced as a whole. Data
-// lists at most a thousand findings and counts the others. An attribute with
-// findings is cut off at 2 KiB.
+// The time is linear in the length of the text, because all expressions are RE2. A text is
+// searched again after each replacement. If a search still finds something after ten rounds, a
+// marker replaces the whole text. The data of an event lists at most a thousand findings and
+// counts the others. The attribute with findings has at most 2 KiB.
 package redact

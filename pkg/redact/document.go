@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxDepth limits the nesting of values, as in package events.
+// maxDepth limits how deeply values are nested. Package events has the same limit.
 const maxDepth = 512
 
 // document redacts the string values of a JSON text. It does not validate the
@@ -16,19 +16,19 @@ type document struct {
 	cleaner *cleaner
 	text    string
 	pos     int
-	skip    string // member of the outermost object that stays unchanged
+	skip    string // name of a member of the outermost object that stays unchanged
 
 	trail    []step // path to the current value
-	edits    []edit // in order
+	edits    []edit // in the order of the text
 	found    []fieldSpan
 	object   region // the outermost object
-	recorded region // its earlier redactions, without the brackets
-	taken    bool   // its member "redacted" is not a list
+	recorded region // the list of earlier redactions in object, without the brackets
+	taken    bool   // object has a member "redacted" that is not a list
 }
 
 type step struct {
 	name  string
-	index int // negative for a member
+	index int // -1 for a member of an object
 }
 
 type edit struct {
@@ -56,7 +56,7 @@ func (d *document) fail(reason string) error {
 	return &events.InvalidError{Attribute: "data", Offset: d.pos, Reason: reason}
 }
 
-// peek returns the next byte that is not white space, or 0.
+// peek skips white space and returns the next byte without reading it. At the end it returns 0.
 func (d *document) peek() byte {
 	for ; d.pos < len(d.text); d.pos++ {
 		switch c := d.text[d.pos]; c {
@@ -68,8 +68,8 @@ func (d *document) peek() byte {
 	return 0
 }
 
-// value redacts a value. name is its member and path the file whose text it may
-// be. Each can be empty.
+// value redacts a value. name is the name of its member, and path is the name of the file that
+// the value may come from. Each is empty if unknown.
 func (d *document) value(name, path string) error {
 	switch d.peek() {
 	case '{':
@@ -87,8 +87,8 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files lists members with the name of a file, whose text is in a later member
-// of the same object.
+// files lists the names of members that contain a file name. The other members of the same object
+// that come later may contain the text of that file.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {
@@ -176,7 +176,7 @@ func (d *document) list(end byte, element func(int) error) error {
 	}
 }
 
-// quoted reads a string and returns the text between its quotes.
+// quoted reads a string and returns the text between its quotes, without decoding escapes.
 func (d *document) quoted() (string, error) {
 	start := d.pos + 1
 	for i := start; ; {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions converts regions of a decoded string to regions of raw, its encoded
-// form. Regions contain whole escapes.
+// rawRegions converts regions of a decoded string to regions of raw, the string before decoding.
+// If a region contains a part of an escape, the result contains the whole escape.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw
@@ -33,7 +33,7 @@ func writtenAt(raw string, i int) int {
 	return n
 }
 
-// sizeAt returns the decoded length of the character at i.
+// sizeAt returns the number of bytes of the character at i in raw after decoding.
 func sizeAt(raw string, i int) int {
 	r, n := decodeAt(raw, i)
 	if r < 0 {
@@ -42,8 +42,8 @@ func sizeAt(raw string, i int) int {
 	return utf8.RuneLen(r)
 }
 
-// decodeAt returns the escaped character at i and the length of its escape.
-// Without an escape it returns a negative character and 1.
+// decodeAt returns the character that the escape at i in raw stands for, and the length of the
+// escape. If there is no escape at i, it returns a negative character and 1.
 func decodeAt(raw string, i int) (rune, int) {
 	if raw[i] != '\\' || i+1 == len(raw) {
 		return -1, 1

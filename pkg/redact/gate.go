@@ -6,23 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// gate is a fast check of the bytes between a keyword and the first required
-// character of an expression. For example, "key", some words and a colon cannot
-// match if a bracket precedes the colon.
+// gate is a fast check whether an expression can match after a keyword. It looks at the bytes
+// between the keyword and the first character that the expression requires. For example, an
+// expression for "key", some words and a colon cannot match if a bracket comes before the colon.
 type gate struct {
 	of    [256]uint8
-	from  int // start of the check, from the start of the keyword
-	reach int // bytes that the expression can skip
+	from  int // start of the check, relative to the start of the keyword
+	reach int // maximum number of bytes before the required character
 }
 
-// Roles of a byte in an expression.
+// The roles that a byte can have in an expression: it can be skipped, or it is the first required
+// character.
 const (
 	skipped uint8 = 1 << iota
 	insisted
 )
 
-// newGate returns nil if no check is possible. heads are the possible texts of
-// the first count items.
+// newGate returns the gate of an expression that consists of items. heads contains the possible
+// texts of the first count items. newGate returns nil if such a check is not possible.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {
@@ -46,7 +47,7 @@ func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 func (g *gate) open(text string, p int) bool {
 	for i := p + g.from; i <= p+g.reach; i++ {
 		if i >= len(text) {
-			return true // the expression can require the end of the text
+			return true // the expression may require the end of the text
 		}
 		switch f := g.of[text[i]]; {
 		case f&insisted != 0:
@@ -89,7 +90,7 @@ func (g *gate) add(re *syntax.Regexp, as uint8) {
 		for i := 0; i < len(re.Rune); i += 2 {
 			for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
 				if g.rune(r, 0, as); r >= utf8.RuneSelf {
-					break // the rest is marked too
+					break // rune has marked all other bytes of this range too
 				}
 			}
 		}

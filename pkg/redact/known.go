@@ -8,10 +8,11 @@ import (
 
 const (
 	minKnown = 8   // minimum length of a secret in bytes
-	maxKnown = 100 // number of secrets
+	maxKnown = 100 // maximum number of secrets
 )
 
-// known has the secrets found so far. A copy is a secret in any context.
+// known contains the secrets that have been found so far. A copy of such a secret is redacted
+// even where no rule matches.
 type known struct {
 	rules []string
 	texts []string
@@ -24,7 +25,8 @@ func (k *known) add(rule, secret string) {
 	k.rules, k.texts = append(k.rules, rule), append(k.texts, secret)
 }
 
-// find appends the copies that no finding in list covers.
+// find appends copies of the secrets in text to list, except those that are already part of a
+// finding in list.
 func (k *known) find(list []finding, text string) []finding {
 	if len(k.texts) == 0 {
 		return list

@@ -8,35 +8,35 @@ import (
 	"unicode/utf8"
 )
 
-// near finds the matches of an expression next to keywords only. Every
-// alternative of the expression has a lead L, a part E and a tail T, and every
-// match of E begins with a keyword.
+// near finds the matches of an expression by searching next to keywords only, instead of in the
+// whole text. Every alternative of the expression consists of a lead L, a part E and a tail T,
+// and every match of E begins with a keyword.
 type near struct {
 	ways []*way
-	// lead is the maximum length of an L in bytes. It is negative if L has no
-	// maximum or depends on the text before it. A test then only shows that a
-	// match is possible.
+	// lead is the maximum length of all L in bytes. It is negative if an L has no maximum length
+	// or depends on the text before it. In that case, a test only shows that the text may contain
+	// a match, and find then searches the whole text.
 	lead int
 }
 
 type way struct {
-	// test matches at the start of a text if E T matches there, and in some
+	// test matches at the start of a text if E followed by T matches there. It can also match in
 	// other cases.
 	test  *regexp.Regexp
-	reach int   // bytes that test may need
-	gate  *gate // can be nil
-	word  bool  // no letter, digit or underscore precedes the keyword
-	lead  int   // maximum length of L, like in near
+	reach int   // number of bytes after the keyword's start that test needs
+	gate  *gate // fast check before test, can be nil
+	word  bool  // the keyword must not follow a letter, digit or underscore
+	lead  int   // maximum length of L in bytes, negative as in near
 }
 
 const (
-	maxPrefixes = 64   // possible texts of E
-	maxTest     = 8192 // bytes of a test's expression
-	slack       = 64   // characters of an unbounded repetition in a test
+	maxPrefixes = 64   // maximum number of texts that E can match
+	maxTest     = 8192 // maximum length of the expression of a test in bytes
+	slack       = 64   // maximum number of extra characters for an unbounded repetition in a test
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear returns nil if the expression has another form or is too large.
+// newNear returns nil if expression does not consist of L, E and T, or if it is too large.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -81,8 +81,8 @@ func newWay(items []*syntax.Regexp, keywords []string) *way {
 	return nil
 }
 
-// behind completes w for the items of E and T, or returns nil if the test is
-// too large. See newGate for heads and count.
+// behind sets the fields of w for items, which are those of E and T. It returns nil if the test
+// is too large. heads contains the possible texts of the first count items.
 func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	w.word = w.word && !slices.ContainsFunc(heads, func(head string) bool { return !isWord(head[0]) })
 	w.gate = newGate(items, count, heads)
@@ -102,8 +102,8 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns the result of pattern.FindAllStringIndex(text, -1). at has the
-// ascending positions of the rule's keywords.
+// find returns the same result as pattern.FindAllStringIndex(text, -1). at contains the positions
+// of the rule's keywords in ascending order.
 func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match
@@ -115,8 +115,8 @@ func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 		if n.lead < 0 {
 			return pattern.FindAllStringIndex(text, -1)
 		}
-		// All remaining matches have their keyword at or after p. Text before
-		// start cannot be part of one.
+		// The keywords of all remaining matches are at or after p. The text before start
+		// therefore cannot belong to any of them.
 		start := max(from, p-n.lead)
 		for back := 0; start > from && back < utf8.UTFMax-1 && !utf8.RuneStart(text[start]); back++ {
 			start--

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// layouts lists how card numbers are grouped.
+// layouts lists how the digits of a card number are separated into groups.
 var layouts = [...][]int{{4, 4, 4, 4}, {4, 6, 5}, {4, 6, 4}, {4, 4, 4, 4, 3}}
 
-// card returns the end of the card number that begins at i, or 0.
+// card returns the end of the card number that begins at i in text. It returns 0 if there is
+// none.
 func card(text string, i int) int {
 	if text[i] < '2' || text[i] > '6' || preceded(text, i, ".-") {
-		return 0 // no scheme begins with another digit
+		return 0 // no card scheme begins with another digit
 	}
 	run := i
 	for run < len(text) && run < i+20 && isDigit(text[run]) {
@@ -50,7 +51,8 @@ func groups(text string, i int, layout []int) (digits string, end int) {
 	return string(all), i
 }
 
-// schemes are ranges of the first four digits and the lengths of card numbers.
+// schemes lists, for each card scheme, the range of the first four digits and the lengths of its
+// card numbers.
 var schemes = [...]struct {
 	from, to string
 	lengths  []int
@@ -105,8 +107,8 @@ func ibanLength(country string) int {
 	return 0
 }
 
-// iban returns the start and end of the IBAN whose check digits are at i, or an
-// end of 0. Spaces can separate its groups of four.
+// iban returns the start and end of the IBAN whose check digits begin at i. It returns an end of
+// 0 if there is none. A space may separate the groups of four characters.
 func iban(text string, i int) (start, end int) {
 	start = i - 2
 	if start < 0 || preceded(text, start, "") {
@@ -123,8 +125,9 @@ func iban(text string, i int) (start, end int) {
 	return start, end
 }
 
-// together returns length digits and capital letters and their end, or an end
-// of 0. It skips spaces between groups of four.
+// together reads length digits and capital letters that begin at i. It skips a space between
+// groups of four. It returns the characters and their end, or an end of 0 if other characters
+// occur.
 func together(text string, i, length int) (all []byte, end int) {
 	for ; len(all) < length; i++ {
 		if n := len(all); n > 0 && n%4 == 0 && strings.HasPrefix(text[i:], " ") {
@@ -138,8 +141,8 @@ func together(text string, i, length int) (all []byte, end int) {
 	return all, i
 }
 
-// isChecked verifies the checksum. It reads the IBAN as a number, with the
-// first four characters at the end and two digits for each letter.
+// isChecked verifies the checksum of iban. To compute it, the first four characters are moved to
+// the end and each letter is replaced by a number of two digits.
 func isChecked(iban []byte) bool {
 	rest := 0
 	for _, c := range slices.Concat(iban[4:], iban[:4]) {

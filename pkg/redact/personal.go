@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// personal has the enabled rules. find starts at each @, colon and digit, and
-// reads a bounded part of the text. E-mail addresses have no limit, but cannot
-// overlap.
+// personal finds personal data. Its fields enable the rules. The search starts at each @, colon
+// and digit and reads a limited part of the text around it. E-mail addresses have no maximum
+// length, but the time stays linear because they cannot overlap.
 type personal struct{ email, card, iban, phone, ip bool }
 
 func newPersonal(on func(id string) bool) personal {
@@ -69,9 +69,9 @@ func (p personal) numberAt(text string, i int) finding {
 	return finding{}
 }
 
-// findEmails appends the e-mail addresses in text. A host has at least two
-// labels, and the last has letters only or begins with "xn--". A Git address
-// such as "git@host:path" does not count.
+// findEmails appends the e-mail addresses in text to list. A host name has at least two labels.
+// Its last label consists of letters or begins with "xn--". A Git address such as "git@host:path"
+// is not an e-mail address.
 func findEmails(list []finding, text string) []finding {
 	free := 0 // the next address cannot begin before this position
 	for at := 0; ; at++ {
@@ -96,8 +96,8 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd returns the end of the host name that begins at i, or 0. Numbers with
-// an extension, such as "4.17.21.tgz", are a package version and not a host.
+// hostEnd returns the end of the host name that begins at i, or 0 if there is none. It returns 0
+// for numbers with a file extension, such as "4.17.21.tgz", which are the version of a package.
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -142,7 +142,7 @@ func isTop(label string) bool {
 	return len(label) >= 2
 }
 
-// ipv4 returns the end of the address that begins at i, or 0.
+// ipv4 returns the end of the IPv4 address that begins at i, or 0 if there is none.
 func ipv4(text string, i int) int {
 	if preceded(text, i, ".") {
 		return 0
@@ -176,9 +176,8 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 returns the end of the address whose first colon is at i, or 0. It finds
-// global, unique local and link-local addresses, which begin with four hex
-// digits.
+// ipv6 returns the end of the IPv6 address whose first colon is at i, or 0 if there is none. It
+// finds global, unique local and link-local addresses. They all begin with four hex digits.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {
@@ -200,7 +199,7 @@ func ipv6(text string, i int) int {
 	return end
 }
 
-// isPersonal reports whether an address can belong to a person's machine.
+// isPersonal reports whether ip can be the address of a person's device.
 func isPersonal(ip netip.Addr) bool {
 	if first := ip.AsSlice()[0]; ip.Is4() {
 		return !ip.IsLoopback() && !ip.IsUnspecified() && !ip.IsMulticast() && first < 240
@@ -213,8 +212,8 @@ func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
 
-// followed reports whether a number that ends at i continues with a letter or
-// digit, possibly after a dash or dot.
+// followed reports whether the number that ends at i is only the start of a longer word, because
+// a letter or digit comes next, possibly after a dash or dot.
 func followed(text string, i int) bool {
 	if i < len(text) && (text[i] == '-' || text[i] == '.') {
 		i++

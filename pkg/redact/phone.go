@@ -2,19 +2,19 @@ package redact
 
 import "strings"
 
-// Number of digits in an international phone number, including the country code.
+// Limits on the number of digits in an international phone number, including the country code.
 const (
 	minPhone = 9
 	maxPhone = 15
 )
 
-// phone returns the start and end of the phone number whose first digit is at i,
-// or an end of 0. The number is international with a plus, or North American,
-// such as "(212) 555-0123", "212-555-0123", "1-212-555-0123" or "212.555.0123".
+// phone returns the start and end of the phone number whose first digit is at i. It returns an
+// end of 0 if there is none. The number has a plus and a country code, or one of the North
+// American formats "(212) 555-0123", "212-555-0123", "1-212-555-0123" and "212.555.0123".
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
 		if preceded(text, i-1, "+)]") {
-			return 0, 0 // an addition
+			return 0, 0 // the plus is an addition
 		}
 		return i - 1, international(text, i)
 	}
@@ -35,8 +35,9 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of the ten-digit number that begins text, or 0. at
-// is its position, and open whether "(" precedes it.
+// american returns the end of the ten-digit phone number at the start of text, or 0 if there is
+// none. The end is relative to the text that contains this text at position at. open is true if
+// "(" precedes the number.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -50,8 +51,8 @@ func american(text string, at int, open bool) int {
 	return 0
 }
 
-// looksLike reports whether text begins with pattern, where d is any digit and
-// 2 a digit from 2 to 9.
+// looksLike reports whether text begins with pattern. In pattern, d stands for any digit and 2
+// for a digit from 2 to 9.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false
@@ -66,8 +67,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the number that begins at i, after the plus,
-// or 0. A number that looks like a date is an added line of a patch.
+// international returns the end of the phone number that begins at i, after the plus. It returns
+// 0 if there is none. "+2024-01-15" is not a phone number but a line that a patch adds.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0
@@ -89,8 +90,8 @@ func international(text string, i int) (end int) {
 	return end
 }
 
-// isPhone checks the number of digits. North American numbers begin with 1 and
-// have eleven.
+// isPhone reports whether a number with that many digits can be a phone number. If it begins with
+// 1, it is North American and has eleven digits.
 func isPhone(digits int, first byte) bool {
 	return minPhone <= digits && digits <= maxPhone && (first != '1' || digits == 11)
 }

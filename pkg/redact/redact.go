@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Rules for personal data. Rules for secrets have the ids of gitleaks.
+// The ids of the rules for personal data. The rules for secrets have the ids of gitleaks.
 const (
 	Email = "email"
 	Card  = "card"
@@ -17,9 +17,9 @@ const (
 // Personal returns the ids of the rules for personal data.
 func Personal() []string { return []string{Email, Card, IBAN, Phone, IP} }
 
-// Options select the rules of a [Redactor].
+// Options selects the rules of a [Redactor].
 type Options struct {
-	Only    []string // empty for all
+	Only    []string // empty for all rules
 	Without []string
 }
 
@@ -30,14 +30,15 @@ type Redactor struct {
 	personal personal
 }
 
-// Span is a finding of a rule, a range of bytes in the original text. Spans of
-// several rules can overlap.
+// Span is a finding. Start and End are byte positions in the original text. Spans of different
+// rules can overlap.
 type Span struct {
 	Rule       string
 	Start, End int
 }
 
-// New returns a Redactor, or an error if an option names an unknown rule.
+// New returns a Redactor with the rules that opts select. It returns an error if opts contain an
+// unknown rule.
 func New(opts Options) (*Redactor, error) {
 	book, err := shipped()
 	if err != nil {
@@ -60,9 +61,9 @@ func New(opts Options) (*Redactor, error) {
 
 func isPersonalRule(id string) bool { return slices.Contains(Personal(), id) }
 
-// Text returns s with a marker in the place of each finding, and the findings
-// ordered by position. Without findings it returns s itself. Text finds nothing
-// in its own result.
+// Text returns s with a marker in place of each finding. It also returns the findings, ordered by
+// position. If there are none, it returns s unchanged. Text finds nothing in a text that it has
+// returned.
 func (r *Redactor) Text(s string) (string, []Span) {
 	c := cleaner{redactor: r, known: &known{}}
 	return c.clean(subject{text: s}, "")

@@ -11,15 +11,15 @@ type detector struct {
 	rules  []*rule
 	global []*allowlist
 	words  *automaton // keywords of all rules
-	users  [][]int32  // rules of each word
-	always []int32    // rules without keywords
+	users  [][]int32  // for each word, the indexes of the rules with this keyword
+	always []int32    // indexes of the rules without keywords
 	pool   sync.Pool  // of *positions
 }
 
 type positions struct {
 	of   [][]int32
-	hit  []int32 // rules with positions
-	once []bool  // hit contains the rule
+	hit  []int32 // indexes of the rules to apply
+	once []bool  // for each rule, whether hit contains it
 }
 
 func newDetector(book *rulebook, on func(id string) bool) *detector {
@@ -28,7 +28,7 @@ func newDetector(book *rulebook, on func(id string) bool) *detector {
 	var words []string
 	for _, r := range book.rules {
 		if r.regex == "" || !on(r.id) {
-			continue // a file name has nothing to redact
+			continue // the rule matches file names only, which are not redacted
 		}
 		user := int32(len(d.rules))
 		d.rules = append(d.rules, r)
@@ -66,7 +66,7 @@ func (p *positions) clear() {
 	p.hit = p.hit[:0]
 }
 
-// find appends the secrets in the order of the rules.
+// find appends the secrets in the text of in to list, in the order of the rules.
 func (d *detector) find(list []finding, in *subject) []finding {
 	p, _ := d.pool.Get().(*positions)
 	defer func() {
@@ -78,9 +78,10 @@ func (d *detector) find(list []finding, in *subject) []finding {
 			p.add(user, start)
 		}
 	}
-	folded := len(in.text) > math.MaxInt32 // positions do not fit into an int32
+	folded := len(in.text) > math.MaxInt32 // positions that do not fit into an int32 count as unknown
 	if ascii := d.words.scan(in.text, add); !ascii && hasFoldedLetter(in.text) {
-		// ToLower turns these letters into ASCII, which changes later positions.
+		// ToLower replaces these letters with ASCII letters, which have fewer bytes. The
+		// positions of the keywords are therefore not valid in the original text.
 		folded = true
 		d.words.scan(strings.ToLower(in.text), add)
 	}

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns the possible texts of the first count items in lower case if
-// each begins with one of keywords, or nil.
+// beginWith finds the shortest start of items whose matches all begin with one of keywords. count
+// is the number of items in this start, and heads contains every text that it can match, in lower
+// case. heads is nil if there is no such start.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {
@@ -50,9 +51,9 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all texts that re matches in lower case, or false if they are
-// too many or not ASCII. It skips a long s and the Kelvin sign in a class,
-// because texts with them are not searched by keyword.
+// spell returns all texts that re can match, in lower case. It returns false if there are too
+// many or if one of them is not ASCII. In a class, it skips the long s and the Kelvin sign,
+// because a text with such a letter is searched without keyword positions.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// subject is a text to search.
+// subject is a text in which the rules search for findings.
 type subject struct {
 	text string
-	path string // of the file with this text, if known
+	path string // name of the file that contains this text, if known
 
-	newlines *int      // position of the last newline, nil if unknown
+	newlines *int      // position of the last newline, nil if not computed yet
 	latest   lineMatch // cached result of inLine
 }
 
@@ -20,7 +20,7 @@ type finding struct {
 	secret     bool
 }
 
-// Letters beyond ASCII whose other case is s, k or i.
+// Letters outside of ASCII that equal s, k or i if case is ignored.
 const (
 	longS   = '\u017F'
 	kelvin  = '\u212A'
@@ -31,12 +31,12 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine limits the part of a line that allow-lists see on each side of a match.
-// In longer lines they see blocks of this size.
+// maxLine limits how much of a line an allow-list can see before and after a match. In a longer
+// line, it sees blocks of this size: the block of the match, one before and one after it.
 const maxLine = 8 << 10
 
-// line returns the line of a match, as gitleaks defines it. A newline belongs
-// to the following line. A match after the last newline is in a line that
+// line returns the line of the match from start to end. It follows the definition of gitleaks, in
+// which a newline belongs to the line after it. If the match is after the last newline, its line
 // begins at the start of the text.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {

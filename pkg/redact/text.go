@@ -30,15 +30,16 @@ func markersIn(text string) []region {
 	}
 }
 
-// region is a part of a text that a marker replaces.
+// region is a part of a text that is replaced by a marker.
 type region struct {
 	start, end int
 	marker     string
-	shown      int // position in the text with markers
+	shown      int // position of the marker in the text after replacement
 }
 
-// maxRounds limits the searches of one text. A replacement can reveal another
-// finding that it overlapped. Only crafted texts need many rounds.
+// maxRounds limits how often one text is searched. A new round is necessary after each
+// replacement, because two findings can overlap and the rest of the second is found only then.
+// Only crafted texts need many rounds.
 const maxRounds = 10
 
 type cleaner struct {
@@ -46,14 +47,14 @@ type cleaner struct {
 	known    *known
 }
 
-// clean returns the redacted text and its findings. name is the member with
-// this text, or "".
+// clean returns the redacted text of in and the findings. name is the name of the member that
+// contains the text, or "" if there is none.
 func (c *cleaner) clean(in subject, name string) (string, []Span) {
 	if len(in.text) < minText {
 		return in.text, nil
 	}
 	var (
-		spans   []finding // in the original text
+		spans   []finding // with positions in the original text
 		regions []region
 		now     = in
 	)
@@ -74,9 +75,9 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 
 const minText = len("a@b.cd")
 
-// find returns the findings of one round. It searches for personal data after
-// all secrets are replaced, so that the password in a URL does not become part
-// of an address.
+// find returns the findings of one round. It searches for personal data only when the text
+// contains no more secrets. Otherwise the password in a URL could become part of an e-mail
+// address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)
@@ -92,11 +93,11 @@ func (c *cleaner) find(in *subject, name string) []finding {
 	return outside(r.personal.find(nil, in.text), in.text)
 }
 
-// maxNamed limits texts that are searched with the name of their member.
+// maxNamed limits the length of the text and of the name that findNamed searches.
 const maxNamed = 1 << 10
 
-// findNamed appends the secrets that depend on the name of the member, such as
-// "api_key" in {"api_key": "…"}.
+// findNamed appends the secrets that are only recognized together with the name of their member,
+// such as "api_key" in {"api_key": "…"}.
 func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding {
 	if len(in.text) > maxNamed || len(name) > maxNamed || !r.secrets.names(name) {
 		return list
@@ -112,8 +113,8 @@ func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding
 	return list
 }
 
-// outside removes the findings inside of markers. It extends findings that begin
-// or end inside of a marker to the whole marker.
+// outside removes the findings that are completely inside of markers in text. If a finding begins
+// or ends inside of a marker, outside extends it to the whole marker.
 func outside(found []finding, text string) []finding {
 	if len(found) == 0 {
 		return nil
@@ -141,7 +142,8 @@ func outside(found []finding, text string) []finding {
 	return kept
 }
 
-// merge returns the ordered regions that spans cover.
+// merge returns the regions that spans cover, ordered by position. Spans that overlap become one
+// region.
 func merge(spans []finding) []region {
 	sorted := slices.SortedFunc(slices.Values(spans), compare)
 	var list []region
@@ -180,8 +182,9 @@ func show(text string, regions []region) string {
 	return b.String()
 }
 
-// origin converts a position in the text with markers to the original text. A
-// position inside of a marker becomes the start or the end of its region.
+// origin converts shown, a position in the text with markers, to a position in the original text.
+// A position inside of a marker becomes the end of its region if end is true, and the start
+// otherwise.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {

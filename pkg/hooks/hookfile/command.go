@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Limits on the output of a program. More on stdout is a failure. More on
-// stderr is dropped.
+// Limits on the output of a program in bytes. If stdout exceeds its limit, the hook fails. The
+// text of stderr above its limit is discarded.
 const (
 	maxStdout = wire.MaxBytes
 	maxStderr = 64 << 10
@@ -25,8 +25,8 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits the reading after the process group has been killed. Only a
-// process that left the group can keep a pipe open.
+// drainTime limits how long execute reads the output after it has killed the process group. A
+// pipe is only still open at that time if a process has left the group.
 const drainTime = 100 * time.Millisecond
 
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }
@@ -62,12 +62,12 @@ func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 }
 
 type output struct {
-	status         int // -1 after a signal
+	status         int // -1 if a signal ended the program
 	stdout, stderr []byte
 }
 
-// execute runs the program. It kills the process group when the program ends,
-// ctx ends or stdout exceeds its limit.
+// execute runs the program with in as its input. It kills the process group of the program when
+// the program exits, when ctx ends, or when stdout exceeds its limit.
 func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	if ctx.Err() != nil {
 		return output{}, ctx.Err()
@@ -137,7 +137,7 @@ func spawnFault(err error) error {
 func read(r io.Reader, limit int64) []byte {
 	data, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {
-		return data // the deadline has passed; use the data so far
+		return data // the deadline has passed, so the data is incomplete
 	}
 	return data
 }
@@ -147,8 +147,8 @@ type pipes struct {
 	theirs                []*os.File
 }
 
-// openPipes connects cmd to pipes with files at both ends, so that Wait does
-// not block while another process has a pipe open.
+// openPipes connects cmd to new pipes. Both ends are files, so that cmd.Wait does not wait until
+// all processes that inherited a pipe have closed it.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error

@@ -20,30 +20,30 @@ type Type string
 // Types of hooks.
 const (
 	CommandType Type = "command"
-	MatcherType Type = "matcher" // applies a rule of the file
+	MatcherType Type = "matcher" // applies a rule from the file
 	LLMType     Type = "llm"
 	HTTPType    Type = "http"
 	NATSType    Type = "nats"
 )
 
-// File is a valid hooks.yaml.
+// File contains the hooks and policies of a valid hooks.yaml.
 type File struct {
 	Name     string
 	Hooks    []Hook      // in the order of the file
 	Policies *policy.Set // nil if there are none
-	Warnings []Problem   // values that were invalid and replaced
+	Warnings []Problem   // invalid values that were replaced by a default
 }
 
 // Hook is one hook of a file.
 type Hook struct {
-	Event     string // name of the point in the file
+	Event     string // name of the point as written in the file
 	Point     hooks.Point
 	Type      Type
-	Name      string // from the file, or its position such as "PreToolUse[0]"
+	Name      string // name in the file, or else the position, such as "PreToolUse[0]"
 	Line      int
 	Priority  int
-	Timeout   time.Duration     // 0 for the default of the registry
-	OnFailure hooks.FailureMode // 0 for the default of the point
+	Timeout   time.Duration     // 0 means the default of the registry
+	OnFailure hooks.FailureMode // 0 means the default of the point
 	Async     bool
 	Disabled  bool // Register skips the hook
 
@@ -54,7 +54,7 @@ type Hook struct {
 }
 
 type settings struct {
-	command   []string // argv
+	command   []string // program and arguments
 	action    string
 	message   string
 	provider  string
@@ -67,7 +67,7 @@ type settings struct {
 	subject   string
 }
 
-// Load reads a file. For an invalid file it returns an [InvalidError] with all
+// Load reads the file path. If the file is invalid, Load returns an [InvalidError] with all
 // problems.
 func Load(path string) (*File, error) {
 	info, err := os.Stat(path)
@@ -86,8 +86,8 @@ func Load(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse is [Load] for data that has been read. Problems contain name as the
-// file name.
+// Parse is like [Load] for a file that the caller has already read. name is the file name in
+// problems.
 func Parse(name string, data []byte) (*File, error) {
 	r := &reader{file: name}
 	f := &File{Name: name}

@@ -14,7 +14,7 @@ import (
 type hookReader struct {
 	*reader
 	hook *Hook
-	path string // "PreToolUse[0]"
+	path string // position of the hook, such as "PreToolUse[0]"
 	seen map[string]*yaml.Node
 }
 
@@ -103,8 +103,8 @@ func (r *hookReader) checkAsync() {
 	}
 }
 
-// checkDecides refuses matcher and llm hooks at points without a denial, and
-// matcher hooks without a condition.
+// checkDecides reports a problem for a matcher or llm hook at a point at which hooks cannot deny.
+// It also reports a matcher hook that has no condition.
 func (r *hookReader) checkDecides(n *yaml.Node) {
 	h := r.hook
 	if h.Type != MatcherType && h.Type != LLMType {

@@ -28,8 +28,8 @@ const (
 
 type key struct {
 	name     string
-	types    []Type // types with this key, nil for all
-	required []Type // types that need this key
+	types    []Type // hook types that accept this key, nil for all types
+	required []Type // hook types that require this key
 	about    string
 	schema   object
 	read     func(r *hookReader, n *yaml.Node, what string)
@@ -49,7 +49,7 @@ var keys = slices.Concat(commonKeys, typeKeys)
 
 var commonKeys = []key{
 	{
-		name: typeKey, about: "what runs the hook", schema: enum(typeNames()...), // read first
+		name: typeKey, about: "what runs the hook", schema: enum(typeNames()...), // hook reads this key before all others
 	},
 	{
 		name: "name", about: "how the hook is called in reports", schema: nonEmpty(),

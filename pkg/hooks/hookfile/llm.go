@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/llm"
 )
 
-// defaultMaxTokens fits a verdict and a sentence.
+// defaultMaxTokens is enough for a verdict and one sentence.
 const defaultMaxTokens = 100
 
 const maxCached = 1000
@@ -69,8 +69,9 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run denies unsafe calls. Safe calls get no opinion, because a model must not
-// allow a call that another hook asks about.
+// run asks the model about d and denies d if the model calls it unsafe. If the model calls it
+// safe, run returns no opinion, because a model must not allow a call for which another hook asks
+// the user.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -86,9 +87,9 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall returns the cached judgement of text, or asks the model. Concurrent
-// calls with the same text send one request. All other parameters are constants
-// of the hook.
+// recall returns the judgement about text from the cache, or asks the model. Concurrent calls
+// with the same text send only one request. The prompt text is a sufficient cache key, because
+// the hook always uses the same model and settings.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -102,7 +103,8 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 				return j.consult(ctx, text)
 			},
 		))
-		// The timeout of a concurrent caller does not count for this one.
+		// A concurrent caller sent the request and its timeout ended. This caller still has time
+		// and tries again.
 		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
 			return said, err
 		}
@@ -127,8 +129,9 @@ const (
 
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement looks for a JSON object with a boolean member safe. An unsafe
-// judgement wins, because the answer can quote the judged text.
+// findJudgement returns the first JSON object in text that has a boolean member safe. If one of
+// several objects is unsafe, it returns that one, because the answer can quote text that the
+// agent wrote.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")
@@ -181,8 +184,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe finds an unsafe judgement in an incomplete object, because an
-// answer longer than max_tokens still denies.
+// cutOffUnsafe reports whether text, an incomplete JSON object, has a member safe that is false.
+// An answer that was cut off at max_tokens can therefore still deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Problem is a mistake in a file and its remedy. The message contains names of
-// keys, and values of keys that accept a few words, but no other text of the
-// file.
+// Problem is a mistake in a file, with advice on how to correct it. The message contains the
+// names of keys. It also contains the values of keys that accept only certain words, but no other
+// text of the file.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`   // from 1
@@ -17,15 +17,15 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// String returns file:line:column: message.
+// String returns the problem in the form file:line:column: message.
 func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
 }
 
-// InvalidError contains all problems of a file, at least one, ordered by line.
+// InvalidError contains all problems of a file, ordered by position. There is at least one.
 type InvalidError struct{ Problems []Problem }
 
-// Error returns one problem per line.
+// Error returns the problems, each on a separate line.
 func (e *InvalidError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
@@ -41,7 +41,8 @@ func sorted(problems []Problem) []Problem {
 	return problems
 }
 
-// oneOf suggests the most similar word, or lists all words.
+// oneOf returns advice for the unknown word got. It suggests the most similar word in words, or
+// lists all words if none is similar.
 func oneOf(got string, words []string) string {
 	if near := nearest(got, words); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

@@ -5,14 +5,14 @@ import (
 	"os/exec"
 )
 
-// process is a running program. On Unix it leads a process group. Elsewhere its
-// children outlive it.
+// process is a running program. On Unix, the program leads a process group, which end kills. On
+// other systems, only the program is killed and the processes that it started continue.
 type process struct {
 	cmd  *exec.Cmd
-	gone chan struct{} // closed when the program has ended
+	gone chan struct{} // closed when the program has exited
 }
 
-// start starts cmd. The caller must call end.
+// start starts cmd. The caller must call end on the result.
 func start(cmd *exec.Cmd) (*process, error) {
 	lead(cmd)
 	if err := cmd.Start(); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// prompt is a template. Tags in inserted values have no effect.
+// prompt is a template for the text that is sent to the model. Template tags inside of inserted
+// values are not evaluated.
 type prompt struct{ template *mustache.Template }
 
 var promptNames = []string{"event", "tool", "args", "payload", "session_id", "agent", "agent_role", "run", "run_type", "step", "tenant", "user"}
@@ -34,7 +35,8 @@ func newPrompt(text string) (*prompt, error) {
 	return &prompt{template: template}, nil
 }
 
-// noPartials provides no partials, which would be files in the working directory.
+// noPartials disables partials, because the library would read them from files in the working
+// directory.
 type noPartials struct{}
 
 // Get implements [mustache.PartialProvider].
@@ -58,8 +60,8 @@ func checkTags(tags []mustache.Tag) error {
 	return nil
 }
 
-// render inserts arguments and payload as JSON and names as one line, so a
-// value cannot end the text around it.
+// render inserts the values of d into the template. Args and payload are inserted as JSON, and
+// names as one line. A value therefore cannot end the text around it.
 func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	m := &d.Meta
 	text, err := p.template.Render(map[string]string{

@@ -9,33 +9,32 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Requester sends the requests of nats hooks. Request returns the answer of the
-// service that listens on subject. An empty subject names the decision service
-// of the tenant. Request may be called concurrently and returns when ctx ends.
-// An error that is a [hooks.Fault] names the cause in reports.
+// Requester sends the requests of nats hooks. Request sends document to the service that listens
+// on subject, and returns its answer. If subject is empty, the receiver is the decision service
+// of tenant. Request can be called concurrently and must return when ctx ends. If its error
+// contains a [hooks.Fault], reports show the fault as the cause.
 type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
 
-// Options connect the hooks of a file to their surroundings.
+// Options contains the functions of the caller that the hooks of a file need.
 type Options struct {
-	// Requester sends the requests of nats hooks, which fail without one.
+	// Requester sends the requests of nats hooks. If it is nil, these hooks fail.
 	Requester Requester
-	// Own reports whether a subject belongs to the decision service that runs
-	// these hooks. Register refuses a nats hook that would make this service
-	// wait for itself.
+	// Own reports whether subject belongs to the decision service that runs these hooks. Register
+	// rejects a nats hook with such a subject, because the service would wait for its own answer.
 	Own func(subject string) bool
 }
 
-// Asks reports whether Register would register a hook of type t.
+// Asks reports whether f contains a hook of type t that is not disabled.
 func (f *File) Asks(t Type) bool {
 	return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return h.Type == t && !h.Disabled })
 }
 
 type runner = func(context.Context, hooks.Document) (*hooks.Reply, error)
 
-// Register adds the policies and then the hooks of the file to r. On an error
-// it adds none.
+// Register adds the policies of f to r, and then the hooks of f. If an error occurs, it adds
+// nothing.
 func (f *File) Register(r *hooks.Registry, opts Options) (err error) {
 	var ids []hooks.ID
 	defer func() {
@@ -121,7 +120,8 @@ func (h *Hook) runner(opts Options) (runner, error) {
 	return nil, fmt.Errorf("hook %s: no type", h.Name)
 }
 
-// decide returns the action of a matcher hook. It runs for matching calls only.
+// decide returns the action of a matcher hook as a reply. The registry calls it only if the
+// matchers of the hook match.
 func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	reply := &hooks.Reply{Reason: h.message}
 	switch h.action {
@@ -135,8 +135,8 @@ func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	return reply, nil
 }
 
-// guard calls run only if the expression is true. The hook fails if the
-// evaluation fails.
+// guard returns a runner that calls run only if the expression c is true. If the evaluation
+// fails, the hook fails.
 func (c *condition) guard(run runner) runner {
 	return func(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 		if yes, err := c.holds(d); err != nil || !yes {

@@ -12,7 +12,7 @@ import (
 
 type object = map[string]any
 
-// Schema returns the JSON Schema of a file for editors. It cannot check
+// Schema returns the JSON Schema of hooks.yaml, which editors use. The schema cannot check
 // patterns, expressions and templates.
 func Schema() ([]byte, error) {
 	hook := object{"oneOf": hookSchemas()}
@@ -89,8 +89,8 @@ func described(schema object, about string) object {
 
 func enum(words ...string) object { return object{"type": "string", "enum": words} }
 
-// nonEmpty is the schema of text. The reader accepts numbers and booleans as
-// text.
+// nonEmpty returns the schema of a text that is not empty. It allows numbers and booleans,
+// because the reader accepts them as text.
 func nonEmpty() object {
 	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
 }

@@ -45,7 +45,8 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// late lists the variables that are unknown to a matcher.
+// late lists the variables that a matcher cannot use, because their values are only available
+// when the hook runs.
 var late = map[string]bool{"result": true, "error": true, "payload": true}
 
 type condition struct {
@@ -118,7 +119,7 @@ func (e *expressionError) Error() string {
 	return "not an expression that is true or false: " + clip(e.message) + " (at its " + at + ")"
 }
 
-// Visit looks for late variables.
+// Visit sets c.late if node is a variable in late. It implements [ast.Visitor].
 func (c *condition) Visit(node *ast.Node) {
 	if name, ok := (*node).(*ast.IdentifierNode); ok && (late[name.Value] || name.Value == "$env") {
 		c.late = true
@@ -153,8 +154,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression. If that is not yet possible, it matches, and
-// the hook evaluates.
+// Match evaluates the expression. It returns true if the expression needs a late variable or
+// cannot be evaluated. In these cases, the hook evaluates the expression again.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys are arguments with file names, in the form that squash returns.
+// pathKeys lists the names of arguments that contain file names, in the form that squash returns.
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
@@ -33,8 +33,8 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the commands in args. A list of words is one command. ok
-// is false if there is no command, or a command with another type.
+// commandsOf returns the commands in args. A list of words counts as one command. ok is false if
+// args contain no command, or a command that is neither text nor a list of texts.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {
@@ -76,7 +76,7 @@ func dirOf(args hooks.JSON) string {
 	return ""
 }
 
-// homed replaces a leading "~" with the home directory of package shell.
+// homed replaces a leading "~" in dir with [shell.HomeDir].
 func homed(dir string) string {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok {
 		return shell.HomeDir + rest
@@ -84,8 +84,9 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn returns dir, a command's directory, below start, where its text
-// starts. Without a root it leaves start out, which may be the project.
+// startedIn returns the directory in which a command runs. start is the directory in which its
+// text starts, and dir is the command's directory relative to start. If root is empty, startedIn
+// returns dir unchanged, because start may be the project itself.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir
@@ -112,7 +113,8 @@ func commandText(v any) (string, bool) {
 	return "", false
 }
 
-// editors are tools whose argument "command" decides whether they write.
+// editors lists the tools that can both read and write. Their argument "command" decides whether
+// a call writes.
 var editors = words("strreplaceeditor strreplacebasededittool texteditor")
 
 func writes(call hooks.ToolCall) bool {
@@ -179,7 +181,8 @@ func textsOf(v any) []string {
 	return texts
 }
 
-// patchMarks precede the name of a file in a patch, diffMarks in a diff.
+// patchMarks are the texts before a file name in a patch of apply_patch. diffMarks are those in a
+// unified diff.
 var (
 	patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
 	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from ", "copy to "}
@@ -211,8 +214,8 @@ func patchedFiles(patch string) []string {
 	return paths
 }
 
-// firstTruthy returns the first value that is truthy in JavaScript, if it is
-// text.
+// firstTruthy returns the value of the first of keys whose value is truthy in JavaScript. It
+// returns false if there is none or if that value is not text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

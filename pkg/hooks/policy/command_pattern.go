@@ -12,18 +12,18 @@ type commandPattern struct {
 	name    matchText
 	words   []matchText
 	options []string // such as "-rf", "--force", "-delete"
-	pushes  bool     // "git push", for which "+main" means --force
+	pushes  bool     // whether the command is "git push", for which "+main" means --force
 }
 
 var errNotPlain = errors.New("not one plain command")
 
 func newCommandPattern(text string) (commandPattern, error) {
 	a := shell.Analyze(text)
-	unclear := func(d shell.Doubt) bool { return d != shell.DoubtProgram } // the program may be a pattern
+	unclear := func(d shell.Doubt) bool { return d != shell.DoubtProgram } // the program name can contain "*"
 	if slices.ContainsFunc(a.Doubts, unclear) || len(a.Commands) == 0 || len(a.Writes) > 0 {
 		return commandPattern{}, errNotPlain
 	}
-	first := a.Commands[0] // the others are started by it, as in "sudo rm"
+	first := a.Commands[0] // the others are started by the first, as in "sudo rm"
 	if strings.ContainsAny(text, "|&;<>()$`\n") {
 		return commandPattern{}, errNotPlain
 	}
@@ -62,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether cmd begins with the pattern's program and operands, and
-// returns the arguments after them.
+// leads reports whether cmd is the program of the pattern and begins with the operands of the
+// pattern. rest contains the arguments after these operands.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -80,7 +80,7 @@ func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 			rest = cmd.Args[i+1:]
 		case strings.HasPrefix(a.Text, "-"):
 			behindOption = !strings.Contains(a.Text, "=")
-		case behindOption: // this can be the option's value
+		case behindOption: // the word can be the value of the option before it
 			behindOption = false
 		default:
 			return nil, false
@@ -92,12 +92,13 @@ func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 var twins = map[byte]string{'f': "force", 'r': "recursive", 'R': "recursive"}
 
 const (
-	maxCluster = 5 // clustered options in a pattern, such as "-rfvx"
-	maxLetters = 9 // clustered options in a command
+	maxCluster = 5 // length of the longest option cluster in a pattern, such as "-rfvx"
+	maxLetters = 9 // length of the longest option cluster in a command
 )
 
-// optionsOf returns the arguments before the "--" in rest, the end of args. A
-// "--" before rest can be the value of an option.
+// optionsOf returns the part of args before the first "--" in rest, where rest is a suffix of
+// args. An earlier "--" does not count, because it can be the value of an option. For an option
+// such as -delete, optionsOf returns all of args.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args
@@ -108,7 +109,8 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	return args
 }
 
-// isWord reports whether an option is a word with one dash, such as "-delete".
+// isWord reports whether option is a single word after one dash, such as "-delete", and not a
+// cluster of letters.
 func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
 
 func forces(option string) bool { return option == "-f" || meansLong(option, "force") }
@@ -135,7 +137,9 @@ func hasOption(args []shell.Word, option string) bool {
 	return true
 }
 
-// meansLong reports whether a word is the long option name or its short form.
+// meansLong reports whether text is the option --name or an abbreviation that getopt accepts,
+// such as --verb for --verbose. It also accepts the short form of name in twins, such as -f for
+// --force.
 func meansLong(text, name string) bool {
 	if given, long := strings.CutPrefix(text, "--"); long {
 		key, _, _ := strings.Cut(given, "=")
@@ -154,7 +158,7 @@ func meansShort(text string, letter byte) bool {
 	return hasLetter(text, letter) || twin != "" && meansLong(text, twin)
 }
 
-// hasLetter reports whether a word is a cluster of short options with letter.
+// hasLetter reports whether text is a cluster of short options that contains letter.
 func hasLetter(text string, letter byte) bool {
 	return len(text) > 1 && len(text) <= maxLetters && text[0] == '-' && text[1] != '-' && strings.IndexByte(text[1:], letter) >= 0
 }

@@ -10,31 +10,30 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// DefaultBlockedCommands returns the default of blockedCommands.
+// DefaultBlockedCommands returns the patterns of blockedCommands that apply if none are
+// configured.
 func DefaultBlockedCommands() []string {
 	return []string{"rm -rf", "git push --force", "git rebase", "git reset --hard"}
 }
 
-// Commands is the policy blockedCommands. It denies shell commands.
+// Commands is the policy blockedCommands. It denies shell commands that match a pattern.
 //
-// Strict applies to every agent's shell tool, and to each program that a
-// command would start. A pattern such as "git push --force" consists of a
-// program, its first operands and its options. The options match in any
-// position, in short form and in clusters ("-f", "-fu"). Quoted text is not a
-// command, and --force-with-lease is not --force. Commands that are unknown
-// before they run get the verdict of Options.Undetermined.
+// Strict applies to the shell tool of every agent, and checks each program that a command would
+// start. A pattern such as "git push --force" consists of a program, its first operands and its
+// options. The options match in any position, in short form and combined with others ("-f",
+// "-fu"). Quoted text is not a command, and --force-with-lease does not match --force. A command
+// that cannot be known before it runs gets the verdict of Options.Undetermined.
 //
-// Compat applies to the tools powershell, bash, shell and exec. It denies a
-// text "command" or "cmd" that contains a pattern.
+// Compat applies to the tools powershell, bash, shell and exec. It denies a call if its argument
+// "command" or "cmd" is text that contains a pattern.
 type Commands struct {
 	patterns []string
 	compiled []commandPattern
 	opts     Options
 }
 
-// NewCommands returns the policy. nil patterns stand for
-// [DefaultBlockedCommands], and an empty list blocks nothing. In strict mode,
-// each pattern must be one plain command.
+// NewCommands returns the policy. If patterns is nil, [DefaultBlockedCommands] apply. An empty
+// list blocks nothing. In strict mode, each pattern must be one plain command.
 func NewCommands(patterns []string, opts Options) (*Commands, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("blockedCommands: %w", err)

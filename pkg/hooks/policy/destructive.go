@@ -6,13 +6,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// finding is an irreversible action. The zero finding does not object.
+// finding describes an irreversible action. In the zero finding, there is no such action.
 type finding struct {
 	what    string
 	unknown bool // the effect is possible but not certain
 }
 
-// rule judges a command. root is the directory of the project, or "".
+// rule checks whether a command is destructive. root is the directory of the project, or "" if
+// unknown.
 type rule func(cmd shell.Command, root string) finding
 
 var rules = map[string]rule{
@@ -32,8 +33,8 @@ func always(what string) rule {
 	return func(shell.Command, string) finding { return finding{what: what} }
 }
 
-// destruction returns the first certain finding, or else the first possible
-// one.
+// destruction returns the first finding that is certain. If no finding is certain, it returns the
+// first possible one.
 func destruction(a *shell.Analysis, root string) finding {
 	if a.Has(shell.DoubtInput) {
 		return finding{what: "input is run as code"}
@@ -73,8 +74,9 @@ func judge(cmd shell.Command, root string) finding {
 	return destroysRemotely(cmd)
 }
 
-// asksForHelp reports whether cmd has --help where it cannot be the value of an
-// option.
+// asksForHelp reports whether --help makes cmd print only its help. An option before --help does
+// not count, because --help could be the value of that option. For the programs in rules, except
+// git, --help must be the first argument.
 func asksForHelp(cmd shell.Command) bool {
 	for i, a := range cmd.Args {
 		switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// removes objects to rm -rf outside the working directory and temporary
-// directories, and to rm -r of important directories.
+// removes checks rm. It objects to rm -rf outside of the working directory and temporary
+// directories, and to rm -r of critical directories.
 func removes(cmd shell.Command, root string) finding {
 	args := optionTable{}.sort(cmd.Args)
 	recursive := args.has("rR") || args.hasLong("recursive")
@@ -46,7 +46,7 @@ func removesTrees(targets []shell.Word, force bool, dir, root string) finding {
 	return worst
 }
 
-// removesItem judges Remove-Item of PowerShell, whose options are words.
+// removesItem checks Remove-Item of PowerShell, whose options are words such as -Recurse.
 func removesItem(cmd shell.Command, root string) finding {
 	var targets []shell.Word
 	recurse, force := false, false
@@ -66,7 +66,7 @@ func removesItem(cmd shell.Command, root string) finding {
 	return removesTrees(targets, force, cmd.Dir, root)
 }
 
-// findDeletes judges find -delete. It allows temporary directories only.
+// findDeletes checks find -delete. It allows -delete in temporary directories only.
 func findDeletes(cmd shell.Command, root string) finding {
 	paths, deletes := shell.FindDeletes(cmd.Args)
 	outside := func(p shell.Word) bool { return locate(p, cmd.Dir, root) != locationTemp }

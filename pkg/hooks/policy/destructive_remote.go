@@ -7,11 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// remoteRule matches commands that destroy data of containers, clusters, clouds
-// and databases.
+// remoteRule matches commands that destroy data in containers, clusters, clouds or databases.
 type remoteRule struct {
-	words   string // first operands
-	options string // one of these options is required
+	words   string // the first operands of the command
+	options string // if not empty, the command has one of these options
 }
 
 var remoteRules = map[string][]remoteRule{
@@ -50,8 +49,8 @@ func destroysRemotely(cmd shell.Command) finding {
 	return finding{}
 }
 
-// leads reports whether args begin with words in any case. It skips a word
-// after an option, because that word can be the value of the option.
+// leads reports whether args begin with words, ignoring case. It skips options and a word after
+// an option, because that word can be the value of the option.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

@@ -1,23 +1,23 @@
-// Package policy contains ready-made rules for tool calls, and matchers that
-// select the calls of a hook.
+// Package policy contains ready-made rules for tool calls. It also contains matchers that select
+// the calls for which a hook runs.
 //
-// A policy is a [hooks.PreToolUser] that judges a call or a
-// [hooks.PostToolUser] that changes its result. [New] creates all policies of a
-// [Config]. [Set.Register] adds them to a registry in a fixed order. A failed
-// policy denies the call or withholds its result.
+// A policy is a [hooks.PreToolUser], which allows or denies a call, or a [hooks.PostToolUser],
+// which changes the result of a call. [New] creates all policies of a [Config]. [Set.Register]
+// adds them to a registry in a fixed order. If a policy fails, the call is denied or its result
+// is withheld.
 //
-// [Compat] compares tool names, arguments and texts like another system, with
-// the same gaps. [Strict] is the default and enforces the intention of a rule.
-// It cleans paths, knows the tool names of each agent, and parses commands with
-// the package shell. Neither mode is stricter in all cases. Compat denies `echo
-// "rm -rf"`, and strict denies `rm  -fr`.
+// A policy has one of two modes. [Strict] is the default and enforces the intention of a rule. It
+// cleans paths, knows the tool names of each agent, and parses commands with the package shell.
+// [Compat] compares tool names, arguments and texts exactly like another system, with the same
+// gaps. Neither mode is stricter in all cases. Compat denies `echo "rm -rf"`, and strict denies
+// `rm  -fr`.
 //
-// A configuration with more blocked commands, fewer write paths, a lower limit
-// or a stricter verdict on unknown commands never allows more.
+// Configurations are monotonic. A change to more blocked commands, fewer write paths, a lower
+// limit or a stricter verdict on unknown commands never allows more calls.
 //
-// A reason tells the agent how to react to a denial. It names the rule and, for
-// a write, the path. It contains no command and no other arguments.
+// The reason of a denial tells the agent how to continue. It names the rule and, for a write, the
+// path. It contains no command and no other arguments.
 //
-// All policies can be called concurrently. They do not access files, start
-// programs or use the network.
+// All policies can be called concurrently. They do not access files, start programs or use the
+// network.
 package policy

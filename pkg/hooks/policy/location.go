@@ -15,16 +15,16 @@ const (
 	locationInside   location = iota // below the working directory
 	locationTemp                     // in a temporary directory
 	locationOutside                  // anywhere else
-	locationCritical                 // a whole system, home, project or its history
-	locationUnknown                  // unknown before the command runs
+	locationCritical                 // a system directory, a home, the whole project or its Git history
+	locationUnknown                  // cannot be known before the command runs
 )
 
 var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders", "/dev/shm"}
 
 var homes = []string{"/home", "/Users"}
 
-// locate classifies word for a command that runs in dir, in a text that starts
-// in root, which can be "". Links are not followed.
+// locate classifies the path in word, which is an argument of a command that runs in dir. root is
+// the directory of the project and can be empty. locate does not resolve symbolic links.
 func locate(word shell.Word, dir, root string) location {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
@@ -46,7 +46,8 @@ func locate(word shell.Word, dir, root string) location {
 	return locatePath(path.Clean(full), glob, dir, root)
 }
 
-// slashed converts a Windows path to a path that begins with a slash.
+// slashed converts an absolute Windows path such as C:\x to a path with slashes that begins with
+// a slash. It returns other paths unchanged.
 func slashed(text string) string {
 	if len(text) > 2 && text[1] == ':' && (text[2] == '/' || text[2] == '\\') && unicode.IsLetter(rune(text[0])) {
 		return "/" + strings.ReplaceAll(text, `\`, "/")
@@ -88,8 +89,8 @@ func locatePath(full string, glob bool, dir, root string) location {
 	return locationInside
 }
 
-// project returns dir, the working directory after "cd", or "" if dir cannot be
-// a project.
+// project returns dir if dir can be the directory of a project, and "" otherwise. dir is a
+// directory that the command has changed to.
 func project(dir string) string {
 	if !path.IsAbs(dir) || outside(dir, false) == locationCritical {
 		return ""
@@ -107,8 +108,8 @@ func below(full, base string) (string, bool) {
 	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 }
 
-// outside classifies a path outside the project. Critical are a system
-// directory, a home, and a pattern for all entries of one.
+// outside classifies full, a path outside of the project. A system directory and a home directory
+// are critical, and so is a pattern that matches all their entries.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)
@@ -132,7 +133,8 @@ func matchesAll(pattern string) bool {
 	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?.") == ""
 }
 
-// historyOf reports whether a path in a project is or matches the Git history.
+// historyOf reports whether relative, a path in a project, is the Git history or a part of it. If
+// glob is true, relative is a pattern and can also match the history.
 func historyOf(relative string, glob bool) bool {
 	parent, last := path.Split(relative)
 	if glob && parent == "" && strings.HasPrefix(last, ".") {

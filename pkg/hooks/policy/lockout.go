@@ -13,14 +13,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ReviewerLockout is the policy reviewerLockout. An agent that is locked out of
-// an artifact cannot write it.
+// ReviewerLockout is the policy reviewerLockout. It denies writes to an artifact by an agent that
+// is locked out of the artifact.
 //
-// Strict applies to every agent's writing tools. An artifact is a path, a
-// folder or a pattern with "**/". It matches a path that is equal to it or
-// inside of it. Leading folders can be missing in either of them. Compat
-// applies to the tools of [WritePaths]. There the text of the path contains the
-// artifact or the reverse.
+// Strict applies to the writing tools of every agent. An artifact is a path, a folder or a
+// pattern with "**/". A path matches if it is the artifact or is inside of it. The path and the
+// artifact also match if the leading folders are missing in one of them. Compat applies to the
+// same tools as [WritePaths] in compat. In compat, a path matches if its text contains the
+// artifact or if the artifact contains the path.
 type ReviewerLockout struct {
 	opts Options
 
@@ -28,13 +28,13 @@ type ReviewerLockout struct {
 	locks []lock
 }
 
-// lock lists the agents that are locked out of an artifact, in order.
+// lock lists the agents that are locked out of artifact, in the order of their lockouts.
 type lock struct {
 	artifact string
 	agents   []string
 }
 
-// NewReviewerLockout returns the policy without any lockout.
+// NewReviewerLockout returns the policy. It contains no lockouts yet.
 func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("reviewerLockout: %w", err)
@@ -42,10 +42,10 @@ func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	return &ReviewerLockout{opts: opts}, nil
 }
 
-// Lockout locks agent out of artifact. Repeated calls have no effect.
+// Lockout locks agent out of artifact. Further calls with the same arguments have no effect.
 func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	if artifact == "" || agent == "" {
-		return // an empty name would match everything or nothing
+		return // an empty artifact would match every path
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,12 +59,13 @@ func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	}
 }
 
-// find returns the index of the artifact's lock, or -1. The caller holds mu.
+// find returns the index of the lock of artifact, or -1. The caller must hold mu.
 func (p *ReviewerLockout) find(artifact string) int {
 	return slices.IndexFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// IsLockedOut reports whether agent is locked out of exactly this artifact.
+// IsLockedOut reports whether there is a lockout of agent for exactly artifact. It does not check
+// parents or patterns.
 func (p *ReviewerLockout) IsLockedOut(artifact, agent string) bool {
 	return slices.Contains(p.LockedAgents(artifact), agent)
 }
@@ -76,7 +77,8 @@ func (p *ReviewerLockout) ClearLockout(artifact string) {
 	p.locks = slices.DeleteFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// LockedAgents returns the agents that are locked out of artifact, in order.
+// LockedAgents returns the agents that are locked out of artifact, in the order of their
+// lockouts.
 func (p *ReviewerLockout) LockedAgents(artifact string) []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -96,7 +98,7 @@ func (p *ReviewerLockout) ClearAll() {
 // Name returns the name of the policy.
 func (*ReviewerLockout) Name() string { return "policy.reviewerLockout" }
 
-// PreToolUse denies a write if the agent is locked out of the artifact.
+// PreToolUse denies a call that writes an artifact from which the agent is locked out.
 func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	artifact, locked := p.lockedBy(meta, call)
 	if !locked {
@@ -149,8 +151,8 @@ func (p *ReviewerLockout) belongs(name, artifact, root string) bool {
 		strings.Contains("/"+name, "/"+artifact+"/") || doublestar.MatchUnvalidated(artifact, name)
 }
 
-// from returns name relative to root, in lower case because many disks ignore
-// case.
+// from returns name relative to root. The result is in lower case, because many file systems
+// ignore case.
 func from(root, name string) string {
 	clean := strings.ToLower(path.Clean(slashed(slashes(name))))
 	if rest, ok := below(clean, strings.ToLower(root)); ok {

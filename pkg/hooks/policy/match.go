@@ -15,9 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Match returns a matcher of calls by tool and arguments, with the patterns of
-// [ForTool] and [ForArg]. An empty tool matches every tool. Match returns all
-// errors at once.
+// Match returns a matcher of calls by tool and arguments. The matcher requires that the tool
+// matches and that each argument in args matches its pattern. The patterns are those of [ForTool]
+// and [ForArg]. An empty tool matches every tool. Match returns all errors at once.
 func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	var matchers []hooks.Matcher
 	var errs []error
@@ -40,9 +40,9 @@ func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	return hooks.All(matchers...), nil
 }
 
-// ForTool returns a matcher of tools by name. It accepts the agent's name and the
-// name from [CanonicalTool], so that "Bash" and "run_shell_command" both match
-// every agent's shell. In the pattern, "*" matches any characters.
+// ForTool returns a matcher of calls by tool name. The pattern tool is compared with the agent's
+// name of the tool and with the name from [CanonicalTool]. Both "Bash" and "run_shell_command"
+// therefore match the shell of every agent. In the pattern, "*" matches any characters.
 func ForTool(tool string) (hooks.Matcher, error) {
 	text, err := newText(tool)
 	if err != nil {
@@ -65,18 +65,17 @@ func (m toolMatcher) Match(_ hooks.Meta, s hooks.Subject) bool {
 	return name == m.canonical || m.text(s.Tool) || m.text(name)
 }
 
-// ForArg returns a matcher of calls whose argument key matches a pattern.
+// ForArg returns a matcher of calls whose argument key matches the pattern glob.
 //
-// For an argument with a file name, and for a pattern with "**", the value is a
-// path. There "*" does not match "/", and "**/" matches any number of folders.
-// The path is cleaned, and relative to Meta.TeamRoot if below that folder. For
-// other values, "*" matches any characters. For example, "rm *" matches "rm -rf
-// x" but not "echo rm x".
+// The value is compared as a path if key is an argument for file names, or if glob contains "**".
+// In a path, "*" does not match "/", and "**/" matches any number of folders. The path is
+// cleaned. If it is below Meta.TeamRoot, the part below that folder can match too. In other
+// values, "*" matches any characters. For example, "rm *" matches "rm -rf x" but not "echo rm x".
 //
-// Agents use different names for arguments. "path" also matches "file_path" and
-// similar names, and "command" also matches "cmd". One matching argument is
-// enough, so that a second argument cannot hide the first. A missing argument and
-// a value that is not text do not match.
+// Agents use different names for the same argument. The key "path" also matches "file_path" and
+// similar names, and "command" also matches "cmd". If a call has several such arguments, one
+// match is enough, so that a second argument cannot hide the first. Missing arguments and values
+// that are not text do not match.
 func ForArg(key, glob string) (hooks.Matcher, error) {
 	if key == "" {
 		return nil, errors.New("argument pattern: no name of an argument")
@@ -134,7 +133,7 @@ func (m argMatcher) matches(value, root string) bool {
 
 type matchText func(string) bool
 
-// newText compiles a pattern in which "*" matches any characters.
+// newText compiles the pattern glob, in which "*" matches any characters.
 func newText(glob string) (matchText, error) {
 	switch {
 	case glob == "":
@@ -142,7 +141,7 @@ func newText(glob string) (matchText, error) {
 	case !strings.ContainsAny(glob, `*?[\`):
 		return func(s string) bool { return s == glob }, nil
 	}
-	if _, err := path.Match(glob, ""); err != nil { // "[" without end
+	if _, err := path.Match(glob, ""); err != nil { // rejects "[" without an end
 		return nil, fmt.Errorf("parse: %w", err)
 	}
 	expr, err := pattern.Regexp(glob, pattern.EntireString)

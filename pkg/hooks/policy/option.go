@@ -8,23 +8,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Mode decides how a rule is interpreted. See the package documentation.
+// Mode selects how a rule is interpreted. The package documentation compares the modes.
 type Mode string
 
-// Modes. The empty Mode is Strict.
+// The modes. An empty Mode means Strict.
 const (
 	Strict Mode = "strict"
 	Compat Mode = "compat"
 )
 
-// Options are common options of the policies. The zero Options are strict.
+// Options contains settings that all policies share. The zero Options select the strict mode.
 type Options struct {
 	Mode Mode
-	// Root is the absolute directory of relative paths. If it is empty,
-	// Meta.TeamRoot of the call is used.
+	// Root is the absolute directory to which relative paths refer. If it is empty, policies use
+	// Meta.TeamRoot of the call.
 	Root string
-	// Undetermined is the verdict on a command that is unknown before it runs. It
-	// is ask (the default), deny, or none.
+	// Undetermined is the verdict on a command that cannot be known before it runs. It is ask
+	// (the default), deny or none.
 	Undetermined events.Verdict
 }
 

@@ -7,15 +7,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// arguments are the arguments of a command, divided into options and operands.
+// arguments contains the arguments of a command, separated into options and operands.
 type arguments struct {
-	short    string   // letters of all short options
+	short    string   // letters of all short options, joined
 	long     []string // long options as written, such as "--force" or "--force=x"
 	operands []shell.Word
-	dashes   int // number of operands before "--", or -1 without "--"
+	dashes   int // number of operands before "--", or -1 if there is no "--"
 }
 
-// optionTable lists the options of a program that take the next word.
+// optionTable lists the options of a program whose value is the next word.
 type optionTable struct {
 	short string
 	long  []string
@@ -49,8 +49,8 @@ func (t optionTable) takes(long string) bool {
 	return slices.Contains(t.long, strings.TrimPrefix(long, "--"))
 }
 
-// cluster returns the letters up to the first with a value, and reports whether
-// the value is the next word.
+// cluster returns letters up to the first option that has a value. It also reports whether the
+// value is the next word.
 func (t optionTable) cluster(letters string) (string, bool) {
 	if i := strings.IndexAny(letters, t.short); i >= 0 {
 		return letters[:i+1], i == len(letters)-1
@@ -60,8 +60,8 @@ func (t optionTable) cluster(letters string) (string, bool) {
 
 func (a arguments) has(letters string) bool { return strings.ContainsAny(a.short, letters) }
 
-// hasLong reports whether a has one of the options, also abbreviated or with a
-// value.
+// hasLong reports whether a has one of the long options in names. An option can be abbreviated or
+// have a value.
 func (a arguments) hasLong(names ...string) bool {
 	for _, opt := range a.long {
 		key, _, _ := strings.Cut(opt, "=")
@@ -81,8 +81,8 @@ func (a arguments) exact(name string) bool {
 	})
 }
 
-// longMatches reports whether given is name or an abbreviation, even if the
-// abbreviation is not unique.
+// longMatches reports whether given is name or an abbreviation of at least three letters. It also
+// accepts an abbreviation that several options share.
 func longMatches(name, given string) bool {
 	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
 }

@@ -14,7 +14,7 @@ const DestructiveCommands = "destructive-commands"
 // Presets returns the names of all presets.
 func Presets() []string { return []string{DestructiveCommands} }
 
-// NewPreset returns the preset with a name.
+// NewPreset returns the preset name.
 func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
 	if name == DestructiveCommands {
 		return NewDestructive(opts)
@@ -22,10 +22,10 @@ func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
 	return nil, fmt.Errorf("preset %q: not one of %v", name, Presets())
 }
 
-// Destructive is the preset destructive-commands. It denies shell commands with
-// irreversible effects on uncommitted changes, shared history, files outside of
-// the working directory, or data in clouds. It has no compat mode.
-// docs/hooks-policies.md describes its coverage.
+// Destructive is the preset destructive-commands. It denies shell commands with irreversible
+// effects on uncommitted changes, shared history, files outside of the working directory, or
+// remote data. It behaves the same in both modes. docs/hooks-policies.md lists the commands that
+// it covers.
 type Destructive struct{ opts Options }
 
 // NewDestructive returns the policy.

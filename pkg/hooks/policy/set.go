@@ -10,15 +10,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Config contains policies under their names in configuration files. The zero
-// Config blocks [DefaultBlockedCommands] only.
+// Config contains the settings of all policies, with the names that configuration files use. The
+// zero Config contains only [DefaultBlockedCommands].
 type Config struct {
 	Mode         Mode           `json:"mode,omitempty" yaml:"mode,omitempty"`
 	Root         string         `json:"root,omitempty" yaml:"root,omitempty"`
 	Undetermined events.Verdict `json:"undetermined,omitempty" yaml:"undetermined,omitempty"`
 
-	AllowedWritePaths    []string `json:"allowedWritePaths,omitzero" yaml:"allowedWritePaths,omitempty"` // nil for any path, empty for none
-	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"`     // nil for the default, empty for none
+	AllowedWritePaths    []string `json:"allowedWritePaths,omitzero" yaml:"allowedWritePaths,omitempty"` // nil allows any path, an empty list allows none
+	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"`     // nil means the default, an empty list blocks none
 	MaxAskUserPerSession *int     `json:"maxAskUserPerSession,omitempty" yaml:"maxAskUserPerSession,omitempty"`
 	ReviewerLockout      bool     `json:"reviewerLockout,omitempty" yaml:"reviewerLockout,omitempty"`
 	ScrubPII             bool     `json:"scrubPii,omitempty" yaml:"scrubPii,omitempty"`
@@ -26,13 +26,13 @@ type Config struct {
 	Presets              []string `json:"presets,omitempty" yaml:"presets,omitempty"`
 }
 
-// Set contains the policies of a [Config]. Its methods call them in order.
+// Set contains the policies of a [Config]. Its methods call the policies in their order.
 type Set struct {
 	policies []any
 	lockout  *ReviewerLockout
 }
 
-// New returns the policies of a configuration. It returns all errors at once.
+// New returns the policies that c configures. It returns all errors at once.
 func New(c Config) (*Set, error) {
 	opts := Options{Mode: c.Mode, Root: c.Root, Undetermined: c.Undetermined}
 	if err := opts.validate(); err != nil {
@@ -71,21 +71,22 @@ func New(c Config) (*Set, error) {
 	return s, nil
 }
 
-// NewSet returns a set of providers with methods of [hooks.PreToolUser],
-// [hooks.PostToolUser] or [hooks.SessionEnder]. The set has no lockouts.
+// NewSet returns a set of policies. Each policy implements [hooks.PreToolUser],
+// [hooks.PostToolUser] or [hooks.SessionEnder]. Locks that are added with Set.Lockout have no
+// effect on these policies.
 func NewSet(policies ...any) *Set {
 	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
 }
 
-// Policies returns the policies in order.
+// Policies returns the policies in the order in which they are called.
 func (s *Set) Policies() []any { return slices.Clone(s.policies) }
 
-// Lockout returns the lockouts. They have no effect unless the configuration
-// enables them.
+// Lockout returns the policy that manages lockouts. Its lockouts have no effect unless the
+// configuration enables the policy.
 func (s *Set) Lockout() *ReviewerLockout { return s.lockout }
 
-// Register registers a hook for each method of a policy, with the failure mode
-// Block. opts can change the mode. On an error, Register adds no hook.
+// Register registers a hook for each method of each policy. The hooks have the failure mode Block
+// unless opts change it. If an error occurs, Register adds no hook.
 func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	var ids []hooks.ID
 	for _, p := range s.policies {
@@ -101,8 +102,8 @@ func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, err
 	return ids, nil
 }
 
-// PreToolUse returns the first denial of a policy, or otherwise the first
-// question.
+// PreToolUse calls the policies and returns the first denial. If no policy denies the call, it
+// returns the first decision to ask the user.
 func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	var question *hooks.ToolDecision
 	for _, p := range s.policies {
@@ -124,7 +125,8 @@ func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCa
 	return question, nil
 }
 
-// PostToolUse passes the outcome through all policies in order.
+// PostToolUse passes the outcome through all policies. Each policy gets the outcome that the
+// previous one returned.
 func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	var cleaned *hooks.ToolOutcome
 	for _, p := range s.policies {
@@ -143,7 +145,7 @@ func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolD
 	return cleaned, nil
 }
 
-// SessionEnd informs the policies that count by session.
+// SessionEnd informs the policies that keep data per session.
 func (s *Set) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	var errs []error
 	for _, p := range s.policies {

@@ -14,27 +14,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// WritePaths is the policy allowedWritePaths. Writing tools can only write files
-// that match a pattern.
+// WritePaths is the policy allowedWritePaths. Tools can only write files whose path matches one
+// of the patterns.
 //
-// Strict applies to every agent's writing tools and to patches, including a patch
-// in a shell command. Paths are cleaned and relative to the root. "*" does not
-// match "/", and "**/" matches any number of folders. A path outside of the root
-// never matches a relative pattern. A call without a path is denied.
+// Strict applies to the writing tools of every agent and to patches, including a patch in a shell
+// command. It cleans each path and makes it relative to the root. "*" does not match "/", and
+// "**/" matches any number of folders. A path outside of the root never matches a relative
+// pattern. Strict denies a call that contains no path.
 //
-// Compat applies to the tools edit, create, write_file and create_file with a
-// text "path" or "file_path". It does not clean the path, and "**" matches any
-// characters.
+// Compat applies to the tools edit, create, write_file and create_file if their argument "path"
+// or "file_path" is text. It does not clean the path, and "**" matches any characters.
 //
-// The policy does not apply to files that a shell command writes in another way.
+// The policy does not check files that a shell command writes in any other way.
 type WritePaths struct {
 	patterns []string
-	compiled []*regexp.Regexp // for compat
+	compiled []*regexp.Regexp // used by compat only
 	opts     Options
 }
 
-// NewWritePaths returns the policy. Without patterns, strict denies every write
-// and compat denies none. An invalid pattern is an error.
+// NewWritePaths returns the policy. If patterns is empty, strict denies every write and compat
+// allows every write. An invalid pattern is an error.
 func NewWritePaths(patterns []string, opts Options) (*WritePaths, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("allowedWritePaths: %w", err)
@@ -107,8 +106,8 @@ func (p *WritePaths) allows(name, root string) bool {
 
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// patchedByCommand returns the files of patches that a shell command applies with
-// the agent's own tool.
+// patchedByCommand returns the files of patches that a shell command applies with the agent's
+// patch program apply_patch.
 func patchedByCommand(args hooks.JSON, root string) []string {
 	texts, _ := commandsOf(args)
 	start := dirOf(args)
@@ -162,8 +161,8 @@ func compatPath(call hooks.ToolCall) (string, bool) {
 	return "", false
 }
 
-// compatGlob compiles a pattern in which "**" matches any characters, "*" any
-// characters except "/", and "?" one character.
+// compatGlob compiles a pattern for compat. "**" matches any characters, "*" matches any
+// characters except "/", and "?" matches one character.
 func compatGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^(?:")

@@ -17,10 +17,10 @@ type Alert struct {
 	Agent  string
 	Tool   string // empty if no tool is involved
 	Type   hooks.ErrorType
-	Error  string // text of the error, which may quote a payload
+	Error  string // text of the error, which may contain a part of a payload
 }
 
-// AlertFunc sends an alert. It runs within the timeout of a hook.
+// AlertFunc sends an alert. It must return within the timeout of the hook that calls it.
 type AlertFunc func(context.Context, Alert) error
 
 func alertOf(title string, meta hooks.Meta, f hooks.Failure) Alert {
@@ -37,8 +37,8 @@ type Alerts struct {
 	send  AlertFunc
 }
 
-// NewAlerts returns an Alerts for critical tools. In a pattern, '*' is any run
-// of characters.
+// NewAlerts returns a provider that sends an alert when a tool fails whose name matches one of
+// criticalTools. In a pattern, '*' matches any characters.
 func NewAlerts(send AlertFunc, criticalTools ...string) (*Alerts, error) {
 	a := &Alerts{send: send}
 	for _, pattern := range criticalTools {

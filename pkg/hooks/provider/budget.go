@@ -10,32 +10,32 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// BudgetOptions configure a [Budget]. Limit and Prices are required.
+// BudgetOptions configures a [Budget]. Limit and Prices are required.
 type BudgetOptions struct {
 	Limit   float64          // in the currency of Prices
-	Prices  map[string]Price // by model name; '*' is any run of characters
-	File    string           // stores the spending; empty keeps it in memory only
+	Prices  map[string]Price // prices by name of the model, in which '*' matches any characters
+	File    string           // file that stores the spending; if empty, it is only in memory
 	DenyAt  float64          // share of the limit; 0.9 by default
 	CheapAt float64          // share of the limit; 0.7 by default
-	Cheap   string           // cheaper model; empty changes no model
+	Cheap   string           // name of the cheaper model; if empty, no model is changed
 	Report  BudgetReporter   // called at the end of each session; nil reports nothing
 }
 
-// Budget limits the spending of agents. From CheapAt of the limit sub-agents get
-// a cheaper model, and from DenyAt they are denied.
+// Budget limits the spending of agents. When the spending reaches the share CheapAt of the limit,
+// sub-agents get a cheaper model. When it reaches DenyAt, no sub-agent can start.
 //
-// It counts the tokens of each sub-agent at its end, and the tokens passed to
-// [Budget.Spend]. Running sub-agents are not counted, so they can exceed the
+// Budget counts the tokens of a sub-agent when the sub-agent ends, and the tokens that are passed
+// to [Budget.Spend]. Sub-agents that still run are not counted yet. They can therefore exceed the
 // limit.
 //
-// With a file the spending survives restarts, and processes with the same file
-// share one budget. A failed write fails the hook.
+// If File is set, the spending survives restarts, and processes with the same file share one
+// budget. If a write to the file fails, the hook fails.
 type Budget struct {
 	opts   BudgetOptions
 	prices prices
 
-	mu      sync.Mutex // guards unsaved; held while the file is read and written
-	unsaved spending   // not in the file
+	mu      sync.Mutex // guards unsaved; locked while the file is read or written
+	unsaved spending   // spending that is not in the file yet
 }
 
 // NewBudget returns a Budget. It fails if the options are invalid or if an
@@ -67,8 +67,8 @@ func NewBudget(opts BudgetOptions) (*Budget, error) {
 // Name returns "budget".
 func (*Budget) Name() string { return "budget" }
 
-// Register registers b. Its hooks have the failure mode Block, so no sub-agent
-// starts while the spending is unknown.
+// Register registers the hooks of b with the failure mode Block. With this mode, no sub-agent can
+// start while the spending is unknown.
 func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named
@@ -79,8 +79,8 @@ func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 	return r.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// SubagentStart denies a sub-agent from DenyAt on, and selects the cheaper
-// model from CheapAt on.
+// SubagentStart denies a sub-agent if the spending has reached DenyAt. If it has reached CheapAt,
+// the sub-agent gets the cheaper model.
 func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	spent, err := b.Spent()
 	if err != nil {
@@ -95,16 +95,16 @@ func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent
 	return hooks.NoOpinion[hooks.SubagentDecision](), nil
 }
 
-// SubagentStop counts the tokens of a sub-agent.
+// SubagentStop adds the cost of the sub-agent's tokens to the spending.
 func (b *Budget) SubagentStop(ctx context.Context, _ hooks.Meta, data events.SubagentStoppedData) error {
-	used := events.Tokens{Output: data.TotalTokens} // the kind that usually costs most
+	used := events.Tokens{Output: data.TotalTokens} // the most expensive kind, because the kinds are unknown
 	if data.TokensUsed != nil {
 		used = *data.TokensUsed
 	}
 	return b.Spend(ctx, data.Model, used)
 }
 
-// SessionEnd sends the report.
+// SessionEnd sends the report to the reporter in the options.
 func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	if b.opts.Report == nil {
 		return nil
@@ -117,8 +117,8 @@ func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.Se
 	return b.opts.Report(ctx, report)
 }
 
-// Spend counts used tokens of a model. If the write fails, they count in this
-// process until a later write succeeds.
+// Spend adds the cost of the tokens used by model to the spending. If the write to the file
+// fails, this process keeps the spending in memory and adds it to the next write.
 func (b *Budget) Spend(ctx context.Context, model string, used events.Tokens) error {
 	if used == (events.Tokens{}) {
 		return nil

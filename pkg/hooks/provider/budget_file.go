@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// spending is the total and the spending per model. The file stores it, so
-// fields can be added but never renamed.
+// spending contains the total spending and the spending for each model. It is stored in a file,
+// so that its fields can be added but never renamed.
 type spending struct {
 	Spent  float64          `json:"spent"`
 	Models map[string]usage `json:"models"`
@@ -41,7 +41,8 @@ func (s *spending) merge(more spending) {
 	}
 }
 
-// readSpending reads a file. A missing file is empty.
+// readSpending reads the spending from the file path. If the file does not exist, it returns the
+// zero spending.
 func readSpending(path string) (spending, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,8 +58,8 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// addToFile adds more to the file under its lock. The write is atomic and
-// durable.
+// addToFile adds more to the spending in the file path. It locks the file while it reads and
+// writes. The write is atomic and durable.
 func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
@@ -77,8 +78,8 @@ func addToFile(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile replaces a file with data. It fails only if the file is
-// unchanged, because a repeated write would count the data twice.
+// replaceFile writes data to the file path. If it returns an error, the file is unchanged. The
+// caller can therefore repeat the write without counting the data twice.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -96,8 +97,8 @@ func replaceFile(path string, data []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// A rename is durable after a sync of the directory. Without it a power cut
-	// can only restore the old file.
+	// The new file survives a power failure only after a sync of the directory. An error is
+	// ignored, because in the worst case a power failure restores the old file.
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()
@@ -107,8 +108,8 @@ func replaceFile(path string, data []byte) (err error) {
 
 const lockEvery = 5 * time.Millisecond
 
-// lock locks path, waiting until ctx ends, and returns the function that
-// unlocks path. The lock also ends with the process.
+// lock locks the file path and returns a function that unlocks it. While another process holds
+// the lock, it waits until ctx ends. The lock also ends with the process.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -119,7 +120,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = f.Close() }, nil // the lock file has no content to lose
+			return func() { _ = f.Close() }, nil // Close cannot lose data, because the lock file is empty
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			_ = f.Close()

@@ -12,13 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// BudgetReport summarises the spending.
+// BudgetReport summarizes the spending.
 type BudgetReport struct {
 	Tenant  string                  `json:"tenant,omitempty"`
 	Session string                  `json:"session,omitempty"` // the session that ended
 	Limit   float64                 `json:"limit"`
 	Spent   float64                 `json:"spent"`
-	Share   float64                 `json:"share"`  // of the limit; 1 is the whole limit
+	Share   float64                 `json:"share"`  // spending as a share of the limit; 1 is the whole limit
 	Models  []ModelSpending         `json:"models"` // most expensive first
 	Ended   events.SessionEndedData `json:"ended"`
 }
@@ -30,7 +30,7 @@ type ModelSpending struct {
 	Spent  float64       `json:"spent"`
 }
 
-// BudgetReporter receives a report.
+// BudgetReporter receives the report at the end of a session.
 type BudgetReporter func(context.Context, BudgetReport) error
 
 // Report returns the spending so far.
@@ -50,7 +50,7 @@ func (b *Budget) Report() (BudgetReport, error) {
 
 // ReportTo returns a reporter that writes each report to w as one line of JSON.
 func ReportTo(w io.Writer) BudgetReporter {
-	var mu sync.Mutex // held during a write, so that lines stay whole
+	var mu sync.Mutex // serializes writes, so that lines are not mixed
 	return func(_ context.Context, r BudgetReport) error {
 		line, err := json.Marshal(r)
 		if err != nil {

@@ -7,19 +7,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Mode combines the providers of a [Composite].
+// Mode selects how a [Composite] combines its providers.
 type Mode uint8
 
 const (
-	// DenyWins registers every provider separately. Deny beats ask, ask beats
-	// allow, and patches are chained.
+	// DenyWins registers every provider separately. A deny has precedence over an ask, and an ask
+	// over an allow. Each provider gets the input with the patches of the providers before it.
 	DenyWins Mode = iota
-	// FirstNonNil uses the first answer and skips the remaining providers. It
-	// is unsafe, because an allow of the first provider hides a deny of the
-	// second, and a provider that only adds context disables all later rules.
-	// Notifications still reach every provider. A provider that fails before
-	// the first answer fails the whole composite. To deny in this case,
-	// register the composite with hooks.OnFailure(hooks.Block).
+	// FirstNonNil uses the first answer and skips the remaining providers. It is unsafe for two
+	// reasons. If the first provider allows an action, a denial by the second has no effect. A
+	// provider that only adds context disables all rules after it.
+	//
+	// Notifications still reach every provider. If a provider fails before there is an answer,
+	// the whole composite fails. To deny the action in this case, register the composite with
+	// hooks.OnFailure(hooks.Block).
 	FirstNonNil
 )
 
@@ -51,7 +52,7 @@ func (a all) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, erro
 
 type firstNonNil []any
 
-// Register registers the providers behind one router.
+// Register registers a router that calls the providers in order.
 func (f firstNonNil) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	inner := make([]*hooks.Registry, len(f))
 	for i, p := range f {

@@ -14,25 +14,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ContextOptions configure a [Context].
+// ContextOptions configures a [Context].
 type ContextOptions struct {
-	Dir        string // below Meta.TeamRoot; ".squad" by default
-	MaxEntries int    // of an agent's history; 20 by default
-	MaxBytes   int    // read from each file; 64 KiB by default
+	Dir        string // directory of the team's files below Meta.TeamRoot; ".squad" by default
+	MaxEntries int    // number of entries from an agent's history; 20 by default
+	MaxBytes   int    // number of bytes that are read from each file; 64 KiB by default
 }
 
-// Context gives agents the knowledge of their team and saves standing
-// instructions. A session starts with the decisions (decisions.md), the newest
-// entries of the agent's history (agents/<agent>/history.md) and the skills
-// that its charter mentions (skills/<skill>/SKILL.md). A standing instruction
-// in a prompt, such as "always use tabs", becomes a decision.
+// Context gives each agent the knowledge of its team and saves standing instructions. The context
+// of a session begins with the decisions (decisions.md), the newest entries of the agent's
+// history (agents/<agent>/history.md) and the skills that its charter mentions
+// (skills/<skill>/SKILL.md). If a prompt contains a standing instruction, such as "always use
+// tabs", Context adds it to the decisions.
 //
-// Missing files are skipped. Without Meta.TeamRoot a Context does nothing. It
-// never reads or writes outside the team's directory, even if a link or an
-// agent's name points there.
+// Context skips files that do not exist. If Meta.TeamRoot is empty, it does nothing. It never
+// reads or writes outside of the team's directory, even if a symbolic link or the name of an
+// agent leads there.
 type Context struct {
 	opts ContextOptions
-	mu   sync.Mutex // guards additions to the decisions
+	mu   sync.Mutex // serializes additions to the decisions
 }
 
 // NewContext returns a Context.
@@ -52,7 +52,7 @@ func NewContext(opts ContextOptions) *Context {
 // Name returns "context".
 func (*Context) Name() string { return "context" }
 
-// SessionStart adds the team's knowledge to the session's context.
+// SessionStart adds the knowledge of the team to the context of the session.
 func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Session) (*hooks.SessionDecision, error) {
 	dir, err := c.open(meta)
 	if dir == nil {
@@ -83,7 +83,7 @@ func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Ses
 	return &hooks.SessionDecision{Context: text}, nil
 }
 
-// open returns the team's directory, or nil if there is none.
+// open returns the directory of the team, or nil if there is none.
 func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	if meta.TeamRoot == "" {
 		return nil, nil
@@ -98,8 +98,8 @@ func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	return dir, nil
 }
 
-// read returns the last MaxBytes of a text file, from the start of a line. A
-// missing file is empty.
+// read returns the text of the file name in dir. If the file has more than MaxBytes, read returns
+// the complete lines in its last MaxBytes. It returns "" for a missing file.
 func (c *Context) read(dir *os.Root, name string) (string, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

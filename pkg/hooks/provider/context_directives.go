@@ -30,8 +30,7 @@ var standing = regexp.MustCompile(`(?i)^(?:(?:please|and|also|ok|okay|note|remem
 
 var sentenceEnd = regexp.MustCompile(`[.!?;]["')]?\s+`)
 
-// Directives returns the standing instructions in a prompt. It skips code and
-// quotations.
+// Directives returns the standing instructions in prompt. It ignores code blocks and quotations.
 func Directives(prompt string) []string {
 	var found []string
 	code := false
@@ -58,8 +57,8 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain removes invisible characters, which could hide the end of a sentence,
-// and repeated spaces.
+// plain removes invisible characters, which could hide the end of a sentence. It also replaces
+// repeated white space with one space.
 func plain(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
@@ -74,7 +73,7 @@ func unmarked(sentence string) string {
 	return strings.TrimRight(strings.TrimLeft(sentence, "-*#0123456789.) "), ".!?; ")
 }
 
-// PromptSubmitted saves the standing instructions of a prompt as decisions.
+// PromptSubmitted adds the standing instructions in prompt to the decisions.
 func (c *Context) PromptSubmitted(_ context.Context, meta hooks.Meta, prompt hooks.Prompt) (*hooks.PromptDecision, error) {
 	found := Directives(prompt.Text)
 	if len(found) == 0 || meta.TeamRoot == "" {
@@ -119,7 +118,7 @@ func (c *Context) addDecisions(meta hooks.Meta, directives []string) (err error)
 	if b.Len() == 0 {
 		return nil
 	}
-	_, err = f.WriteString(b.String()) // a single write, so that several processes do not mix their lines
+	_, err = f.WriteString(b.String()) // a single write, so that the lines of several processes are not mixed
 	return err
 }
 

@@ -1,11 +1,10 @@
-// Package provider has ready-made providers for [hooks.Registry.Use].
+// Package provider contains ready-made providers for [hooks.Registry.Use].
 //
 //	registry.Use(provider.Composite(provider.DenyWins, rules, budget, resilience))
 //
-// [Composite] and [Tenants] combine providers, and [Recorder] combines
-// Appenders.
+// [Composite] and [Tenants] combine providers. [Recorder] combines Appenders.
 //
-// All of them are safe for concurrent use and do not check their inputs. A
-// failure, such as a failed write, is recorded and fails the hook, but not the
-// run.
+// All providers are safe for concurrent use. They trust their inputs and do not check them. If a
+// provider fails, for example because it cannot write a file, its hook fails and the failure is
+// recorded. The run continues.
 package provider

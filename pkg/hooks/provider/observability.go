@@ -9,25 +9,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Meter takes measurements. Its methods must be safe for concurrent use and
-// return quickly, because they run within the timeout of a hook.
+// Meter receives measurements. Its methods must be safe for concurrent use. They must return
+// quickly, because they run within the timeout of a hook.
 type Meter interface {
-	// Add adds delta to the counter with this name and these attributes.
+	// Add adds delta to the counter that name and attributes identify.
 	Add(ctx context.Context, name string, delta int64, attributes ...slog.Attr)
-	// Record adds value to the distribution with this name and these
-	// attributes.
+	// Record adds value to the distribution that name and attributes identify.
 	Record(ctx context.Context, name string, value float64, attributes ...slog.Attr)
 }
 
-// Tracer takes finished spans. It must be safe for concurrent use and return
-// quickly.
+// Tracer receives finished spans. Span must be safe for concurrent use and must return quickly.
 type Tracer interface {
 	Span(ctx context.Context, span Span)
 }
 
 // Span is a finished operation with its duration.
 type Span struct {
-	Name        string // same name as the counter
+	Name        string // same name as the counter of the operation
 	Start       time.Time
 	Duration    time.Duration
 	TraceParent string // W3C trace context of the parent; may be empty
@@ -35,18 +33,18 @@ type Span struct {
 	Attributes  []slog.Attr
 }
 
-// ObservabilityOptions configure an [Observability].
+// ObservabilityOptions configures an [Observability].
 type ObservabilityOptions struct {
-	Prefix     string      // of all names; "squad" gives "squad.agent.spawn"; "hooktrail" by default
+	Prefix     string      // prefix of all names, such as "squad" in "squad.agent.spawn"; "hooktrail" by default
 	Meter      Meter       // nil counts nothing
 	Tracer     Tracer      // nil sends no spans
-	Attributes []slog.Attr // added to everything, such as the repository or the instance
+	Attributes []slog.Attr // added to all measurements and spans, such as the repository
 }
 
-// Observability counts tool calls, sessions, prompts, errors, compactions,
-// sub-agents, steps and runs, and times those that end. It changes nothing. Its
-// attributes name agents, tools and models. They never contain prompts,
-// arguments, results or error texts.
+// Observability counts tool calls, sessions, prompts, errors, compactions, sub-agents, steps and
+// runs. It also measures the duration of the operations that have an end. It never influences a
+// run. The attributes name agents, tools and models. They never contain prompts, arguments,
+// results or error texts.
 type Observability struct {
 	opts ObservabilityOptions
 	now  func() time.Time
@@ -103,7 +101,7 @@ func (o *Observability) tokens(ctx context.Context, used *events.Tokens, total i
 	}
 }
 
-// with returns a new list of the common attributes followed by attributes.
+// with returns a new list that contains the attributes of the options and then attributes.
 func (o *Observability) with(attributes []slog.Attr) []slog.Attr {
 	all := make([]slog.Attr, 0, len(o.opts.Attributes)+len(attributes))
 	return append(append(all, o.opts.Attributes...), attributes...)

@@ -14,7 +14,7 @@ func (o *Observability) PreToolUse(ctx context.Context, meta hooks.Meta, call ho
 	return hooks.NoOpinion[hooks.ToolDecision](), nil
 }
 
-// PostToolUse counts and times tool calls.
+// PostToolUse counts finished tool calls and measures their duration.
 func (o *Observability) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	o.ended(ctx, meta, "tool.call", done.Duration, out.Status == events.ToolError,
 		slog.String("tool", done.Call.Tool), slog.String("agent", meta.Agent), slog.String("status", string(out.Status)))
@@ -27,7 +27,7 @@ func (o *Observability) SessionStart(ctx context.Context, meta hooks.Meta, s hoo
 	return hooks.NoOpinion[hooks.SessionDecision](), nil
 }
 
-// SessionEnd counts and times sessions.
+// SessionEnd counts ended sessions and measures their duration.
 func (o *Observability) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	o.ended(ctx, meta, "session.end", milliseconds(data.DurationMS), false,
 		slog.String("agent", meta.Agent), slog.String("reason", data.Reason))
@@ -58,7 +58,7 @@ func (o *Observability) SubagentStart(ctx context.Context, _ hooks.Meta, s hooks
 	return hooks.NoOpinion[hooks.SubagentDecision](), nil
 }
 
-// SubagentStop counts and times sub-agents and counts their tokens.
+// SubagentStop counts ended sub-agents and their tokens, and measures their duration.
 func (o *Observability) SubagentStop(ctx context.Context, meta hooks.Meta, data events.SubagentStoppedData) error {
 	agent, model := slog.String("agent", data.Name), slog.String("model", data.Model)
 	failed := data.Status != hooks.SubagentCompleted && data.Status != "success"
@@ -73,14 +73,14 @@ func (o *Observability) RunStart(ctx context.Context, meta hooks.Meta, data even
 	return nil
 }
 
-// AfterStep counts and times steps.
+// AfterStep counts finished steps and measures their duration.
 func (o *Observability) AfterStep(ctx context.Context, meta hooks.Meta, data events.StepFinishedData) error {
 	o.ended(ctx, meta, "step", milliseconds(data.DurationMS), data.StepStatus == events.StepFailed,
 		slog.String("agent", meta.Agent), slog.String("role", data.AgentRole), slog.String("status", string(data.StepStatus)))
 	return nil
 }
 
-// RunEnd counts and times runs.
+// RunEnd counts finished runs and measures their duration.
 func (o *Observability) RunEnd(ctx context.Context, meta hooks.Meta, data events.RunFinishedData) error {
 	o.ended(ctx, meta, "run.end", milliseconds(data.DurationMS), !data.Success,
 		slog.String("agent", meta.Agent), slog.String("type", data.RunType), slog.Bool("success", data.Success))

@@ -8,15 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Price is the price of a million tokens of a model in the budget's currency.
+// Price contains the prices of a million tokens of a model, in the currency of the budget.
 type Price struct {
 	Input         float64
 	Output        float64
-	CacheRead     float64 // 0 uses Input
-	CacheCreation float64 // 0 uses Input
+	CacheRead     float64 // 0 means the price of Input
+	CacheCreation float64 // 0 means the price of Input
 }
 
-// Of returns the cost of t.
+// Of returns the cost of the tokens t.
 func (p Price) Of(t events.Tokens) float64 {
 	read, creation := p.CacheRead, p.CacheCreation
 	if read == 0 {
@@ -32,7 +32,7 @@ func (p Price) Of(t events.Tokens) float64 {
 type prices struct {
 	exact    map[string]Price
 	patterns []priced
-	dearest  Price // highest price for each kind of token
+	dearest  Price // highest price of all models, for each kind of token
 }
 
 type priced struct {
@@ -52,7 +52,7 @@ func newPrices(table map[string]Price) (prices, error) {
 				return p, fmt.Errorf("invalid price of %q: %v", name, v)
 			}
 		}
-		m, err := hooks.ForTool(name) // tool patterns serve for any name
+		m, err := hooks.ForTool(name) // a pattern for tool names works for names of models too
 		if err != nil {
 			return p, fmt.Errorf("price of %q: %w", name, err)
 		}
@@ -63,9 +63,9 @@ func newPrices(table map[string]Price) (prices, error) {
 	return p, nil
 }
 
-// of returns the price for a model's name, or else for the longest matching
-// pattern. An unknown model costs the highest price, so that new models are not
-// free.
+// of returns the price of model. It prefers a price for exactly this name, and otherwise uses the
+// longest pattern that matches. An unknown model costs the highest price, so that a new model is
+// not free.
 func (p prices) of(model string) Price {
 	if price, ok := p.exact[model]; ok {
 		return price

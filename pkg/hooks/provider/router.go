@@ -10,7 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// router dispatches to other registries. The first one with an answer counts.
+// router calls the hooks of other registries. It uses the answer of the first registry that has
+// one.
 type router struct {
 	name  string
 	route func(context.Context, hooks.Meta) ([]*hooks.Registry, error)
@@ -21,8 +22,8 @@ var routedPoints = []events.Kind{
 	events.ToolResult, events.RunStarted, events.StepFinished, events.RunFinished, events.SessionEnded, events.SubagentStopped,
 }
 
-// newInner returns a registry with provider's hooks. It fails for a point that
-// the router does not serve.
+// newInner returns a registry with the hooks of provider. It returns an error if provider has a
+// hook at a point that the router does not dispatch.
 func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 	r := hooks.NewRegistry(opts)
 	if _, err := r.Use(provider); err != nil {
@@ -39,7 +40,7 @@ func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 // Name returns the name of the router.
 func (n *router) Name() string { return n.name }
 
-// decide returns the first answer at a decision point.
+// decide dispatches in to the registries in order and returns the first answer.
 func decide[In, P any](ctx context.Context, n *router, point *hooks.DecisionPoint[In, P], meta hooks.Meta, in In) (*hooks.Decision[P], error) {
 	inner, err := n.route(ctx, meta)
 	if err != nil {

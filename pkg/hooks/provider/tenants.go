@@ -8,16 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider with separate rules for each tenant. It calls
-// rules when it first sees a tenant. If rules fails or Meta has no tenant, the
-// action is denied, and rules is called again the next time.
+// Tenants returns a provider that has separate rules for each tenant. It calls rules once when it
+// first sees a tenant, and rules returns the provider for that tenant. If rules fails or Meta has
+// no tenant, the action is denied. In that case Tenants calls rules again for the next action.
 //
-// No state, such as budgets or lockouts, is shared between tenants. The hooks
-// of a tenant run in a registry with opts, which logs their failures to
-// opts.Logger. Each hook has opts.Timeout, and all share the timeout of one
-// outer hook.
+// Tenants share no state such as budgets or lockouts. The hooks of each tenant run in a separate
+// registry with opts, which logs failures to opts.Logger. Each of these hooks has opts.Timeout.
+// All of them together have the timeout of one hook in the outer registry.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
-	opts.Appender = nil // the outer registry records
+	opts.Appender = nil // the outer registry records the events
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
 }
 
@@ -25,19 +24,18 @@ type tenants struct {
 	rules func(tenant string) (any, error)
 	opts  hooks.Options
 
-	mu    sync.Mutex // guards known; not held while rules runs
+	mu    sync.Mutex // guards known; it is not locked while rules runs
 	known map[string]*tenant
 }
 
-// tenant holds the registry of a tenant. made is closed after registry and err
-// are set.
+// tenant contains the registry of a tenant. made is closed when registry and err are set.
 type tenant struct {
 	made     chan struct{}
 	registry *hooks.Registry
 	err      error
 }
 
-// Register registers the hooks of the tenants with the failure mode Block.
+// Register registers hooks that call the hooks of the tenant. They have the failure mode Block.
 func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	n := &router{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
 		own, err := t.of(ctx, meta.Tenant)
@@ -46,14 +44,15 @@ func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID,
 	return r.Use(n, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// ErrNoTenant denies a dispatch without a tenant.
+// ErrNoTenant is the reason why a dispatch without a tenant is denied.
 const ErrNoTenant = hooks.Fault("no tenant")
 
-// errNoRules keeps the error text of rules out of the record.
+// errNoRules is the recorded error if rules fails, because the error text of rules may not be
+// recorded.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns a tenant's registry, and makes it for a new tenant. Concurrent
-// callers wait.
+// of returns the registry of the tenant name, and creates it on the first call. Concurrent
+// callers wait for the registry.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant
@@ -61,7 +60,7 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	t.mu.Lock()
 	own, ok := t.known[name]
 	if !ok {
-		own = &tenant{made: make(chan struct{}), err: errNoRules} // stays if rules panics
+		own = &tenant{made: make(chan struct{}), err: errNoRules} // this error stays if rules panics
 		t.known[name] = own
 	}
 	t.mu.Unlock()
@@ -76,8 +75,8 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make sets the registry or the error of own, and forgets the tenant on
-// failure.
+// make sets the registry or the error of own. After an error, it removes the tenant from known,
+// so that the next call tries again.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// document is the JSON form of a [hooks.Document]. Event, tool, args, session_id
-// and timestamp are always present, so that scripts can rely on them.
+// document is the JSON form of a [hooks.Document]. The fields event, tool, args, session_id and
+// timestamp are always present, so that scripts can rely on them.
 type document struct {
 	Event string          `json:"event"`
 	Point events.Kind     `json:"point"`
@@ -47,8 +47,8 @@ type document struct {
 	Sequence    uint64 `json:"sequence,omitempty"`
 }
 
-// Append appends d to dst as JSON. event is the name of the point in the
-// configuration of the hook.
+// Append appends the JSON text of d to dst. event is the name that the configuration of the hook
+// uses for the point.
 func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	m := &d.Meta
 	out := document{

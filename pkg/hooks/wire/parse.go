@@ -28,10 +28,10 @@ func (e *InvalidError) Error() string {
 
 func invalid(field, reason string) error { return &InvalidError{Field: field, Reason: reason} }
 
-// Parse decodes a document for hooks, or a CloudEvent whose kind is a hook point.
-// The event field is the name of a point, or its name in a configuration file. At
-// points without a tool call, unknown fields become the payload if there is no
-// payload field. Parse returns an [InvalidError] for invalid data.
+// Parse decodes a document for hooks, or a CloudEvent whose kind is a hook point. The field event
+// contains the name of a point or its name in configuration files. If a document has no payload
+// and its point has no tool call, the unknown fields become the payload. Parse returns an
+// [InvalidError] for invalid data.
 func Parse(data []byte) (hooks.Document, error) {
 	if len(data) > MaxBytes {
 		return hooks.Document{}, invalid("", fmt.Sprintf("longer than %d bytes", MaxBytes))
@@ -67,7 +67,7 @@ func Parse(data []byte) (hooks.Document, error) {
 	return out, err
 }
 
-// takeFailure removes the error from fields and returns its text.
+// takeFailure removes the field error from fields and returns the text of the error.
 func takeFailure(fields map[string]json.RawMessage) (string, error) {
 	data, ok := fields["error"]
 	if !ok {
@@ -199,7 +199,7 @@ func fromEvent(data []byte) (hooks.Document, error) {
 	return out, nil
 }
 
-// AboutTool reports whether the documents of a point describe a tool call.
+// AboutTool reports whether the documents of point describe a tool call.
 func AboutTool(point events.Kind) bool {
 	switch point { //nolint:exhaustive // all others do not
 	case events.ToolBefore, events.ToolResult, events.ToolResultStore, events.Approval:

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Actions of a reply.
+// The values of action in a reply.
 const (
 	ActionAllow    = "allow"
 	ActionBlock    = "block"
@@ -16,7 +16,7 @@ const (
 	ActionContinue = "continue"
 )
 
-// Faults of replies. They contain no text of a reply.
+// The faults that a reply can have. They contain no text of the reply.
 const (
 	ErrTooLong  = hooks.Fault("answer is too long")
 	ErrNoJSON   = hooks.Fault("answer is not one JSON object")
@@ -25,7 +25,7 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply has an action or the verdict of an outcome.
+// reply is the reply of a hook. It contains either an action or, like an outcome, a verdict.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`
@@ -40,18 +40,19 @@ type reply struct {
 	AdditionalContext string `json:"additional_context"`
 }
 
-// ParseReply decodes the reply of a hook to d. An empty reply is no opinion, and
-// ParseReply returns nil. A reply has an action:
+// ParseReply decodes the reply of a hook to the document d. If the reply is empty, the hook has
+// no opinion and ParseReply returns nil. Otherwise the reply has one of two forms. The first form
+// has an action:
 //
-//	allow      no objection
-//	block      deny with message as the reason
-//	modify     continue with modified_args, which are the arguments, or the patch or
-//	           value at points without a tool call
-//	continue   no opinion
+//	allow      the hook has no objection
+//	block      the hook denies, and message is the reason
+//	modify     the run continues with modified_args, which contains the new arguments; at points
+//	           without a tool call, it contains the patch or the value
+//	continue   the hook has no opinion
 //
-// Alternatively it has the fields of an outcome: verdict, reason, args, value. Both
-// forms can have a context for the agent. ParseReply returns a [hooks.Fault] for an
-// invalid reply.
+// The second form has the fields of an outcome, which are verdict, reason, args and value. Both
+// forms can contain a context for the agent. For an invalid reply, ParseReply returns a
+// [hooks.Fault].
 func ParseReply(data []byte, d hooks.Document) (*hooks.Reply, error) {
 	if len(data) > MaxBytes {
 		return nil, ErrTooLong
@@ -114,7 +115,8 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// An outcome always contains the arguments, even without a change.
+		// An outcome always contains the arguments. They are a patch only if they differ from
+		// those of d.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}
@@ -124,7 +126,7 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	return nil
 }
 
-// sameJSON reports whether a and b differ in white space only.
+// sameJSON reports whether a and b are equal except for white space.
 func sameJSON(a, b hooks.JSON) bool { return compact(a) == compact(b) }
 
 func compact(j hooks.JSON) string {

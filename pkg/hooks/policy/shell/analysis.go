@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limits of an analysis. Text above a limit gets [DoubtTooLarge].
+// Limits of one analysis. When a text exceeds a limit, Analyze adds [DoubtTooLarge].
 const (
 	MaxText    = 64 << 10 // bytes of text
 	maxSteps   = 5_000    // statements, programs and scripts
@@ -17,13 +17,13 @@ const (
 	maxDepth   = 200      // nested statements and programs
 )
 
-// Hole stands in a [Word] for text that is unknown until the command runs.
+// Hole is the placeholder in a [Word] for text that is unknown until the command runs.
 const Hole = "\x00"
 
-// HomeDir stands in a [Word] for the user's home directory.
+// HomeDir is the placeholder in a [Word] for the user's home directory.
 const HomeDir = "/~"
 
-// TempDir stands in a [Word] for the directory in $TMPDIR.
+// TempDir is the placeholder in a [Word] for the directory in $TMPDIR.
 const TempDir = "/tmp"
 
 // Doubt is a reason why an analysis is incomplete.
@@ -42,9 +42,9 @@ const (
 type Word struct {
 	Text string // may contain [Hole], [HomeDir] and [TempDir]
 	Glob bool   // contains an unquoted *, ? or [
-	Fed  bool   // comes from the input of xargs, parallel or find -exec
-	Open bool   // contains a Hole that may contain slashes
-	proc bool   // a process substitution
+	Fed  bool   // comes from the input of xargs or parallel, or from files that find or fd passes
+	Open bool   // contains a Hole whose text may contain slashes
+	proc bool   // contains a process substitution such as <(cmd)
 }
 
 // Known reports whether w contains no [Hole].
@@ -52,9 +52,9 @@ func (w Word) Known() bool { return !strings.Contains(w.Text, Hole) }
 
 // Command is a program or builtin that the text would run.
 type Command struct {
-	Name string // the last element of its path, in lower case
+	Name string // the base name of the program, in lower case and without .exe
 	Args []Word
-	Dir  string // working directory, "" for the initial one; may contain [Hole]
+	Dir  string // working directory, "" for the initial directory; may contain [Hole]
 }
 
 // Analysis is the result of [Analyze].
@@ -76,21 +76,22 @@ func (a *Analysis) doubt(d Doubt) {
 	}
 }
 
-// Analyze reports which programs text would start. It never fails. If no shell
-// accepts the text, Analyze adds [DoubtUnparsed] and searches the lines for
-// programs.
+// Analyze returns the programs that text would start. It never fails. If no shell accepts text,
+// Analyze adds [DoubtUnparsed] and searches each line for programs.
 func Analyze(text string) *Analysis {
 	w := newWalker()
 	w.script(text, newState())
 	return w.out
 }
 
-// maxRetry limits the text that is parsed in other languages than Bash.
+// maxRetry limits the size of a text that parse tries again as zsh, POSIX or mksh after Bash has
+// rejected it.
 const maxRetry = 8 << 10
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
-// parse returns the syntax tree in the first language that accepts text.
+// parse returns the syntax tree of text. It tries Bash first and then other shell languages. It
+// returns false if none of them accepts text.
 func parse(text string) (*syntax.File, bool) {
 	if p, ok := parsers.Get().(*syntax.Parser); ok {
 		defer parsers.Put(p)
@@ -137,8 +138,8 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the depth of parentheses, also in quotes. The parser is slow
-// on deep nesting.
+// nesting returns the maximum depth of parentheses in text. It also counts parentheses in quotes.
+// The depth is limited before parsing, because the parser is slow on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {
@@ -153,7 +154,8 @@ func nesting(text string) int {
 	return most
 }
 
-// fill replaces holes with a variable, so that the parser accepts the text.
+// fill replaces each [Hole] in text with the variable holeName, because the parser does not
+// accept NUL bytes.
 func fill(text string) string {
 	return strings.ReplaceAll(text, Hole, "${"+holeName+"}")
 }

@@ -41,7 +41,7 @@ func (w *walker) declare(d *syntax.DeclClause, st *state) {
 		if a.Naked && a.Name == nil && a.Value != nil {
 			option := w.expander(st).literal(a.Value)
 			exported = exported || strings.HasPrefix(option, "-") && strings.Contains(option, "x")
-			if strings.HasPrefix(option, "-") && strings.Contains(option, "n") { // a reference to another variable
+			if strings.HasPrefix(option, "-") && strings.Contains(option, "n") { // -n declares a reference to another variable
 				w.out.doubt(DoubtCode)
 			}
 		}
@@ -49,15 +49,16 @@ func (w *walker) declare(d *syntax.DeclClause, st *state) {
 	}
 }
 
-// forgets lists builtins that set variables to unknown values.
+// forgets lists builtins that set the variables in their arguments to values that the analysis
+// does not know.
 var forgets = set("read unset mapfile readarray getopts printf export local declare typeset readonly")
 
-// startsPrograms lists variables that contain a command for other programs.
+// startsPrograms lists environment variables whose value other programs run as a command.
 var startsPrograms = set("GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS " +
 	"PAGER MANPAGER EDITOR VISUAL BROWSER PROMPT_COMMAND LESSOPEN")
 
-// forgetArgs forgets the variables in args, also after an option as in "printf
-// -vx".
+// forgetArgs marks the variables named in args as unknown. A name can be attached to an option,
+// as in "printf -vx".
 func forgetArgs(args []Word, st *state) {
 	for _, a := range args {
 		name, _, _ := strings.Cut(a.Text, "=")

@@ -12,9 +12,9 @@ import (
 type inputKind uint8
 
 const (
-	inputInherited inputKind = iota // from the caller of the text
+	inputInherited inputKind = iota // the standard input of the analyzed text
 	inputFile
-	inputPipe // output of another program
+	inputPipe // output of another program, unknown to the analysis
 	inputText // known text
 )
 
@@ -29,11 +29,11 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, in input) input {
 		w.substitutions(r.Hdoc, st)
 		switch r.Op { //nolint:exhaustive // the others are output
 		case syntax.RdrIn, syntax.RdrInOut, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc, syntax.DplIn:
-			if r.N == nil || r.N.Value == "0" { // not another descriptor
+			if r.N == nil || r.N.Value == "0" { // standard input, the default
 				in = w.source(r, st, in)
 			}
 		default:
-			w.out.Writes = append(w.out.Writes, w.expander(st).fields(r.Word)...) // ">&2" adds a harmless file "2"
+			w.out.Writes = append(w.out.Writes, w.expander(st).fields(r.Word)...) // ">&2" also adds a file named "2", which is harmless
 		}
 	}
 	return in
@@ -48,7 +48,7 @@ func (w *walker) source(r *syntax.Redirect, st *state, in input) input {
 			return input{inputText, raw(r.Hdoc)}
 		}
 		return input{inputText, w.expander(st).document(r.Hdoc)}
-	case syntax.DplIn: // "<&3" can be anything, "<&-" is empty
+	case syntax.DplIn: // "<&3" can be anything, "<&-" closes the input
 		switch w.expander(st).literal(r.Word) {
 		case "0":
 			return in
@@ -99,7 +99,8 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns the input of the right side of a pipe.
+// output returns the output of s, which is the input of the command after the pipe. The text is
+// known for simple calls of echo, printf and cat.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -120,7 +121,7 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	case "printf":
 		return formats(args)
 	case "cat":
-		scratch := newWalker() // the redirections have already been reported
+		scratch := newWalker() // a separate walker, because w reports the redirections of s itself
 		scratch.work.depth, scratch.work.steps, scratch.work.bytes = w.work.depth, w.work.steps, w.work.bytes
 		if in = scratch.redirects(s.Redirs, st, in); len(args) == 0 && in.kind == inputText {
 			return in
@@ -129,11 +130,13 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	return input{kind: inputPipe}
 }
 
-// octal matches the octal escapes of echo. Elsewhere the 0 is one of three digits.
+// octal matches the octal escapes of echo, such as \0101. [expand.Format] expects them without
+// the leading 0.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// echoes returns the output of echo. Without -e it returns both possible
-// outputs, because only some shells decode escapes.
+// echoes returns the output of echo with args. If args contain escapes but not -e, the result
+// contains the text both undecoded and decoded, because only some shells decode escapes by
+// default.
 func echoes(args []string) input {
 	escapes := false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -144,7 +147,7 @@ func echoes(args []string) input {
 	if !strings.Contains(text, `\`) {
 		return input{inputText, text}
 	}
-	plain, _, err := expand.Format(nil, octal.ReplaceAllString(text, `\$1`), nil) // without arguments, Format leaves "%" alone
+	plain, _, err := expand.Format(nil, octal.ReplaceAllString(text, `\$1`), nil) // Format copies "%" unchanged if it gets no arguments
 	switch {
 	case err != nil:
 		return input{kind: inputPipe}
@@ -154,8 +157,9 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats returns the output of printf if its only verb is %s. Other verbs can
-// turn a short text into a long one.
+// formats returns the output of printf with args if the format contains no verb except %s and %%.
+// Otherwise the output counts as unknown, because other verbs can turn a short text into a long
+// one.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])
@@ -187,7 +191,7 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 		argv = append(argv, w.expander(st).fields(arg)...)
 	}
 	w.run(argv, own, in)
-	if own != st { // "IFS=: read x" changes x
+	if own != st { // a builtin such as read in "IFS=: read x" changes the shell's own variables
 		for _, a := range c.Assigns {
 			if a.Name != nil {
 				own.restore(a.Name.Value, st)
@@ -215,10 +219,10 @@ func (w *walker) run(argv []Word, st *state, in input) {
 		w.run(args, st, in)
 		return
 	}
-	if program, ok := strings.CutPrefix(argv[0].Text, "="); ok { // zsh replaces the word with the program's path
+	if program, ok := strings.CutPrefix(argv[0].Text, "="); ok { // in zsh, =name means the path of program name
 		w.run(append([]Word{{Text: program}}, args...), st, in)
 	}
-	if strings.Contains(argv[0].Text, "=") { // an assignment with an unusual name
+	if strings.Contains(argv[0].Text, "=") { // an assignment that the parser did not recognize
 		w.run(args, st, in)
 		return
 	}
@@ -227,7 +231,8 @@ func (w *walker) run(argv []Word, st *state, in input) {
 	}
 }
 
-// program returns the last element of a program's path, or false if unknown.
+// program returns the last element of the path in word, in lower case and without .exe. It
+// returns false if the element is unknown.
 func program(word Word) (string, bool) {
 	text := word.Text
 	if i := strings.LastIndexByte(text, '/'); i >= 0 && i+1 < len(text) {

@@ -10,15 +10,16 @@ import (
 
 const maxBraces = 64
 
-// expander expands braces, variables and quotes of one word. It is used once.
+// expander expands the braces, variables and quotes of one word into arguments. Each word needs a
+// new expander.
 type expander struct {
 	work  *budget
 	st    *state
-	whole bool // do not split values into words
+	whole bool // do not split the values of variables into several words
 	out   []Word
 	text  strings.Builder
 	word  Word
-	begun bool // a word has begun, which can be empty
+	begun bool // the current word exists, although its text can still be empty
 }
 
 func (e *expander) fields(word *syntax.Word) []Word {
@@ -32,7 +33,7 @@ func (e *expander) fields(word *syntax.Word) []Word {
 	return e.out
 }
 
-// literal expands a word that the shell does not split, as in an assignment.
+// literal expands a word that the shell does not split, such as the value of an assignment.
 func (e *expander) literal(word *syntax.Word) string { return e.unsplit(word, false) }
 
 func (e *expander) document(word *syntax.Word) string { return e.unsplit(word, true) }
@@ -64,7 +65,8 @@ func braces(word *syntax.Word) [][]syntax.WordPart {
 	return [][]syntax.WordPart{{hole}}
 }
 
-// alternatives expands braces, or returns false for too many words.
+// alternatives returns every combination that the braces in parts produce. It returns false if
+// there are more than maxBraces.
 func alternatives(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
 	all := [][]syntax.WordPart{nil}
 	for _, part := range parts {
@@ -89,7 +91,7 @@ func choicesOf(part syntax.WordPart) ([][]syntax.WordPart, bool) {
 	case !ok:
 		return [][]syntax.WordPart{{part}}, true
 	case b.Sequence:
-		return [][]syntax.WordPart{{&syntax.Lit{Value: "0"}}}, true // a number or a letter
+		return [][]syntax.WordPart{{&syntax.Lit{Value: "0"}}}, true // one element of {1..9} or {a..z} stands for all
 	}
 	var choices [][]syntax.WordPart
 	for _, elem := range b.Elems {
@@ -167,8 +169,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds a home directory and returns the rest of s. Another user's home
-// counts as a sibling of the user's own.
+// tilde adds the home directory for a word that begins with "~" and returns the rest of s, which
+// is the text after the "~". The home of another user is assumed to be next to HomeDir.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -195,9 +197,10 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	return Hole
 }
 
-// opens reports whether the default in "${x:-y}" can lead to another directory.
+// opens reports whether the replacement text of x, such as y in "${v:-y}", can lead to another
+// directory.
 func (e *expander) opens(x *syntax.Expansion) bool {
-	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // an error message
+	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // the text is only an error message
 		return false
 	}
 	instead := (&expander{work: e.work, st: e.st}).literal(x.Word)
@@ -215,8 +218,8 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a substitution. Only that of mktemp, a temporary
-// file or directory, is known.
+// output adds the output of a command substitution. The output is unknown, except for mktemp,
+// which prints the path of a new temporary file or directory.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {
@@ -228,7 +231,8 @@ func (e *expander) output(c *syntax.CmdSubst) {
 	e.word.Open = true
 }
 
-// unquote returns the text in single quotes and decodes the escapes of $'…'.
+// unquote returns the text of a single-quoted string. It decodes the escapes if the string has
+// the form $'…'.
 func unquote(q *syntax.SglQuoted) string {
 	if !q.Dollar {
 		return q.Value

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Limits on known input. Longer input counts as unknown.
+// Limits of the input that xargs and parallel get. Input above a limit counts as unknown.
 const (
 	maxFed     = 16  // lines or words
 	maxFedText = 256 // bytes of one line
 )
 
-// feed replaces token with text and reports whether token occurred. It marks
-// words that consist of the token as fed.
+// feed returns a copy of words in which text replaces token. It also reports whether any word
+// contained token. Words that consist only of token are marked as Fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole
@@ -28,7 +28,8 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines returns the lines of known input, or one hole.
+// lines returns the non-empty lines of in, or a single [Hole] if the input is unknown or has more
+// than maxFed lines.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {
@@ -42,7 +43,8 @@ func (in input) lines() []string {
 	return lines
 }
 
-// words returns the words of known input, or one hole.
+// words returns the words of in, or a single [Hole] if the input is unknown or has more than
+// maxFed words.
 func (in input) words() []Word {
 	fields := strings.Fields(strings.NewReplacer(`"`, "", "'", "", Hole, " "+Hole).Replace(in.text))
 	if in.kind != inputText || len(fields) == 0 || len(fields) > maxFed {
@@ -58,7 +60,7 @@ func (in input) words() []Word {
 func (p *process) xargs() {
 	inner, token := xargsProgram(p.args)
 	switch {
-	case len(inner) == 0: // xargs runs echo
+	case len(inner) == 0: // without a program, xargs runs echo
 	case token == "":
 		p.w.run(slices.Concat(inner, p.in.words()), p.st.child(), input{})
 	default:
@@ -103,8 +105,9 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel joins its words with each line of input and passes them to a shell.
-// Without words it runs the lines.
+// parallel analyzes GNU parallel, which adds each line of input to the command in its arguments
+// and passes the result to a shell. Without a command in its arguments, it runs each line as a
+// command.
 func (p *process) parallel() {
 	args := p.args
 	for more := true; more; {
@@ -143,7 +146,7 @@ func (p *process) parallelLine(args []Word, line string) {
 
 func given(args []Word) []string {
 	if args[0].Text != ":::" && args[0].Text != ":::+" {
-		return []string{Hole} // "::::" names files
+		return []string{Hole} // "::::" reads the lines from files, which are unknown
 	}
 	var lines []string
 	for _, a := range args {

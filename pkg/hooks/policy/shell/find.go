@@ -2,7 +2,8 @@ package shell
 
 import "strings"
 
-// find follows -exec and similar actions. The caller judges -delete.
+// find analyzes the programs that find starts with -exec, -execdir, -ok and -okdir. It ignores
+// -delete, which policies check with [FindDeletes].
 func (p *process) find() {
 	args := p.args
 	for i := 0; i < len(args); i++ {
@@ -35,8 +36,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// FindDeletes reports whether find has -delete, and returns its starting
-// points.
+// FindDeletes reports whether the arguments of find contain -delete. paths are the directories in
+// which find starts.
 func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	tests := false
 	for i := 0; i < len(args); i++ {
@@ -60,7 +61,8 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	return paths, deletes
 }
 
-// fd follows the program after -x or -X, which takes the rest of the line.
+// fd analyzes the program that fd starts with -x or -X. All words after the option belong to that
+// program.
 func (p *process) fd() {
 	for i, a := range p.args {
 		inner := p.args[i+1:]

@@ -6,16 +6,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// function is a function or an alias of the script.
+// function is a function or an alias that the script defines.
 type function struct {
 	name   string
 	body   *syntax.Stmt
-	st     *state // at the definition
+	st     *state // the state of the shell at the definition
 	called bool
-	active bool // a call is being followed
+	active bool // the analysis is inside of a call, so that another call is recursive
 }
 
-// functions are the functions of the script so far, in the order of definition.
+// functions contains the functions that the script has defined so far, in the order of
+// definition.
 type functions struct{ list []*function }
 
 func (fs *functions) define(name string, body *syntax.Stmt, st *state) {

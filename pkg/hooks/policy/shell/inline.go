@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// interpreter describes how a program receives code of another language.
+// interpreter describes which arguments of a program contain code in another language.
 type interpreter struct {
-	letters string // short options that take code
-	long    string // long options that take code, with spaces around each
-	first   bool   // the first operand is code
+	letters string // short options whose value is code
+	long    string // long options whose value is code, each between spaces
+	first   bool   // the first argument that is not an option is code
 }
 
 var interpreters = map[string]interpreter{
@@ -49,14 +49,16 @@ func (c interpreter) code(args []Word) (string, bool) {
 	return "", false
 }
 
-// reads reports whether no argument names a script.
+// reads reports whether the interpreter reads its code from standard input, because args contain
+// no script file.
 func (c interpreter) reads(args []Word) bool {
 	return !slices.ContainsFunc(args, func(a Word) bool { return c.operand(a.Text) })
 }
 
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
-// option reports whether code follows an option or is attached to it.
+// option reports in found whether text is an option that takes code. If the code is part of text,
+// attached is true and code contains it. Otherwise the next argument is the code.
 func (c interpreter) option(text string) (code string, attached, found bool) {
 	if strings.HasPrefix(text, "--") {
 		name, value, has := strings.Cut(text, "=")
@@ -76,17 +78,18 @@ func (c interpreter) option(text string) (code string, attached, found bool) {
 	return "", false, false
 }
 
-// callsOut matches code that can start programs.
+// callsOut matches code that may start other programs.
 var callsOut = regexp.MustCompile("(?i)system|popen|subprocess|spawn|exec|child_process|\\bqx\\b|%x|open3|shell|`|\\brun\\b|\\|")
 
 var removesTrees = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_tree|remove_dir_all|rimraf|removeSync)\b|\b(rm|rmdir)(Sync)?\([^)]*recursive`)
 
 type literal struct {
 	text    string
-	follows bool // only a comma separates it from the previous literal
+	follows bool // only a comma separates this literal from the previous one
 }
 
-// literals returns quoted strings, as most languages have them.
+// literals returns the strings between quotes in code. It uses the quoting rules that most
+// languages share.
 func literals(code string) []literal {
 	var out []literal
 	end := 0

@@ -4,8 +4,8 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop follows a for loop, with a short list word by word, so that the loop
-// variable is known.
+// loop analyzes a for loop. If the list has at most maxRounds words, loop analyzes the body once
+// per word, so that the value of the loop variable is known.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)
@@ -33,8 +33,8 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	}
 }
 
-// forgetChanged forgets the variables that a loop changes. Their values are
-// known in the first iteration only.
+// forgetChanged marks the variables that loop changes as unknown, because their current values
+// are valid only in the first iteration.
 func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {

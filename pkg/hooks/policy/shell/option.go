@@ -2,24 +2,25 @@ package shell
 
 import "strings"
 
-// options describes which options of a program take a value.
+// options describes which options of a program have a value.
 type options struct {
-	flags    string // short options without a value; unknown ones may have one
-	short    string // short options with a value, attached or in the next word
-	attached string // short options with an attached value only
-	long     string // long options with a value in the next word, with spaces around each
-	plus     bool   // +x is also an option
+	flags    string // short options without a value; a letter in no list may have a value
+	short    string // short options whose value is attached or the next word
+	attached string // short options whose value is always attached
+	long     string // long options whose value is the next word, each between spaces
+	plus     bool   // options can begin with + too
 }
 
 type option struct {
 	letters string // such as "xvf"
 	long    string
-	value   Word // of the long option, or of the last letter
+	value   Word // value of the long option or of the last letter
 	valued  bool
-	unsure  bool // contains an unknown letter, whose value may be the next word
+	unsure  bool // contains an unknown letter, so that the next word may be its value
 }
 
-// last returns the letter that the value belongs to, or 0.
+// last returns the last letter of a short option, or 0 for a long option. If o has a value, it
+// belongs to this letter.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0
@@ -27,8 +28,9 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args. Without one, ok is false and rest
-// begins with the first operand.
+// next reads the option at the start of args. rest contains the arguments after the option and
+// its value. If args does not begin with an option, ok is false and rest begins with the first
+// operand.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The options of PowerShell, which accepts every prefix of an option.
+// The full names of PowerShell options. PowerShell also accepts every prefix of a name.
 const (
 	psCommand = "commandwithargs"
 	psEncoded = "encodedcommand"
@@ -14,7 +14,8 @@ const (
 
 var psSwitches = []string{"noprofile", "noninteractive", "nologo", "noexit", "sta", "mta", "login", "interactive"}
 
-// powershell follows PowerShell. -Command takes the rest of the arguments as code.
+// powershell analyzes the code that PowerShell runs. With -Command, all remaining arguments are
+// code.
 func (p *process) powershell() {
 	p.st = p.st.child()
 	args := p.args
@@ -26,11 +27,11 @@ func (p *process) powershell() {
 		option := strings.ToLower(strings.TrimLeft(args[0].Text, dashes))
 		begins := func(full string) bool { return strings.HasPrefix(full, option) }
 		switch {
-		case option == "": // "-"
+		case option == "": // a single "-" reads code from standard input
 			p.reads()
 			return
-		case len(option) == len(args[0].Text): // no dash
-			if p.name == "powershell" { // pwsh expects a file here
+		case len(option) == len(args[0].Text): // an operand, because it does not begin with a dash
+			if p.name == "powershell" { // pwsh expects the name of a file here
 				p.w.script(join(args), p.st)
 			}
 			return

@@ -9,8 +9,8 @@ import (
 
 var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
-// process is one program or builtin that the text runs. Builtins change st, the
-// state of the shell, and programs replace it with a child.
+// process is one call of a program or builtin in the text. A builtin changes st, the state of the
+// shell. A program gets a child of st, because it cannot change the state of the shell.
 type process struct {
 	w    *walker
 	name string
@@ -19,8 +19,8 @@ type process struct {
 	in   input
 }
 
-// follow returns the function that follows a program, or the effect of a
-// builtin on the state.
+// follow returns the function that analyzes the program or builtin name. For a builtin, that
+// function applies the effect on the state of the shell.
 func follow(name string) func(*process) {
 	switch name {
 	case "cd", "chdir", "pushd":
@@ -72,7 +72,8 @@ func followProgram(name string) func(*process) {
 	return (*process).interpreter
 }
 
-// inShell follows a command in the same shell, such as "command cd x".
+// inShell analyzes a command that exec, command, builtin or time runs. Builtins such as cd in
+// "command cd x" change the state of the current shell. Other commands run as programs.
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {
@@ -113,8 +114,9 @@ func (p *process) source() {
 	}
 }
 
-// file follows open descriptors and process substitutions, but no files on
-// disk.
+// file analyzes a shell that reads its script from the file name. If name is standard input, the
+// script may be known. Other descriptors and process substitutions add [DoubtCode]. Files on disk
+// are not read.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:
@@ -131,7 +133,7 @@ func (p *process) trap() {
 	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
 		args = args[1:]
 	}
-	if len(args) > 0 { // the remaining arguments are signals
+	if len(args) > 0 { // the arguments after the first are signals
 		p.w.script(args[0].Text, p.st.clone())
 	}
 }
@@ -150,7 +152,8 @@ func (p *process) alias() {
 
 var shellOptions = options{short: "oOC", plus: true, long: " --rcfile --init-file --command --init-command "}
 
-// shell follows the code of -c, a file or the input.
+// shell analyzes the script that a shell runs. The script comes from -c, a file or standard
+// input.
 func (p *process) shell() {
 	p.st = p.st.child()
 	args := p.args
@@ -180,7 +183,8 @@ func (p *process) shell() {
 	}
 }
 
-// shellCode follows "bash -c CODE NAME ARG…".
+// shellCode analyzes "bash -c CODE NAME ARG…", where args begins with CODE. The words after NAME
+// become $1, $2 and so on.
 func (p *process) shellCode(args []Word) {
 	if len(args) == 0 {
 		return

@@ -2,23 +2,25 @@ package shell
 
 import "strings"
 
-// search looks for commands in text that may not be a shell script, such as
-// code of other languages.
+// search looks for commands in text that is possibly not a shell script, such as code in another
+// language.
 type search struct {
 	w  *walker
 	st *state
 }
 
-// separators ignore quotes, which are unreliable in text that does not parse.
+// separators are the characters at which lines splits text into commands, even inside of quotes.
+// Quotes are unreliable in text that does not parse.
 const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines looks for commands between separators. A shell can run the lines before
-// an error, and another shell can accept the text.
+// lines looks for commands between separators in a text that does not parse. Such a text can
+// still be dangerous: a shell may run the lines before the syntax error, and another shell may
+// accept all of it.
 func (s search) lines(text string) {
 	st := s.st.clone()
-	mark := s.w.functions.mark() // aliases
+	mark := s.w.functions.mark() // an alias in text adds a function
 	for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 		var argv []Word
 		for field := range strings.FieldsSeq(piece) {
@@ -40,8 +42,8 @@ func (s search) lines(text string) {
 
 var keywords = set("! if then elif else do while until time coproc")
 
-// foreign looks for commands in code of another language, and in its strings if
-// the code can start programs.
+// foreign looks for a shell command in code, which is written in another language. If code can
+// start programs, foreign also looks for commands in its string literals.
 func (s search) foreign(code string) {
 	if len(code) > MaxText {
 		s.w.out.doubt(DoubtTooLarge)
@@ -75,13 +77,13 @@ func (s search) command(text string) {
 	}
 }
 
-// program follows words that may be a program and its arguments.
+// program analyzes argv as a call, because argv may be a program and its arguments.
 func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively discards the doubts of f, because the text may not be a command
-// at all.
+// tentatively calls f and then discards the doubts that f added, because the text may not be a
+// command at all. It keeps them if the analysis ran out of steps.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

@@ -14,7 +14,8 @@ func (e *expander) expansion(p *syntax.ParamExp, quoted bool) {
 	e.value(e.param(p), quoted)
 }
 
-// value splits an unquoted value at the characters in IFS.
+// value adds text, the value of a variable. If the value is unquoted, it is split into words at
+// the characters in IFS.
 func (e *expander) value(text string, quoted bool) {
 	if quoted || e.whole || text == Hole {
 		e.add(text)
@@ -43,13 +44,14 @@ func (e *expander) value(text string, quoted bool) {
 	}
 }
 
-// listed reports whether p is "$@" or "$*" without operators.
+// listed reports whether p is $@ or $* without operators.
 func listed(p *syntax.ParamExp) bool {
 	return p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") &&
 		p.Exp == nil && !p.Length && !p.Width && !p.IsSet && !transforms(p)
 }
 
-// parameters adds all parameters. Each becomes a word, except in a quoted "$*".
+// parameters adds all positional parameters for $@ or $*. Each parameter becomes a separate word,
+// except in a quoted "$*" and in contexts without word splitting.
 func (e *expander) parameters(name string, quoted bool) {
 	for i, word := range e.st.params {
 		switch {

@@ -2,8 +2,8 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// walker follows syntax trees in the order of execution. The state of the shell
-// is an argument, because branches and subshells have copies of it.
+// walker goes through syntax trees in the order of execution. The state of the shell is a
+// parameter of the methods and not a field, because each branch and subshell has a copy.
 type walker struct {
 	out       *Analysis
 	work      budget
@@ -17,14 +17,16 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts follows statements. Each gets the input, because any can read it.
+// stmts analyzes the statements in list. Every statement gets the same input in, because any of
+// them can be the one that reads it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)
 	}
 }
 
-// define adds a function. Zsh runs a function without a name immediately.
+// define adds the function f to the known functions. A function without a name is a feature of
+// zsh, which runs it immediately.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -38,8 +40,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled follows the functions since mark that the script does not call,
-// because other code may. Then it removes all since mark.
+// uncalled analyzes the functions that were defined since mark and never called, because code
+// outside of the script may call them. Then it removes all functions since mark.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {
@@ -50,8 +52,8 @@ func (w *walker) uncalled(mark int, st *state) {
 	w.functions.drop(mark)
 }
 
-// callFunction follows a call, except a recursive one. It returns false if
-// there is no such function.
+// callFunction analyzes a call of the function name. It skips recursive calls. It returns false
+// if there is no such function.
 func (w *walker) callFunction(name string, args []Word, st *state, in input) bool {
 	f := w.functions.named(name)
 	if f == nil {
@@ -131,7 +133,7 @@ func (w *walker) compound(cmd syntax.Command, st *state, in input) {
 			w.stmts(item.Stmts, branch, in)
 			st.merge(branch)
 		}
-	default: // arithmetic and tests, in which only substitutions run
+	default: // arithmetic and tests, in which only substitutions start programs
 		w.substitutions(cmd, st)
 	}
 }
@@ -144,13 +146,13 @@ func (w *walker) branch(c *syntax.IfClause, st *state, in input) {
 	case c.Else != nil:
 		w.branch(c.Else, other, in)
 		st.merge(other)
-	case len(c.Cond) > 0: // without "else", it is possible that no branch ran
+	case len(c.Cond) > 0: // without "else", possibly no branch has run
 		st.merge(other)
 	}
 }
 
 func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
-	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // both sides of a pipe are subshells, except the last in zsh
+	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // both sides of a pipe are subshells, but zsh runs the right side in the current shell
 		w.stmt(c.X, st.clone(), in)
 		last := st.clone()
 		w.stmt(c.Y, last, w.output(c.X, st, in))
@@ -160,13 +162,13 @@ func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
 	w.stmt(c.X, st, in)
 	after := st.clone()
 	w.stmt(c.Y, after, in)
-	if c.Op == syntax.AndStmt { // "cd x && …" continues in x
+	if c.Op == syntax.AndStmt { // after "cd x && …", the directory is x
 		st.dir = after.dir
 	}
 	st.merge(after)
 }
 
-// substitutions follows the substitutions in node, each in a subshell.
+// substitutions analyzes the command and process substitutions in node. Each runs in a subshell.
 func (w *walker) substitutions(node syntax.Node, st *state) {
 	if isNil(node) {
 		return
@@ -188,8 +190,8 @@ func (w *walker) substitutions(node syntax.Node, st *state) {
 	})
 }
 
-// isNil reports whether node contains a nil pointer, which [syntax.Walk] does
-// not accept.
+// isNil reports whether node is nil or an interface that contains a nil pointer. [syntax.Walk]
+// accepts neither.
 func isNil(node syntax.Node) bool {
 	switch n := node.(type) {
 	case nil:

@@ -2,14 +2,14 @@ package shell
 
 import "strings"
 
-// wrapper describes how the arguments of a program contain another program.
+// wrapper describes a program that runs another program, which is given in its arguments.
 type wrapper struct {
 	options
-	operands int    // number of operands before the program
-	assigns  bool   // NAME=VALUE can precede the program
-	code     string // short options whose value is a script
-	first    string // required first word, such as "run" of "uv run"
-	joined   bool   // the rest is joined and passed to a shell
+	operands int    // number of operands before the other program
+	assigns  bool   // NAME=VALUE words can precede the other program
+	code     string // letters of short options whose value is a shell script
+	first    string // required first argument, such as "run" in "uv run"
+	joined   bool   // the remaining arguments are joined and passed to a shell
 }
 
 var wrappers = map[string]wrapper{
@@ -21,7 +21,7 @@ var wrappers = map[string]wrapper{
 
 	"doas": {options: options{flags: "Lns", short: "aCu"}}, "command": {options: options{flags: "pVv"}},
 	"builtin": {}, "noglob": {}, "nocorrect": {}, "nohup": {}, "busybox": {}, "toybox": {}, "fakeroot": {},
-	"-": {}, "repeat": {operands: 1}, "and": {}, "or": {}, "not": {}, // of zsh and fish
+	"-": {}, "repeat": {operands: 1}, "and": {}, "or": {}, "not": {}, // keywords of zsh and fish
 	"pkexec": {options: options{long: " --user "}}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "setpriv": {},
 	"wsl":         {options: options{flags: "e", short: "du", long: " --distribution --user --cd "}},
 	"systemd-run": {options: options{flags: "GPSdqrt", short: "EHMpu", long: " --unit --property --uid --gid --slice --setenv --host --machine "}},
@@ -71,12 +71,12 @@ func (p *process) unwrap() {
 	rest, unsure := p.skip(c, args)
 	if c.operands > 0 {
 		rest = rest[min(c.operands, len(rest)):]
-		if c.code != "" { // "su user -c code"
+		if c.code != "" { // options after the operand, as in "su USER -c CODE"
 			rest, _ = p.skip(c, rest)
 		}
 	}
 	rest = c.assign(rest, p.st)
-	if p.name == "ssh" { // another machine
+	if p.name == "ssh" { // the command runs on another machine
 		p.st = newState()
 		p.st.dir = HomeDir
 	}
@@ -90,8 +90,8 @@ func (p *process) unwrap() {
 	}
 }
 
-// assign sets the variables of NAME=VALUE words at the start of args, and
-// returns the rest.
+// assign sets the variables in NAME=VALUE words at the start of args, and returns the words after
+// them. It does nothing if the wrapper does not accept assignments.
 func (c wrapper) assign(args []Word, st *state) []Word {
 	for c.assigns && len(args) > 0 && isAssignment(args[0].Text) {
 		name, text, _ := strings.Cut(args[0].Text, "=")
@@ -101,9 +101,9 @@ func (c wrapper) assign(args []Word, st *state) []Word {
 	return args
 }
 
-// skip returns the arguments after the options of a wrapper, and follows code
-// in the options. unsure is true if an unknown option may have taken the next
-// word.
+// skip returns the arguments after the options of the wrapper c. It also applies the options that
+// contain code, a command or a directory. unsure is true if the next word may belong to an
+// unknown option.
 func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	for {
 		opt, rest, ok := c.next(c.assign(args, p.st))
@@ -130,9 +130,9 @@ type optionKind uint8
 
 const (
 	optionOther optionKind = iota
-	optionCode             // a script
-	optionSplit            // the first words of the command
-	optionDir              // the working directory
+	optionCode             // the value is a shell script
+	optionSplit            // the value contains the first words of the command
+	optionDir              // the value is the working directory
 )
 
 func (c wrapper) kind(opt option) optionKind {

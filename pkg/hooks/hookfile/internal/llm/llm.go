@@ -1,7 +1,7 @@
-// Package llm sends prompts to language models over HTTP. It supports the APIs
-// of Anthropic and OpenAI, and servers with OpenAI's API.
+// Package llm sends prompts to language models over HTTP. It supports the API of Anthropic and
+// the API of OpenAI, which other servers also provide.
 //
-// A Client never retries. Its methods may be called concurrently.
+// A Client never retries. Its methods can be called concurrently.
 package llm
 
 import (
@@ -37,13 +37,13 @@ var (
 // Client sends prompts to one server.
 type Client struct {
 	API     API
-	BaseURL string        // empty for the provider's own server
-	Key     func() string // read for each request; only OpenAI with a BaseURL works without a key
+	BaseURL string        // empty for the public server of the API
+	Key     func() string // called for each request; only OpenAI with a BaseURL works without a key
 	HTTP    *http.Client
 }
 
-// Complete returns the model's answer of at most maxTokens tokens. It returns
-// when ctx ends.
+// Complete sends prompt to model and returns the answer, which has at most maxTokens tokens. It
+// returns an error when ctx ends.
 func (c *Client) Complete(ctx context.Context, model, prompt string, maxTokens int) (string, error) {
 	call, text := c.openAI, openAIText
 	if c.API == Anthropic {
@@ -81,11 +81,11 @@ type request struct {
 	Messages            []message `json:"messages"`
 	MaxTokens           int       `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int       `json:"max_completion_tokens,omitempty"`
-	Stream              *bool     `json:"stream,omitempty"` // some servers stream unless it is false
+	Stream              *bool     `json:"stream,omitempty"` // false, because some servers stream by default
 }
 
-// newerModels are the prefixes of OpenAI's models that refuse max_tokens. Older
-// servers know max_tokens only.
+// newerModels lists the prefixes of OpenAI models that reject max_tokens and require
+// max_completion_tokens. Other servers accept only max_tokens.
 var newerModels = []string{"o1", "o3", "o4", "gpt-5", "gpt-6-astra", "gpt-6-luna", "gpt-6-sol", "gpt-6.1-sol"}
 
 func (c *Client) openAI(ctx context.Context, key string, r request, maxTokens int) (*http.Request, error) {
@@ -138,7 +138,7 @@ func post(ctx context.Context, base, path string, r request) (*http.Request, err
 	return req, nil
 }
 
-// send returns the body of the response, which has at most [wire.MaxBytes].
+// send sends req and returns the body of the response. The body has at most [wire.MaxBytes].
 func (c *Client) send(req *http.Request) ([]byte, error) {
 	resp, err := c.HTTP.Do(req)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordError says that a record differs from its leaf, or the leaf from the stored tree. It
-// is also [ErrDamaged].
+// RecordError reports that a record does not match its leaf, or that a leaf does not match its
+// hash in the stored tree. errors.Is(err, [ErrDamaged]) is true for it.
 type RecordError struct {
 	Leaf int64
-	ID   string // of the event; empty for a manifest
-	Err  error  // the difference
+	ID   string // id of the event; empty for a manifest
+	Err  error  // describes the difference
 }
 
 // Error implements error.
@@ -29,11 +29,10 @@ func (e *RecordError) Error() string {
 // Unwrap returns the difference.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Is reports that the error is also [ErrDamaged].
+// Is returns true for [ErrDamaged].
 func (e *RecordError) Is(target error) bool { return target == ErrDamaged }
 
-// ExitStatus returns the exit status of a command that ends with the error. It is the
-// status of an invalid ledger.
+// ExitStatus returns 40, the exit status of commands that find an invalid ledger.
 func (e *RecordError) ExitStatus() int { return 40 }
 
 var (
@@ -41,19 +40,20 @@ var (
 	errNotLeaf = errors.New("it differs from the tree")
 )
 
-// recordCheck compares records with their leaves, and leaves with the stored tree. Both are
-// in one file, so it finds changes by hand and by bad disks. Only the verifier finds changes
-// that were made everywhere.
+// recordCheck compares records with their leaves, and leaves with the stored tree. Records,
+// leaves and tree are in the same file. The check therefore finds manual edits and disk
+// errors, but not a forgery that changes all three consistently. Only the verifier finds that.
 type recordCheck struct {
 	conn  *sqlite.Conn
-	chunk int64 // number of row; -1 is none
+	chunk int64 // number of the row of hashes in row; -1 before the first one is read
 	row   []byte
 	leaf  []byte
 }
 
 func newRecordCheck(conn *sqlite.Conn) *recordCheck { return &recordCheck{conn: conn, chunk: -1} }
 
-// record checks an entry. stmt is its row as [source.page] selects it.
+// record checks the entry e, which was read from stmt. stmt must have the columns of
+// [source.page].
 func (c *recordCheck) record(stmt *sqlite.Stmt, e Entry) error {
 	if !e.Removal.Done() && events.HashOf(e.Bytes) != e.Hash {
 		return errAltered

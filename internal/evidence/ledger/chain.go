@@ -10,17 +10,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain is the keys of a ledger, each followed by its successor. An order that puts a key in
-// charge makes all earlier keys invalid. Later keys stay valid, because a checkpoint may be
-// signed again with a later key.
+// Chain lists the keys of a ledger, the oldest first. Each key replaced the one before it.
+// Once an order puts a key in charge, all earlier keys become invalid. Later keys are valid
+// too, because a checkpoint can be signed again with a later key.
 type Chain []note.Verifier
 
-// From returns the keys that are valid after position keys were replaced.
+// From returns the keys that are still valid after the first position keys were replaced.
 func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of a key in the chain, starting at from, or -1.
+// Index returns the index of key in the chain, or -1. It looks at index from and after.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -36,15 +36,15 @@ type textKey struct {
 	text string
 }
 
-// SameKey reports whether two keys from [ParseKey] are the same. It returns false for other
-// verifiers.
+// SameKey reports whether a and b are the same key. Both must come from [ParseKey]. For other
+// verifiers SameKey returns false.
 func SameKey(a, b note.Verifier) bool {
 	x, ok := a.(textKey)
 	y, ok2 := b.(textKey)
 	return ok && ok2 && x.text == y.text
 }
 
-// ParseKey parses a verifier key for a chain.
+// ParseKey parses the text of a verifier key. [SameKey] can compare its result.
 func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
@@ -53,12 +53,14 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order that replaces a key. The new key signs too, so that no other
-// key can claim to be its predecessor.
+// SignKeyChange signs an order that replaces the key before with the key after. Both keys sign
+// it. The signature of after prevents an attacker with another key from claiming to be its
+// predecessor.
 func SignKeyChange(o Order, before, after note.Signer) ([]byte, error) { return o.sign(before, after) }
 
-// OpenKeyChange reads an order that exactly the two keys that it names have signed. The
-// caller checks whether the old key was in charge.
+// OpenKeyChange reads an order that replaces a key. It requires the signatures of the old and
+// the new key that the order names, and no others. The caller checks that the old key was in
+// charge.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -83,7 +85,8 @@ func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	return o, before, after, nil
 }
 
-// IsKeyChange reports whether a signed order changes the key, without checking signatures.
+// IsKeyChange reports whether a signed order replaces the ledger's key. It checks no
+// signatures.
 func IsKeyChange(signed string) bool {
 	o, err := readSignedOrder([]byte(signed))
 	return err == nil && o.Action == events.AuditKey
@@ -96,8 +99,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey returns the verifier in changes that is the same key as key, compared by a
-// signature. It returns key if there is none.
+// namedKey returns the verifier in changes that is the same key as key. To compare them, it
+// checks with key a signature of a change. It returns key itself if no change names it.
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -112,12 +115,13 @@ func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	return key
 }
 
-// link returns the chain with the given key, and for each key the leaf that put it in
-// charge. The first key has -1. changes are in the order of their leaves.
+// link returns the chain that contains key. since has the leaf that put each key in charge,
+// and -1 for the first key. changes are sorted by leaf.
 //
-// Towards older keys, a change is valid because the later key signed it too. Towards newer
-// keys, only the first change that a key in charge signed is valid. A thief of a replaced
-// key therefore cannot add a successor.
+// To find older keys, link accepts every change that leads to a key of the chain, because
+// that key signed the change too. To find newer keys, it accepts only the first change that
+// a key signed while it was in charge. Somebody who steals a replaced key therefore cannot
+// give it another successor.
 func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
 	key = namedKey(key, changes)
 	c, since = Chain{key}, []int64{-1}

@@ -21,17 +21,18 @@ const originPrefix = "hooktrail/"
 
 const maxCheckpointBytes = 64 << 10
 
-// Position is how far into the stream a ledger reaches.
+// Position is the place in the stream up to which a ledger has read.
 type Position struct {
-	// Epoch numbers the streams that the ledger was fed from, from 1. It grows by one when
-	// the stream turns out to be a different one.
+	// Epoch counts the streams that the ledger has read from, starting at 1. It grows by one
+	// when the auditor finds that the stream was replaced by another one.
 	Epoch    uint64
 	Stream   time.Time // when the stream was created, UTC
-	Sequence uint64    // of the tenant's last message that changed the ledger; 0 before the first
+	Sequence uint64    // stream sequence of the tenant's last message that changed the ledger; 0 before the first
 	Hash     events.Hash
 }
 
-// Behind reports whether p is later than q.
+// Behind reports whether p comes after q in the stream. Every position of a later epoch comes
+// after all positions of earlier epochs.
 func (p Position) Behind(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
@@ -47,20 +48,20 @@ func (p Position) Behind(q Position) bool {
 //	arrivals 91210 xbsO4WQf5CcWVFLmN4HDFbCvS8hq0sCO0RkJdzSmGvk=
 //	stream 1 2026-11-01T08:00:00.000000000Z 120331 2cf24dba…
 //
-// The line "arrivals" commits to the [Arrivals], and the line "stream" is the [Position].
-// The tenant in the origin is encoded as a token of a subject.
+// The line "arrivals" has the count and digest of the [Arrivals]. The line "stream" is the
+// [Position]. The tenant in the origin is encoded as in the subjects of messages.
 type Checkpoint struct {
 	Tenant   string
 	Size     int64
 	Root     tlog.Hash
 	Number   int64     // from 1
-	Time     time.Time // by the auditor's clock; never before an earlier checkpoint
-	Arrivals int64     // leaves and repetitions
+	Time     time.Time // by the auditor's clock; never before the time of an earlier checkpoint
+	Arrivals int64     // number of leaves and repetitions
 	Digest   tlog.Hash
 	Position Position
 }
 
-// Origin returns the first line of the checkpoints of tenant.
+// Origin returns the first line of each checkpoint of tenant.
 func Origin(tenant string) (string, error) {
 	token, err := subjects.Token(tenant)
 	if err != nil {
@@ -69,7 +70,7 @@ func Origin(tenant string) (string, error) {
 	return originPrefix + token, nil
 }
 
-// TenantOf returns the tenant of an origin.
+// TenantOf returns the tenant that origin names. It is the inverse of [Origin].
 func TenantOf(origin string) (string, error) {
 	token, ok := strings.CutPrefix(origin, originPrefix)
 	if !ok {
@@ -82,7 +83,7 @@ func TenantOf(origin string) (string, error) {
 	return tenant, nil
 }
 
-// Text returns the text that is signed.
+// Text returns the text of the checkpoint, which the key signs.
 func (c Checkpoint) Text() (string, error) {
 	origin, err := Origin(c.Tenant)
 	if err != nil {
@@ -107,8 +108,8 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenCheckpoint returns the checkpoint of a signed note if one of keys signed it. Otherwise
-// the error names the signing keys, because a change of the key is a frequent cause.
+// OpenCheckpoint returns the checkpoint in a signed note if one of keys signed it. Otherwise
+// the error names the keys that did sign, because the usual cause is that the key was changed.
 func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -137,8 +138,8 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	return ParseCheckpoint(text + "\n")
 }
 
-// TrimNote returns a signed note from outside without the white space at its end, such as
-// the second line feed that jq -r writes.
+// TrimNote removes the white space at the end of a signed note, except for one line feed.
+// Users paste such notes, and tools like jq -r add a second line feed.
 func TrimNote(signed []byte) []byte {
 	if signed == nil {
 		return nil
@@ -148,7 +149,7 @@ func TrimNote(signed []byte) []byte {
 
 var errCheckpoint = errors.New("not a checkpoint")
 
-// ParseCheckpoint parses the output of [Checkpoint.Text] and nothing else.
+// ParseCheckpoint parses the output of [Checkpoint.Text]. It rejects any other text.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	var c Checkpoint
 	lines := strings.Split(text, "\n")
@@ -168,7 +169,8 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	return c, nil
 }
 
-// ParseCheckpoint rejects text that is not canonical.
+// parse reads the fields. It does not check that the text is canonical, because
+// ParseCheckpoint does.
 func (c *Checkpoint) parse(lines []string) error {
 	var err error
 	if c.Size, err = parseCount(lines[1]); err != nil {
@@ -234,14 +236,14 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// IsOnlySigned reports whether an opened note has exactly one signature, by a trusted key,
-// and is in canonical form.
+// IsOnlySigned reports whether n, which was opened from signed, has exactly one signature, the
+// signature is by a trusted key, and the note is in canonical form.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 
-// isAsWritten reports whether a note is in canonical form and has signatures by trusted keys
-// only.
+// isAsWritten reports whether n, which was opened from signed, is in canonical form and all
+// its signatures are by trusted keys.
 func isAsWritten(signed []byte, n *note.Note) bool {
 	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false

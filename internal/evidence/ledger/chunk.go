@@ -21,13 +21,13 @@ type Chunk struct {
 	Whole   events.Hash
 	Part    int64
 	Content []byte
-	Cut     int // offset of the content in the event's bytes
+	Cut     int // offset in the event's bytes at which the content begins
 }
 
 const contentField = `"content":"`
 
-// CutChunk finds the content in the bytes of a blob.chunk event. It returns false if
-// [InsertContent] could not restore the same bytes.
+// CutChunk finds the blob content in data, the bytes of the blob.chunk event e. It returns
+// false if the content cannot be cut out in a way that [InsertContent] can undo exactly.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {
@@ -73,7 +73,8 @@ func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	return InsertContent(data, int(cut), sqlitetx.Bytes(stmt, column+2)), nil
 }
 
-// InsertContent puts the content of a chunk back into the bytes of its event.
+// InsertContent puts the content of a chunk back into data, the bytes of its event without the
+// content. cut is the offset at which the content belongs. InsertContent encodes it in base64.
 func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
 	whole = append(whole, data[:cut]...)

@@ -7,11 +7,12 @@
 //
 //   - An event is a leaf of class event. A copy with the same bytes, producer and
 //     sequence is dropped.
-//   - An event with the id, type, run and data of an earlier one and a new number is a
-//     repetition. It has no leaf, but it counts for completeness.
-//   - An event whose id or number belongs to other content is a leaf of class conflict.
-//   - A message that is unreadable or differs from its subject is a leaf of class
-//     quarantine.
+//   - An event with the id, type, run and data of an earlier event, but a new number, is a
+//     repetition. It has no leaf, but its number counts as received.
+//   - An event that reuses the id or number of an event with other content is a leaf of class
+//     conflict.
+//   - A message that is unreadable, or whose fields differ from its subject, is a leaf of
+//     class quarantine.
 //   - A manifest is a leaf of class manifest.
 //   - A signed [Order] in an event destroys payloads, sets or lifts a hold, or changes the
 //     key. The leaves and the root remain.
@@ -28,12 +29,13 @@
 // arrivals, and the state of orders and keys. It trusts no value that the writer stored.
 //
 // The package has more files than most, because leaves, orders and keys share one text
-// encoding and one schema. Packages of their own would have to export both.
+// encoding and one schema. If they were separate packages, both would have to be exported.
 //
 // # Reading
 //
 // A [Reader] opens the file read-only, in parallel with a running writer or on a copy. It
 // compares each record with its leaf, and each leaf with its hash in the stored tree, and
-// reports a difference as a [RecordError]. It does not check the tree, signatures or missing
-// records. Its results are evidence only as far as the verifier or a [Proof] confirms them.
+// reports a difference as a [RecordError]. It does not check the root, the signatures, or that
+// no record is missing. Its results are evidence only if the verifier or a [Proof] confirms
+// them.
 package ledger

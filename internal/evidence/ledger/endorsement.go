@@ -12,20 +12,20 @@ import (
 
 const endorsementHeader = "hooktrail/issuer/v1\n"
 
-// Endorsement is a statement of the ledger's key that an issuer of grants counts. Grants
-// carry it, so that an issuer counts in each ledger of its scope from the first leaf on.
-// Its text has one line for each field:
+// Endorsement is a statement, signed by the ledger's key, that ledgers accept the grants of
+// an issuer. Each grant carries the endorsement of its issuer, so a ledger can accept it from
+// the first leaf on, without an earlier order. The text has one line for each field:
 //
 //	hooktrail/issuer/v1
 //	issuer UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5
 //	tenant acme
 //	time 2026-11-20T09:14:07.123456789Z
 //
-// Without the line tenant the issuer counts for all tenants. Values are escaped as in a
-// [Leaf].
+// If the line tenant is missing, the endorsement covers all tenants. Values are escaped as
+// in a [Leaf].
 type Endorsement struct {
 	Issuer string // public key, an nkey of a user
-	Tenant string // the only tenant; empty for all
+	Tenant string // the tenant whose grants are covered; empty for all tenants
 	Time   time.Time
 }
 
@@ -49,8 +49,8 @@ func (e Endorsement) Sign(signer note.Signer) (string, error) {
 	return string(signed), nil
 }
 
-// OpenEndorsement returns the endorsement of a signed note, if exactly one of keys and no
-// other key signed it.
+// OpenEndorsement returns the endorsement in a signed note. It requires exactly one signature,
+// by one of keys.
 func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	n, err := note.Open([]byte(signed), keys)
 	if err != nil {
@@ -62,7 +62,7 @@ func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	return ParseEndorsement(n.Text)
 }
 
-// ParseEndorsement parses the text of an endorsement and nothing else.
+// ParseEndorsement parses the text of an endorsement. It rejects any other text.
 func ParseEndorsement(text string) (e Endorsement, err error) {
 	rest, ok := strings.CutPrefix(text, endorsementHeader)
 	if !ok {
@@ -86,14 +86,14 @@ func ParseEndorsement(text string) (e Endorsement, err error) {
 			return Endorsement{}, fmt.Errorf("%w: %q: %w", errEndorsement, name, err)
 		}
 	}
-	// Wrong order, repetition or needless escapes.
+	// This rejects fields in the wrong order, repeated fields and needless escapes.
 	if e.text() != text || !nkeys.IsValidPublicUserKey(e.Issuer) {
 		return Endorsement{}, fmt.Errorf("%w: not in canonical form", errEndorsement)
 	}
 	return e, nil
 }
 
-// Covers reports whether e is for the grants of an issuer in a tenant.
+// Covers reports whether e endorses issuer for grants in tenant.
 func (e Endorsement) Covers(issuer, tenant string) bool {
 	return e.Issuer == issuer && (e.Tenant == "" || e.Tenant == tenant)
 }

@@ -27,11 +27,11 @@ type Entry struct {
 	Finding        Finding
 	ID             string
 	Producer       string
-	Sequence       uint64 // of the producer; for a manifest, the last one that it lists
+	Sequence       uint64 // number of the producer; for a manifest, the last number that it lists
 	Run            string
 	Kind           events.Kind
 	Time           time.Time // UTC; zero if the leaf has none
-	Epoch          uint64    // of the stream; see [Position]
+	Epoch          uint64    // epoch of the stream, see [Position]
 	StreamSequence uint64
 	Stored         time.Time // by the server
 	Hash           events.Hash
@@ -52,9 +52,10 @@ func (e Entry) LeafOf() Leaf {
 	}
 }
 
-// entries yields the records after a leaf, page by page. where is a condition on l, a row of
-// leaves, and args are its parameters from ?3. A record that differs from its leaf comes with
-// a [RecordError]. All readers get their records from here, so that none can skip the check.
+// entries yields the records with a leaf number above after, page by page. where is an extra
+// condition in SQL. It refers to the row of the table leaves as l, and its parameters args
+// start at ?3. If a record does not match its leaf, entries yields it with a [RecordError].
+// All readers get their records from here, so no reader can skip this check.
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {

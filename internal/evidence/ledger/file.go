@@ -15,29 +15,30 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// BusyTimeout is how long a connection waits for the lock of another one.
+// BusyTimeout is how long a connection waits for a lock that another connection has.
 const BusyTimeout = 10 * time.Second
 
 // ErrNotFile is returned if the path is not a regular file.
 var ErrNotFile = errors.New("it is not a file")
 
-// File is a ledger's file, open for reading only. It creates no files next to the ledger
-// unless a writer runs.
+// File is a ledger's file, opened read-only. File does not create other files next to the
+// ledger, except when a writer is running.
 type File struct {
 	Conn   *sqlite.Conn
 	path   string
 	uri    string
 	copy   string      // folder of the temporary copy
-	opened os.FileInfo // state of a file without a log when it was opened; nil for a file with a log
+	opened os.FileInfo // state of the file at the time of opening, if it had no log; otherwise nil
 }
 
-// OpenFile opens the file at path.
+// OpenFile opens the ledger file at path.
 //
-// A log of SQLite next to the file shows that a writer runs or was killed, and SQLite reads
-// both. On a read-only disk SQLite cannot do that, so OpenFile copies both to a temporary
-// folder. A file without a log is read as a file that does not change, see [File.Changed].
+// If there is an SQLite log (the -wal file) next to it, a writer is running or was killed, and
+// SQLite reads the file and the log together. SQLite cannot do that on a read-only disk, so
+// OpenFile then copies both to a temporary folder. If there is no log, OpenFile tells SQLite
+// that the file does not change. Use [File.Changed] to find out if it did.
 func OpenFile(path string) (*File, error) {
-	// The log lies next to the file, not next to a link to it.
+	// SQLite puts the log next to the file itself, and not next to a symbolic link to it.
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (f *File) Connect() (*sqlite.Conn, error) {
 		return nil, err
 	}
 	conn.SetBusyTimeout(BusyTimeout)
-	// The first read finds out whether SQLite can use the log.
+	// This first read fails if SQLite cannot use the log.
 	if _, err = pragma(conn, "schema_version"); err == nil {
 		err = errors.Join(sqlitetx.Exec(conn, "PRAGMA query_only=1"), sqlitetx.Exec(conn, "PRAGMA trusted_schema=0"))
 	}
@@ -141,8 +142,9 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer changed a file that was opened without a log. Data read
-// since then may be a mixture of the old state and the new one.
+// Changed reports whether a writer changed the file after it was opened. It only applies to a
+// file that had no log. If it returns true, data that was read since then may mix the old
+// state with the new one.
 func (f *File) Changed() bool {
 	if f.opened == nil {
 		return false
@@ -164,16 +166,17 @@ func (f *File) Close() error {
 	return err
 }
 
-// Copy writes a copy of the ledger at path to out, which must not exist. The copy is one
-// file without a log and without free pages, and only its owner can read it. A writer may
-// run meanwhile. The copy is on disk when Copy returns, and removed after an error.
+// Copy writes a copy of the ledger at path to out, which must not exist. The copy is a single
+// file without a log and without free pages, and only its owner can read it. A writer may run
+// at the same time. If Copy returns nil, the copy is on disk. If it returns an error, it has
+// removed the copy.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	made, err := os.OpenFile(out, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would make it readable for all users
+	made, err := os.OpenFile(out, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would let all users read it
 	if err != nil {
 		return fmt.Errorf("copy ledger: %w", err)
 	}

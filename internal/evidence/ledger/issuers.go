@@ -10,14 +10,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The reasons why an issuer does not count.
+// The reasons why an issuer's grants are not accepted.
 const (
 	IssuerUnknown = "its issuer is unknown"
 	IssuerRevoked = "its issuer was revoked before"
 )
 
-// Issuers are the orders about issuers in a ledger, in the order of their leaves. The zero
-// value has none.
+// Issuers lists the orders of a ledger that add or revoke an issuer, in the order of their
+// leaves. The zero value has no orders.
 type Issuers struct{ orders []issuerOrder }
 
 type issuerOrder struct {
@@ -25,22 +25,22 @@ type issuerOrder struct {
 	Order
 }
 
-// IsIssuerOrder reports whether an order is about an issuer.
+// IsIssuerOrder reports whether an order with this action adds or revokes an issuer.
 func IsIssuerOrder(action events.AuditAction) bool {
 	return action == events.AuditIssuer || action == events.AuditRevoke
 }
 
-// Add adds the order at a leaf, which is behind those of earlier orders. It ignores other
-// orders. The caller has checked the signature.
+// Add adds the order at a leaf. It ignores orders that are not about issuers. The caller adds
+// orders by ascending leaf, and has checked their signatures.
 func (s *Issuers) Add(leaf int64, o Order) {
 	if IsIssuerOrder(o.Action) {
 		s.orders = append(s.orders, issuerOrder{leaf, o})
 	}
 }
 
-// SignedIssuers returns the orders about issuers among signed orders, which are sorted by
-// leaf. It skips those that no key in charge signed. The caller checks that the leaves are
-// in the ledger.
+// SignedIssuers collects the orders about issuers from orders, which are sorted by leaf. It
+// skips an order that was not signed by a key that was valid at its leaf. The caller checks
+// that the leaves are in the ledger.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	for _, k := range orders {
 		if o, err := OpenOrder([]byte(k.Signed), keys.At(k.Leaf)); err == nil && o.Tenant == tenant {
@@ -50,14 +50,17 @@ func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	return s
 }
 
-// Has reports whether the event at a leaf has one of the orders.
+// Has reports whether s contains an order from the event at leaf.
 func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault says why an issuer does not count for a grant at a leaf, or returns "". An issuer
-// that is not endorsed needs an order, and counts also before that order, because a
-// producer may begin before the ledger has it. A revocation counts from its leaf on.
+// Fault returns why a grant at leaf by the issuer key is not accepted, or "" if it is
+// accepted.
+//
+// An issuer with an endorsement is accepted without an order. Any other issuer needs an order,
+// which may come after the grant, because a producer may begin before the ledger has received
+// the order. A revocation applies to grants in later leaves only.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64) string {
 	fault := IssuerUnknown
 	if isEndorsed {
@@ -77,7 +80,8 @@ func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64) string {
 	return fault
 }
 
-// Trusted returns the keys of the issuers that count for the next leaf, sorted.
+// Trusted returns the sorted keys of the issuers whose grants would be accepted in the next
+// leaf because of an order.
 func (s *Issuers) Trusted() (keys []string) {
 	now := make(map[string]bool)
 	for _, o := range s.orders {
@@ -101,13 +105,13 @@ func (s *Issuers) Orders() []Order {
 	return list
 }
 
-// IssuerLeaves returns the leaves of the orders about issuers. It does not check that the
-// table is right.
+// IssuerLeaves returns the leaves of the orders about issuers, as the table orders lists them.
+// It does not compare the table with the events.
 func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }
 
-// Issuers returns the orders about issuers. It checks no signatures.
+// Issuers reads the orders about issuers. It checks no signatures.
 func (r Orders) Issuers(ctx context.Context) (s Issuers, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves, err := IssuerLeaves(conn)

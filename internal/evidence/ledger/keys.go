@@ -8,21 +8,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Keys are a [Chain] and the leaves from which its keys are valid.
+// Keys is a [Chain] together with the leaf from which each key is valid.
 type Keys struct {
 	Chain Chain
-	since []int64 // leaves that put the keys in charge; -1 for the first
+	since []int64 // for each key, leaf of the order that put it in charge; -1 for the first
 }
 
-// KeyOrder is a signed order that changes the key, and the leaf of its event.
+// KeyOrder is a signed order and the leaf of the event that contains it. The order changes the
+// key, or is about an issuer.
 type KeyOrder struct {
 	Leaf   int64
 	Signed string
 }
 
-// LinkKeys follows orders, which are sorted by leaf, from a trusted key to the other keys of
-// a tenant's ledger. It skips invalid orders. The caller checks that the leaves are in the
-// ledger.
+// LinkKeys finds all keys of a tenant's ledger. It begins with key, which the caller trusts,
+// and follows the key changes in orders to older and newer keys. orders are sorted by leaf.
+// LinkKeys skips invalid orders. The caller checks that the leaves are in the ledger.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	var changes []keyChange
 	for _, o := range orders {
@@ -35,8 +36,8 @@ func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	return Keys{list, since}
 }
 
-// OrderOf returns the signed order in an event and its action, or "". It checks no
-// signature.
+// OrderOf returns the signed order in event, the bytes of an event, and its action. Both are
+// empty if the event contains no order. OrderOf checks no signature.
 func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	e, err := events.Decode(event)
 	if err != nil || e.Kind() != events.AuditAccessed {
@@ -53,18 +54,18 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	return d.Order, o.Action
 }
 
-// IsKeyOrder reports whether both of its keys signed an order that changes the key of a
-// tenant's ledger. It does not check that the old key was in charge.
+// IsKeyOrder reports whether signed is an order to change the key of a tenant's ledger, signed
+// by both the old and the new key. It does not check that the old key was in charge.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
 }
 
-// At returns the keys that are valid for the checkpoint of that size and for an order in the
-// next leaf.
+// At returns the keys that may sign a checkpoint with size leaves, or an order in the leaf
+// with that index.
 func (k Keys) At(size int64) note.Verifiers { return k.Chain.From(k.Replaced(size)) }
 
-// Replaced returns how many keys were replaced in a ledger of that size.
+// Replaced returns how many keys had been replaced when the ledger had size leaves.
 func (k Keys) Replaced(size int64) (n int) {
 	for _, since := range k.since[min(1, len(k.since)):] {
 		if since < size {
@@ -74,7 +75,7 @@ func (k Keys) Replaced(size int64) (n int) {
 	return n
 }
 
-// Signer returns the key that signed a note, nil if none did.
+// Signer returns the key of the chain that signed a note, or nil if none did.
 func (k Keys) Signer(signed []byte) note.Verifier {
 	n, err := note.Open(signed, k.Chain.From(0))
 	if err != nil || len(n.Sigs) == 0 {
@@ -88,11 +89,11 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 	return nil
 }
 
-// ChangedAt reports whether the event at a leaf put one of the keys in charge.
+// ChangedAt reports whether the event at leaf put one of the keys in charge.
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
 
-// Effect returns the effect of an order at a leaf that replaces the key before. valid is
-// false if that key was not in charge.
+// Effect returns the effect of an order at leaf that replaces the key before. valid is false
+// if before was not valid there.
 func (k Keys) Effect(leaf int64, before note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(before, k.Replaced(leaf))
 	switch {

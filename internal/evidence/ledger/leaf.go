@@ -11,15 +11,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// MaxLeafBytes is the maximum size of a leaf. A tlog-tiles entry has a length of two bytes.
+// MaxLeafBytes is the maximum size of a leaf. The limit comes from the tlog-tiles format,
+// which stores the length of an entry in two bytes.
 const MaxLeafBytes = 64<<10 - 1
 
 const leafHeader = "hooktrail/leaf/v1\n"
 
-// timeLayout is the format of times in leaves and checkpoints, which are in UTC.
+// timeLayout is the format of times in leaves and checkpoints. The times are in UTC.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// Class says how the ledger classifies a record.
+// Class is the category of a record in the ledger.
 type Class string
 
 // The classes.
@@ -30,16 +31,16 @@ const (
 	ClassQuarantine Class = "quarantine" // a message that is not an event or differs from its subject
 )
 
-// Finding says why a record is a conflict or in quarantine.
+// Finding is the reason why a record is a conflict or in quarantine.
 type Finding string
 
 // The findings.
 const (
-	FindingIDReused       Finding = "id-reused"       // the id belongs to an event with other type, run or data
-	FindingSequenceReused Finding = "sequence-reused" // the producer's number belongs to other bytes
+	FindingIDReused       Finding = "id-reused"       // the id belongs to an event with another type, run or data
+	FindingSequenceReused Finding = "sequence-reused" // the producer used the number for different bytes before
 	FindingUndecodable    Finding = "undecodable"     // neither an event nor a manifest
-	FindingMisaddressed   Finding = "misaddressed"    // differs from its subject
-	FindingUnnumbered     Finding = "unnumbered"      // has no sequence, or one out of range
+	FindingMisaddressed   Finding = "misaddressed"    // its fields differ from the subject it was published on
+	FindingUnnumbered     Finding = "unnumbered"      // has no sequence number, or one that is out of range
 	FindingOversized      Finding = "oversized"       // its attributes do not fit into a leaf
 )
 
@@ -56,12 +57,14 @@ const (
 //	time 2026-11-20T09:14:07.123456789Z
 //	sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
 //
-// A last line "finding sequence-reused" says why a record is a conflict or in quarantine.
+// If the record is a conflict or in quarantine, a last line such as "finding sequence-reused"
+// gives the reason.
+//
 // Bytes below 0x20, 0x7f and "%" in values are written as "%" and two upper-case hex
 // digits. New fields may be added at the end. Existing ones must not change.
 //
-// A manifest has the producer and the last sequence that it lists. A message in quarantine
-// has the values of its subject.
+// The leaf of a manifest has the producer and the last number that the manifest lists. The
+// leaf of a message in quarantine has the values of its subject.
 type Leaf struct {
 	Class    Class
 	ID       string
@@ -74,10 +77,10 @@ type Leaf struct {
 	Finding  Finding
 }
 
-// Encode returns the bytes of l, which the tree hashes.
+// Encode returns the text of l. The leaf hash in the tree is computed from it.
 func (l Leaf) Encode() []byte { return l.Append(nil) }
 
-// Append appends the bytes of l to dst.
+// Append appends the text of l, as [Leaf.Encode] returns it, to dst.
 func (l Leaf) Append(dst []byte) []byte {
 	f := LeafFields[string]{
 		Class: string(l.Class), ID: l.ID, Producer: l.Producer, Sequence: l.Sequence,
@@ -86,13 +89,15 @@ func (l Leaf) Append(dst []byte) []byte {
 	return AppendLeaf(dst, f, l.Hash[:])
 }
 
-// LeafFields are the text fields of a leaf, as the table has them.
+// LeafFields are the fields of a leaf as text, in the form in which the table leaves stores
+// them.
 type LeafFields[T string | []byte] struct {
 	Class, ID, Producer, Run, Kind, Time, Finding T
 	Sequence                                      uint64
 }
 
-// AppendLeaf appends the bytes of a leaf with these fields and the hash of its record.
+// AppendLeaf appends the text of a leaf to dst. f has its fields, and hash is the SHA-256 of
+// the record.
 func AppendLeaf[T string | []byte](dst []byte, f LeafFields[T], hash []byte) []byte {
 	dst = append(dst, leafHeader...)
 	dst = appendField(dst, "class ", f.Class)
@@ -130,7 +135,7 @@ const upperHex = "0123456789ABCDEF"
 
 func mustEscape(c byte) bool { return c < ' ' || c == '%' || c == 0x7f }
 
-// FormatTime formats a time for leaves and orders, in UTC. It returns "" for the zero time.
+// FormatTime formats t in UTC for leaves and orders. It returns "" for the zero time.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -140,7 +145,7 @@ func FormatTime(t time.Time) string {
 
 var errLeaf = errors.New("not a leaf")
 
-// ParseLeaf parses the output of [Leaf.Encode] and nothing else.
+// ParseLeaf parses the output of [Leaf.Encode]. It rejects any other text.
 func ParseLeaf(data []byte) (Leaf, error) {
 	if len(data) > MaxLeafBytes {
 		return Leaf{}, fmt.Errorf("%w: larger than %d bytes", errLeaf, MaxLeafBytes)
@@ -167,7 +172,8 @@ func ParseLeaf(data []byte) (Leaf, error) {
 	return l, nil
 }
 
-// ParseLeaf rejects a wrong order, repetition and needless escapes.
+// set sets one field. It accepts fields in the wrong order, repeated fields and needless
+// escapes, because ParseLeaf rejects them afterwards.
 func (l *Leaf) set(name string, raw []byte) (err error) {
 	value, err := unescape(raw)
 	if err != nil {

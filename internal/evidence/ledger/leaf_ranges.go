@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// LeafRange is the leaves from First to Last, inclusive.
+// LeafRange is the range of leaves from First to Last, both inclusive.
 type LeafRange struct{ First, Last int64 }
 
-// LeafRanges are ascending ranges of leaves. They do not overlap or touch.
+// LeafRanges is a list of leaf ranges in ascending order. They neither overlap nor touch.
 type LeafRanges []LeafRange
 
-// Add adds a leaf after all others. It ignores a leaf that is not after them.
+// Add appends a leaf. It does nothing if the leaf is not greater than all leaves in r.
 func (r *LeafRanges) Add(leaf int64) {
 	last := len(*r) - 1
 	switch {
@@ -31,13 +31,14 @@ func (r LeafRanges) Has(leaf int64) bool {
 	return r.HasAll(LeafRange{leaf, leaf})
 }
 
-// HasAll reports whether one of the ranges has all leaves of s.
+// HasAll reports whether one of the ranges contains all leaves of s.
 func (r LeafRanges) HasAll(s LeafRange) bool {
 	i, _ := slices.BinarySearchFunc(r, s.First, func(o LeafRange, first int64) int { return cmp.Compare(o.Last, first) })
 	return i < len(r) && r[i].First <= s.First && s.Last <= r[i].Last
 }
 
-// sorted also merges ranges that overlap or touch.
+// sorted returns r in ascending order, and merges ranges that overlap or touch. It also
+// changes the order of r itself.
 func (r LeafRanges) sorted() (list LeafRanges) {
 	slices.SortFunc(r, func(a, b LeafRange) int { return cmp.Compare(a.First, b.First) })
 	for _, s := range r {
@@ -50,7 +51,8 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 	return list
 }
 
-// coarse returns at most n ranges that cover r, with leaves between them where necessary.
+// coarse returns at most n ranges that cover all leaves of r. To get there, it closes small
+// gaps first, so the result can contain leaves that are not in r.
 func (r LeafRanges) coarse(n int) LeafRanges {
 	for gap := int64(1); len(r) > n; gap *= 2 {
 		var list LeafRanges
@@ -102,7 +104,8 @@ func (r LeafRanges) valid(size int64) bool {
 
 var errRanges = errors.New("not ranges of leaves")
 
-// The caller rejects text that is not canonical.
+// parseRanges reads the output of [LeafRanges.String]. The caller rejects text that is not
+// canonical.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

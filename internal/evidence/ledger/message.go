@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Message is one message of the stream for the tenant of the ledger.
+// Message is one message of the stream that belongs to the tenant of the ledger.
 type Message struct {
 	Sequence uint64
 	Address  subjects.Address
@@ -18,16 +18,16 @@ type Message struct {
 	Stored   time.Time // by the server
 }
 
-// Stream identifies the stream of a message.
+// Stream identifies the stream that a message was read from.
 type Stream struct {
 	Epoch   uint64
 	Created time.Time
 }
 
-// Arrival is the position of a message in the stream. A repetition also has its number and
-// hash.
+// Arrival describes one message that changed the ledger, with its place in the stream. The
+// fields from Producer on are set for a repetition only.
 type Arrival struct {
-	Leaf   int64 // the new leaf, or the leaf that was repeated
+	Leaf   int64 // the new leaf, or for a repetition the leaf of the first event
 	Epoch  int64
 	Stream int64
 	Stored int64 // by the server, in nanoseconds since 1970
@@ -38,13 +38,13 @@ type Arrival struct {
 	Hash     []byte
 }
 
-// Arrivals is the digest of all arrivals in order. It starts with 32 zero bytes. Each
-// arrival replaces it by the SHA-256 of
+// Arrivals is a digest of all arrivals in their order. The digest starts as 32 zero bytes.
+// Each arrival replaces it with the SHA-256 of the following bytes:
 //
 //	digest ‖ 0 ‖ leaf ‖ epoch ‖ stream ‖ stored                                 a new leaf
 //	digest ‖ 1 ‖ leaf ‖ epoch ‖ stream ‖ stored ‖ sequence ‖ hash ‖ producer    a repetition
 //
-// with numbers as 8 bytes, big endian.
+// Each number is 8 bytes, big endian.
 type Arrivals struct {
 	Count  int64
 	Digest tlog.Hash

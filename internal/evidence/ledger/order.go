@@ -12,21 +12,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// No checkpoint starts like an order, so one cannot pass for the other.
+// The first line of an order differs from that of a checkpoint, so a signature on one is never
+// valid for the other.
 const orderHeader = "hooktrail/order/v1\n"
 
-// MaxOrderBytes bounds a signed order, which travels in an event.
+// MaxOrderBytes is the maximum size of a signed order. It must fit into an event.
 const MaxOrderBytes = 512 << 10
 
-// MaxOrderRanges is a number of leaf ranges that always fits into one order.
+// MaxOrderRanges is a number of leaf ranges that fits into one order in any case.
 const MaxOrderRanges = 10_000
 
 // Order is a signed statement that destroys payloads, sets or lifts a hold, changes the
 // signing key, adds or revokes an issuer of grants, sets a rule for other orders, or
-// acknowledges findings of a verification. It travels in an audit.accessed event. It takes
-// effect once, at the place
-// of that event in the stream, if the ledger's key signed it. Its text has one line for
-// each field that is set, in this order:
+// acknowledges findings of a verification. An audit.accessed event carries it. The order
+// takes effect once, when the ledger reaches that event in the stream, and only if the
+// ledger's key signed it. Its text has one line for each field that is set, in this order:
 //
 //	hooktrail/order/v1
 //	tenant acme
@@ -40,16 +40,17 @@ const MaxOrderRanges = 10_000
 //	tree 91204 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 //	leaves 3-17 20 25-30
 //
-// The selection has the lines run, event, user, kind, from and to. A lift has a line
-// "hold" with the id of the hold. A change of the key has "old" and "key" with the two
-// verifier keys, and both keys sign it. A floor has a line "floor" with seconds. A rule of
-// a second person has the lines "approvers", "for" and "within", see [SecondPerson]. An
-// order about an issuer has a line "issuer" with its public key. An acknowledgement has
-// "findings" with their ids, separated by spaces. Values are escaped as in a [Leaf].
+// The lines run, event, user, kind, from and to are the selection. An order to lift a hold
+// has a line "hold" with the id of the hold. An order to change the key has the lines "old"
+// and "key" with the two verifier keys, and both keys sign it. An order for a retention floor
+// has a line "floor" with the number of seconds. An order for a second person has the lines
+// "approvers", "for" and "within", see [SecondPerson]. An order about an issuer has a line
+// "issuer" with the public key of the issuer. An acknowledgement has a line "findings" with
+// the ids of the findings, separated by spaces. Values are escaped as in a [Leaf].
 type Order struct {
 	Tenant string
 	Action events.AuditAction
-	ID     string // unique; a lift names a hold by it
+	ID     string // unique; a lift refers to a hold by this id
 	Time   time.Time
 	By     string // a person
 	Reason string
@@ -57,28 +58,28 @@ type Order struct {
 
 	Selection OrderSelection
 	Hold      string        // for a lift: the id of the hold
-	Old       string        // for a change of the key: the key that was in charge
+	Old       string        // for a change of the key: the verifier key to replace
 	Key       string        // the new verifier key
-	Issuer    string        // to add or revoke: the public key, an nkey of a user
-	Floor     time.Duration // for a floor: the least retention, in whole seconds; 0 ends it
-	Second    SecondPerson  // for approvers: the rule; the zero value ends it
+	Issuer    string        // to add or revoke: the issuer's public key, a user nkey
+	Floor     time.Duration // for a floor: the minimum retention, in whole seconds; 0 removes the floor
+	Second    SecondPerson  // for approvers: the rule; the zero value removes it
 	Findings  []string      // for an acknowledgement: ids of findings, see the verifier
 
-	// Size and Root identify the tree of Leaves. A ledger with another tree, which was built
-	// from a younger stream, uses the Selection instead.
+	// Size and Root identify the tree that Leaves refers to. If the stream was replaced, a
+	// ledger can be rebuilt with another tree. It then ignores Leaves and uses the Selection.
 	Size   int64
 	Root   tlog.Hash
-	Leaves LeafRanges // the selected leaves; for a hold, the leaves it covered at once
+	Leaves LeafRanges // the selected leaves; for a hold, the leaves that existed when it was ordered
 }
 
 // OrderSelection selects the records that match all fields that are set.
 type OrderSelection struct {
 	Run   string    `json:"run,omitempty"`
 	Event string    `json:"event,omitempty"`
-	User  string    `json:"user,omitempty"` // userid of an event
-	Kind  string    `json:"kind,omitempty"` // pattern of kinds for [path.Match], such as "tool.*"
+	User  string    `json:"user,omitempty"` // the userid attribute of an event
+	Kind  string    `json:"kind,omitempty"` // pattern for kinds, as in [path.Match], such as "tool.*"
 	From  time.Time `json:"from,omitzero"`  // inclusive
-	To    time.Time `json:"to,omitzero"`    // exclusive; for pruning, the time at which a record was stored
+	To    time.Time `json:"to,omitzero"`    // exclusive; to prune, compared with Target.Stored
 }
 
 // IsAll reports whether s selects every record.
@@ -104,8 +105,8 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenOrder returns the order of a signed note in the form of [Order.Sign], if exactly one
-// of keys and no other key signed it.
+// OpenOrder returns the order in a signed note. It requires exactly one signature, by one of
+// keys, and the form that [Order.Sign] writes.
 func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	if len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)
@@ -151,18 +152,18 @@ func readSignedOrder(signed []byte) (Order, error) {
 
 var errOrder = errors.New("not an order")
 
-// Effect is the effect of an order at its place in the stream.
+// Effect is what an order did when the ledger reached its event in the stream.
 type Effect string
 
 // The effects.
 const (
 	EffectDone Effect = "done" // the order was executed
 	EffectHeld Effect = "held" // a hold blocked the order and no payload was destroyed
-	EffectVoid Effect = "void" // the hold to lift is not in force, or another key had replaced the old one
+	EffectVoid Effect = "void" // the hold to lift is not in force, or the key to replace was already replaced
 
 	EffectFloor    Effect = "floor"    // the retention floor blocked the order and no payload was destroyed
-	EffectProposed Effect = "proposed" // the order waits for its approval
-	EffectExpired  Effect = "expired"  // its approval came too late
+	EffectProposed Effect = "proposed" // the order waits for the signature of a second person
+	EffectExpired  Effect = "expired"  // the second person signed too late
 )
 
 // Outcome is an order in a ledger and its effect.

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Text returns the text that is signed, or an error if a field that the action requires is
-// missing.
+// Text returns the text of the order, which the key signs. It returns an error if a field is
+// invalid, or a field that the action requires is missing.
 func (o Order) Text() (string, error) {
 	if err := o.validate(); err != nil {
 		return "", fmt.Errorf("%w: %w", errOrder, err)
@@ -109,7 +109,7 @@ func (o Order) namesWhatItChanges() bool {
 		(o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
 }
 
-// MaxOrderFindings bounds the findings of an acknowledgement.
+// MaxOrderFindings is the maximum number of findings in one acknowledgement.
 const MaxOrderFindings = 1000
 
 func (o Order) validateFindings() error {
@@ -126,7 +126,7 @@ func (o Order) validateFindings() error {
 	return nil
 }
 
-// ParseOrder parses the output of [Order.Text] and nothing else.
+// ParseOrder parses the output of [Order.Text]. It rejects any other text.
 func ParseOrder(text string) (Order, error) {
 	rest, ok := strings.CutPrefix(text, orderHeader)
 	if !ok || len(text) > MaxOrderBytes {
@@ -148,7 +148,7 @@ func ParseOrder(text string) (Order, error) {
 		}
 		rest = next
 	}
-	// Wrong order, repetition or needless escapes.
+	// This also rejects fields in the wrong order, repeated fields and needless escapes.
 	if again, err := o.Text(); err != nil {
 		return Order{}, err
 	} else if again != text {

@@ -12,12 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Orders reads the orders of a ledger and computes the effect of new ones.
+// Orders reads the orders of a ledger, and prepares new ones.
 type Orders struct{ source *source }
 
-// Resolve fills in the tenant, the tree of the newest checkpoint and the selected leaves
-// whose payloads the order may destroy. A hold gets leaves only for a user or an event,
-// because other selections can be matched against later leaves.
+// Resolve completes a new order with the tenant, the newest tree, and the selected leaves
+// whose payloads it may destroy. A hold gets leaves only if it selects a user or an event.
+// Holds with other selections need none, because the ledger can match them with each later
+// leaf.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -33,15 +34,15 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 		}
 		o.Leaves, err = Resolve(conn, o.Selection, c.Size)
 		if o.Action == events.AuditHold {
-			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // a hold may cover more than it selects
+			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // this may add leaves that the hold does not select
 		}
 		return err
 	})
 	return o, err
 }
 
-// Split splits an order into several that each fit into an event. newID returns the ids of
-// the further ones.
+// Split splits an order with many leaf ranges into several orders, each of which fits into an
+// event. The first one has the id of o, and newID returns the ids of the others.
 func (o Order) Split(newID func() string) []Order {
 	var list []Order
 	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
@@ -58,7 +59,7 @@ func (o Order) Split(newID func() string) []Order {
 	return list
 }
 
-// Holds returns the holds in force, in the order of arrival.
+// Holds returns the holds in force, the oldest first.
 func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err = LoadHolds(conn)
@@ -67,8 +68,9 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that block a resolved order. It is stricter than the
-// ledger, because a hold of a user also covers later records of that user.
+// BlockingHolds returns the holds that block the order o, which [Orders.Resolve] has
+// completed. The check is stricter than that of the ledger when the order arrives. A hold of a
+// user here also covers records of the user that are younger than the hold.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
@@ -112,7 +114,8 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Outcome returns the order with an id and its effect, if the ledger has it.
+// Outcome returns the order with this id and its effect. ok is false if the ledger does not
+// have the order.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{
@@ -134,7 +137,7 @@ func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, 
 	return done, ok, err
 }
 
-// Signed returns the signed order in the event at leaf.
+// Signed returns the signed order that the event at leaf contains.
 func (r Orders) Signed(ctx context.Context, leaf int64) (signed string, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		data, err := ReadPayload(conn, leaf)
@@ -147,7 +150,7 @@ func (r Orders) Signed(ctx context.Context, leaf int64) (signed string, err erro
 	return signed, err
 }
 
-// LoadHolds returns the holds in force, in the order of arrival.
+// LoadHolds returns the holds in force, the oldest first.
 func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	leaves, err := sqlitetx.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
 		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`)
@@ -162,7 +165,7 @@ func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	return holds, err
 }
 
-// ReadOrder returns the order in the event at leaf. It checks no signature.
+// ReadOrder returns the order that the event at leaf contains. It checks no signature.
 func ReadOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
 	data, err := ReadPayload(conn, leaf)
 	if err != nil {

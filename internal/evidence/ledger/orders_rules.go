@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// LoadRules returns the rules in force. It checks no signature.
+// LoadRules returns the rules for orders that are in force. It checks no signature.
 func LoadRules(conn *sqlite.Conn) (rules Rules, err error) {
 	leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders WHERE action IN ('floor', 'approvers') AND effect = 'done' ORDER BY leaf")
 	for _, leaf := range leaves {
@@ -25,7 +25,7 @@ func LoadRules(conn *sqlite.Conn) (rules Rules, err error) {
 	return rules, err
 }
 
-// Rules returns the rules in force.
+// Rules returns the rules for orders that are in force.
 func (r Orders) Rules(ctx context.Context) (rules Rules, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		rules, err = LoadRules(conn)
@@ -34,16 +34,16 @@ func (r Orders) Rules(ctx context.Context) (rules Rules, err error) {
 	return rules, err
 }
 
-// Proposal is an order that waits for its approval.
+// Proposal is an order that waits for the signature of a second person.
 type Proposal struct {
 	Order   Order
-	Leaf    int64     // of the event with it
-	Signed  []byte    // the note that an approver adds a signature to
-	Expires time.Time // by the rule in force
+	Leaf    int64     // leaf of the event that contains the order
+	Signed  []byte    // the signed note; an approver appends a signature to it
+	Expires time.Time // under the rule that is in force now
 }
 
-// Proposals returns the orders that wait for their approval, in the order of arrival. Those
-// that expired are included.
+// Proposals returns the orders that wait for the signature of a second person, the oldest
+// first. They include orders that have expired.
 func (r Orders) Proposals(ctx context.Context) (list []Proposal, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		rules, err := LoadRules(conn)

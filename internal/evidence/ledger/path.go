@@ -12,14 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// FileName is the name of a ledger's file in the folder of its tenant.
+// FileName is the name of the ledger's file in the folder of a tenant.
 const FileName = "ledger.db"
 
-// ErrDamaged is wrapped if a ledger does not match its newest checkpoint. A retry does not
-// help.
+// ErrDamaged is wrapped if a ledger does not match its newest checkpoint. It is permanent, so
+// callers should not retry.
 var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
 
-// Path returns the file of a tenant's ledger below dir.
+// Path returns the path of the tenant's ledger file below dir.
 func Path(dir, tenant string) (string, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {
@@ -28,8 +28,9 @@ func Path(dir, tenant string) (string, error) {
 	return filepath.Join(dir, name, FileName), nil
 }
 
-// Tenants returns the sorted tenants with a ledger below dir. It omits a ledger that it
-// cannot read and names it in the error.
+// Tenants returns the sorted tenants that have a ledger below dir. If it cannot read a ledger
+// whose folder name does not show the tenant, it skips the ledger and returns an error for it
+// with the other tenants.
 func Tenants(dir string) (tenants []string, err error) {
 	folders, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -59,8 +60,8 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal adds [ErrDamaged] to errors that indicate damage. Other errors, such as a full
-// disk, are temporary and stay as they are.
+// Refusal wraps err with [ErrDamaged] if err indicates that the ledger is damaged. It returns
+// other errors unchanged, such as a full disk, because they may go away.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err

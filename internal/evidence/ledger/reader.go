@@ -11,11 +11,11 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// Reader reads the records of a ledger. Several goroutines may use it.
+// Reader reads the records of a ledger. It is safe for concurrent use.
 type Reader struct{ source *source }
 
-// OpenReader opens the ledger in the file at path. It wraps [fs.ErrNotExist] if there is no
-// ledger or an unfinished one.
+// OpenReader opens the ledger in the file at path. The error wraps [fs.ErrNotExist] if there
+// is no file, or only an empty database that a writer has just created.
 func OpenReader(path string) (*Reader, error) {
 	s, err := openSource(path)
 	if err != nil {
@@ -24,8 +24,8 @@ func OpenReader(path string) (*Reader, error) {
 	return &Reader{source: s}, nil
 }
 
-// OpenTenant opens the ledger of tenant below dir. It wraps [ErrDamaged] if the file is
-// the ledger of another tenant.
+// OpenTenant opens the ledger of tenant below dir. The error wraps [ErrDamaged] if the file
+// contains the ledger of another tenant.
 func OpenTenant(dir, tenant string) (*Reader, error) {
 	path, err := Path(dir, tenant)
 	if err != nil {
@@ -42,13 +42,14 @@ func OpenTenant(dir, tenant string) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file, also for the readers that Tree, Orders and Activity returned.
+// Close closes the file. The readers that Tree, Orders and Activity returned use the same file
+// and stop working too.
 func (r *Reader) Close() error { return r.source.close() }
 
 // Tenant returns the tenant of the ledger.
 func (r *Reader) Tenant() string { return r.source.tenant }
 
-// Path returns the file of the ledger.
+// Path returns the path of the ledger file.
 func (r *Reader) Path() string { return r.source.path }
 
 // Tree returns a reader of the Merkle tree, its proofs and its cosignatures.
@@ -57,7 +58,7 @@ func (r *Reader) Tree() Tree { return Tree{r.source} }
 // Orders returns a reader of orders, holds and retention.
 func (r *Reader) Orders() Orders { return Orders{r.source} }
 
-// Activity returns a reader of times and counts.
+// Activity returns a reader of counts and times.
 func (r *Reader) Activity() Activity { return Activity{r.source} }
 
 // Newest returns the newest checkpoint. It checks no signature.
@@ -66,7 +67,7 @@ func (r *Reader) Newest(ctx context.Context) (Checkpoint, error) {
 	return c, err
 }
 
-// Signed is [Reader.Newest] with the signed note.
+// Signed is like [Reader.Newest], but also returns the checkpoint as a signed note.
 func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		if signed, err = NewestNote(conn); err != nil {
@@ -78,22 +79,22 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// After yields the records after leaf in the order of the tree. It yields all records after
-// -1. No transaction is open while the caller handles an entry.
+// After yields the records with a leaf number above leaf in the order of the tree. Pass -1 to
+// get all records. No transaction is open while the caller handles an entry.
 //
-// An error that is a [RecordError] concerns one record. The entry then has the fields of the
-// leaf and the altered bytes, and the caller may continue.
+// If a record does not match its leaf, After yields it with a [RecordError]. The entry then
+// has the fields of the leaf and the altered bytes. The caller may continue with the next one.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }
 
-// Run yields the events of a run in the order of the tree, without manifests, conflicts and
-// quarantine.
+// Run yields the events of a run in the order of the tree. It skips manifests, conflicts and
+// records in quarantine.
 func (r *Reader) Run(ctx context.Context, run string) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?3) AND l.class = 'event'`, run)
 }
 
-// Has reports whether the ledger has events of a run.
+// Has reports whether the ledger has events of run.
 func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT 1 FROM leaves
@@ -111,10 +112,10 @@ type RunInfo struct {
 	Leaves int64
 	First  int64
 	Last   int64
-	Stored time.Time // the last record
+	Stored time.Time // time of the last record
 }
 
-// Runs returns the runs, the latest first.
+// Runs returns the runs of the ledger, with the run of the newest record first.
 func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, s.n, s.first, s.last, l.stored FROM

@@ -11,26 +11,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Word is how the payload of a record was destroyed.
+// Word is the way in which the payload of a record was destroyed.
 type Word string
 
-// The words. They are stored.
+// The ways in which a payload is destroyed. The strings are stored in ledgers.
 const (
 	Erased Word = "erased"
 	Pruned Word = "pruned"
 )
 
-// Removal describes a destroyed payload. The leaf of the record and its proofs remain valid.
+// Removal describes how the payload of a record was destroyed. The leaf of the record and its
+// proofs remain valid.
 type Removal struct {
 	Word  Word
-	Order int64 // leaf of the audit.accessed event with the order
+	Order int64 // leaf of the audit.accessed event that contains the order
 }
 
-// Done reports whether the payload is destroyed.
+// Done reports whether the payload was destroyed.
 func (r Removal) Done() bool { return r.Word != "" }
 
-// Event returns the event of a record. For a destroyed payload it has only the fields of the
-// leaf and no data.
+// Event returns the event in a record. If the payload was destroyed, the event has no data and
+// only the fields that the leaf has.
 func (e Entry) Event() (events.Event, error) {
 	if !e.Removal.Done() {
 		return events.Decode(e.Bytes)
@@ -41,7 +42,7 @@ func (e Entry) Event() (events.Event, error) {
 	}, nil
 }
 
-// WordOf returns the word for an action.
+// WordOf returns the [Word] that an order with this action stores for a record.
 func WordOf(action events.AuditAction) Word {
 	if action == events.AuditPrune {
 		return Pruned
@@ -49,7 +50,8 @@ func WordOf(action events.AuditAction) Word {
 	return Erased
 }
 
-// ScanRemoval reads the columns word and ordered of the table erased.
+// ScanRemoval reads a [Removal] from two columns of stmt, word and ordered of the table
+// erased. column is the index of word.
 func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
@@ -61,15 +63,15 @@ func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	return r, nil
 }
 
-// RemovedRun is a run with events that an order destroyed.
+// RemovedRun is a run that lost events to an order.
 type RemovedRun struct {
-	Order int64 // leaf of its event
+	Order int64 // leaf of the event that contains the order
 	Run   string
 }
 
-// RemovedRuns yields the runs with events that the orders after the leaf order, or all after
-// -1, destroyed. The runs of one order are in memory at a time. No transaction is open while
-// the caller handles one.
+// RemovedRuns yields the runs that lost events to orders in leaves after order. Pass -1 for
+// all orders. It loads the runs of one order at a time. No transaction is open while the
+// caller handles a run.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {
@@ -91,7 +93,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// A run without a name stands for an order that destroyed no event of a run.
+// runsOfNext returns the runs that lost events to the next order after the leaf order. If that
+// order destroyed only records without a run, the result is one RemovedRun without a name.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

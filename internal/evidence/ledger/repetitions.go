@@ -12,22 +12,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Repetition is an event that was received again under another number. The digest of
-// arrivals commits to it.
+// Repetition is an event that arrived again under another number. The digest of arrivals
+// covers it, so it cannot be removed from the ledger unnoticed.
 type Repetition struct {
-	Leaf     int64 // Leaf, Run and Kind are of the first event
+	Leaf     int64 // Leaf, Run and Kind describe the first event
 	Run      string
 	Kind     events.Kind
-	Producer string // sender of the repetition
+	Producer string // producer that sent the repetition
 	Sequence uint64
-	Hash     events.Hash // of the repetition
+	Hash     events.Hash // hash of the repetition
 	Epoch    uint64
-	Stream   uint64 // sequence in the stream
+	Stream   uint64 // stream sequence of the repetition
 	Stored   time.Time
 }
 
-// Repetitions yields the repetitions of a run, or of all runs if run is empty, up to
-// checkpoint c and in the order of arrival.
+// Repetitions yields the repetitions that checkpoint c covers, in the order of arrival. If run
+// is not empty, it yields only repetitions of events of that run.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

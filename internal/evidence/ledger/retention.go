@@ -15,13 +15,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RetentionRule says how long the ledger retains the payloads of some kinds of events.
+// RetentionRule sets how long the ledger retains the payloads of events of some kinds.
 type RetentionRule struct {
-	Kind string        // pattern of kinds for [path.Match], such as "tool.*"
-	Age  time.Duration // since the server stored the record; 0 retains it permanently
+	Kind string        // pattern for kinds, as in [path.Match], such as "tool.*"
+	Age  time.Duration // time since the server stored the record; 0 retains it permanently
 }
 
-// String formats the rule for flags, such as "tool.*=90d" or "issue.*=forever".
+// String formats the rule as in flags, such as "tool.*=90d" or "issue.*=forever".
 func (r RetentionRule) String() string {
 	if r.Age == 0 {
 		return r.Kind + "=forever"
@@ -37,10 +37,10 @@ func formatAge(d time.Duration) string {
 	return d.String()
 }
 
-// Expired returns orders to prune the records whose retention ended, without id and author.
-// The first rule with a matching pattern applies to a record. Records without a rule, held
-// records and records that are never destroyed are omitted, and so are records that the
-// retention floor protects.
+// Expired returns orders to prune the records whose retention has ended. The caller adds an id
+// and an author. For each record the first rule with a matching pattern applies. Expired skips
+// records without a rule, records under a hold, records that the retention floor protects, and
+// records that are never destroyed, see [Target.Removable].
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -84,10 +84,11 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 	return orders, nil
 }
 
-// floorMargin is added to the floor, because the clocks of server and auditor differ.
+// floorMargin is added to the retention floor, because the server and the auditor measure time
+// with different clocks.
 const floorMargin = time.Minute
 
-// least returns the rules with at least the retention of the floor.
+// least returns a copy of rules in which no rule retains records for less than the floor.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)
 	if err != nil || in.Floor == 0 {
@@ -102,11 +103,12 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// The pattern of a rule can also match kinds of an earlier rule, so rules after the first
-// have one order for each kind.
+// expiredClass identifies the records that one order prunes. The first rule needs only one
+// order. A record that matches a later rule may also match an earlier one, so a later rule has
+// one order for each kind.
 type expiredClass struct {
 	rule int
-	kind string // empty for all kinds of the rule
+	kind string // empty for the first rule, whose order covers all its kinds
 }
 
 type expired map[expiredClass]*LeafRanges
@@ -135,7 +137,7 @@ func (c expiredClass) pattern(rule RetentionRule) string {
 
 var quoteMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// treesOf reports for each hold whether it refers to this tree.
+// treesOf reports for each hold whether it refers to the stored tree.
 func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 	trees = make([]bool, len(holds))
 	for i, h := range holds {

@@ -15,12 +15,12 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// RotationsFile is the file next to the key that lists the changes of the key, the oldest
-// first. It contains no secret.
+// RotationsFile is the name of the file that lists all changes of the key, the oldest first.
+// It is in the folder of the key and contains no secret.
 const RotationsFile = "changes.json"
 
-// KeyRotation is one change of the key in [RotationsFile], with one order for each ledger
-// that existed.
+// KeyRotation is one change of the key in [RotationsFile]. It contains one signed order for
+// each ledger that existed at that time.
 type KeyRotation struct {
 	Old    string            `json:"old"` // verifier keys
 	New    string            `json:"new"`
@@ -28,11 +28,12 @@ type KeyRotation struct {
 	Reason string            `json:"reason"`
 	Ticket string            `json:"ticket,omitempty"`
 	Time   time.Time         `json:"time"`
-	Orders map[string]string `json:"orders"` // signed, by tenant
+	Orders map[string]string `json:"orders"` // signed orders by tenant
 }
 
-// ReadChain reads the chain in dir that ends at a public key, and the changes that led to
-// it, the oldest first. It omits a later change whose key was never installed.
+// ReadChain reads the changes of the key in dir that led to the key public, the oldest first,
+// and the chain of keys that they form. It omits a change after that, whose new key was not
+// installed.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -57,7 +58,8 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo returns the chain that ends at a public key, and removes the later changes.
+// chainTo returns the chain that ends with the key public. It truncates changes after the one
+// that introduced public.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1
@@ -80,7 +82,7 @@ func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	return append(chain, v), err
 }
 
-// RotationOrders returns the signed orders of the changes for the ledger of a tenant.
+// RotationOrders returns the signed orders in changes that are for the ledger of tenant.
 func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	for _, c := range changes {
 		if o := c.Orders[tenant]; o != "" {
@@ -90,14 +92,14 @@ func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	return signed
 }
 
-// ReadKeyOrders returns the signed orders in dir that change the key of a tenant's ledger,
-// in order. It includes a change whose key is not installed yet.
+// ReadKeyOrders returns the signed orders in dir that change the key of a tenant's ledger, the
+// oldest first. It includes a change whose new key is not installed yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readRotations(dir)
 	return RotationOrders(changes, tenant), err
 }
 
-// KeyChanged is a recorded change of the key.
+// KeyChanged describes one change of the key for reports.
 type KeyChanged struct {
 	From    string    `json:"from"` // key ids, see [KeyID]
 	To      string    `json:"to"`
@@ -107,10 +109,10 @@ type KeyChanged struct {
 	Reason  string    `json:"reason"`
 	Ticket  string    `json:"ticket,omitempty"`
 	Time    time.Time `json:"time"`
-	Tenants []string  `json:"tenants"` // with a ledger at that time, sorted
+	Tenants []string  `json:"tenants"` // tenants that had a ledger at that time, sorted
 }
 
-// ReadKeyChanges returns the changes that led to the key in dir, the oldest first.
+// ReadKeyChanges returns the changes that led to the current key in dir, the oldest first.
 func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	_, public, err := ReadVerifier(dir)
 	if err != nil {
@@ -129,10 +131,11 @@ func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	return list, nil
 }
 
-// VerifierFile is the file of the verifier key, next to the signing key.
+// VerifierFile is the name of the file with the verifier key. It is in the folder of the
+// signing key.
 const VerifierFile = "ledger.pub"
 
-// ReadVerifier returns the verifier key in dir and its text.
+// ReadVerifier returns the verifier key in dir, parsed and as text.
 func ReadVerifier(dir string) (note.Verifier, string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, VerifierFile))
 	if err != nil {
@@ -141,7 +144,8 @@ func ReadVerifier(dir string) (note.Verifier, string, error) {
 	return ParseVerifier(string(text))
 }
 
-// ParseVerifier parses a verifier key as [writer.Key.Public] returns it.
+// ParseVerifier parses a verifier key in the form that [writer.Key.Public] returns. It also
+// returns the text without surrounding white space.
 func ParseVerifier(text string) (note.Verifier, string, error) {
 	text = strings.TrimSpace(text)
 	v, err := ParseKey(text)

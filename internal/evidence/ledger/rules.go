@@ -15,19 +15,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// SecondPerson is the rule that an order needs the signature of another person. The zero
-// value needs none.
+// SecondPerson is the rule that some orders need the signature of a second person. The zero
+// value means that no order needs one.
 type SecondPerson struct {
-	// Approvers are verifier keys, sorted. The name of each is the name of a person.
+	// Approvers are sorted verifier keys. The name of a key is the name of a person.
 	Approvers []string
-	For       []events.AuditAction // of erase, lift and prune, sorted
-	Within    time.Duration        // between the time of an order and its approval, whole seconds
+	For       []events.AuditAction // erase, lift or prune, sorted
+	Within    time.Duration        // maximum time from the order to its approval, in whole seconds
 }
 
-// IsOff reports whether no order needs a second person.
+// IsOff reports whether the rule is not set, so that no order needs a second person.
 func (s SecondPerson) IsOff() bool { return len(s.Approvers)+len(s.For) == 0 && s.Within == 0 }
 
-// Validate returns why the rule is not valid, or nil.
+// Validate returns an error that says why the rule is not valid, or nil.
 func (s SecondPerson) Validate() error {
 	if s.IsOff() {
 		return nil
@@ -62,7 +62,8 @@ func (s SecondPerson) validateApprovers() error {
 	return nil
 }
 
-// SecondPersonActions returns the actions that can need a second person, sorted.
+// SecondPersonActions returns the sorted actions for which the rule can require a second
+// person.
 func SecondPersonActions() []events.AuditAction {
 	return []events.AuditAction{events.AuditErase, events.AuditLift, events.AuditPrune}
 }
@@ -76,20 +77,20 @@ func isAscending[T ~string](list []T) bool {
 	return true
 }
 
-// rawKey returns the key of a verifier key without name and hash.
+// rawKey returns the last part of a verifier key, which is the key without its name and hash.
 func rawKey(text string) string {
 	parts := strings.SplitN(text, "+", 3)
 	return parts[len(parts)-1]
 }
 
-// Rules are the rules that orders have set, at a place in a ledger. The zero value has none.
-// The writer and the verifier each compute them from the orders.
+// Rules are the rules for orders at one place in a ledger. Earlier orders have set them. The
+// zero value has no rules. The writer and the verifier each compute them from the orders.
 type Rules struct {
-	Floor  time.Duration // orders to prune younger records have no effect
+	Floor  time.Duration // orders that prune a record younger than this have no effect
 	Second SecondPerson
 }
 
-// Apply sets the rule of an order that takes effect.
+// Apply updates r if o sets a rule. The caller has checked that o takes effect.
 func (r *Rules) Apply(o Order) {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:
@@ -99,8 +100,9 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether an order needs a second person. While the rule is in force, its end
-// and a lower floor always do.
+// Needs reports whether o needs a second person. While a rule for a second person is in force,
+// every change of that rule and every lower retention floor needs one, even if the rule does
+// not list these actions.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -113,18 +115,20 @@ func (r Rules) Needs(o Order) bool {
 	return slices.Contains(r.Second.For, o.Action)
 }
 
-// Expires returns when an order that needs a second person can no longer be approved.
+// Expires returns the last time at which o, which needs a second person, can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
-// Protects reports whether the floor protects a record that the server stored at a time, in
-// nanoseconds, from an order that it stored at another time.
+// Protects reports whether the retention floor protects a record from the order o. stored is
+// when the server stored the record, in nanoseconds since 1970, and at is when it stored the
+// order. If one of the times is unknown, the record is protected.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
 
-// Open reads an order that one of keys has signed, alone or followed by an approver, as the
-// server stored it at a time. approver is empty for an order with one signature. effect is
-// [EffectProposed] or [EffectExpired] if the order takes no effect, and else empty.
+// Open reads an order that one of keys has signed, alone or followed by an approver. at is
+// when the server stored the order. approver is empty if the order has one signature. effect
+// is [EffectProposed] or [EffectExpired] if the order must not be executed, and otherwise
+// empty.
 func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
 	o, err = OpenOrder(signed, keys)
 	if err == nil {
@@ -159,7 +163,8 @@ func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approv
 	return o, approver, nil
 }
 
-// openTwice opens a note that one of keys and then an approver with another key have signed.
+// openTwice opens a note with two signatures. The first must be by one of keys, and the second
+// by an approver whose key is a different one.
 func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error) {
 	approvers := make([]note.Verifier, len(r.Second.Approvers))
 	for i, text := range r.Second.Approvers {
@@ -189,11 +194,12 @@ func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error)
 	return n, nil
 }
 
-// isSameRaw reports whether v is the key of a verifier key with another name.
+// isSameRaw reports whether v and the verifier key in text have the same key material, even if
+// their names differ.
 func isSameRaw(v note.Verifier, text string) bool {
 	data, err := base64.StdEncoding.DecodeString(rawKey(text))
 	if err != nil || len(data) != 1+ed25519.PublicKeySize {
-		return true // not a key that can differ
+		return true // not an Ed25519 key, so the two cannot be told apart
 	}
 	renamed, err := note.NewEd25519VerifierKey(v.Name(), data[1:])
 	if err != nil {
@@ -203,7 +209,8 @@ func isSameRaw(v note.Verifier, text string) bool {
 	return err != nil || same.KeyHash() == v.KeyHash()
 }
 
-// either are verifiers of which the second ones do not hide the first.
+// either looks up a key in first, then in second. A key in second therefore cannot replace one
+// in first.
 type either struct{ first, second note.Verifiers }
 
 // Verifier implements [note.Verifiers].
@@ -214,7 +221,7 @@ func (e either) Verifier(name string, hash uint32) (note.Verifier, error) {
 	return e.second.Verifier(name, hash)
 }
 
-// Approve returns a signed order with the signature of an approver after that of the ledger.
+// Approve appends the signature of approver to an order that one of keys has signed.
 func Approve(signed []byte, keys note.Verifiers, approver note.Signer) ([]byte, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {
@@ -230,7 +237,7 @@ func Approve(signed []byte, keys note.Verifiers, approver note.Signer) ([]byte, 
 
 func formatSeconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
 
-// maxSeconds is the longest time that a [time.Duration] holds.
+// maxSeconds is the largest number of whole seconds that fits into a [time.Duration].
 const maxSeconds = int64(1<<63-1) / int64(time.Second)
 
 func parseSeconds(text string) (time.Duration, error) {

@@ -18,7 +18,8 @@ func (o Order) validateRules() error {
 	return o.Second.Validate()
 }
 
-// Rule says which rule for other orders an order sets, or returns "".
+// Rule describes the rule that o sets for other orders, such as "retention floor 90d". It
+// returns "" if o sets no rule.
 func (o Order) Rule() string {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:
@@ -32,7 +33,7 @@ func (o Order) Rule() string {
 	return ""
 }
 
-// String describes the rule in reports, with the names of the approvers.
+// String describes the rule for reports. It names the approvers, not their keys.
 func (s SecondPerson) String() string {
 	if s.IsOff() {
 		return "no second person"

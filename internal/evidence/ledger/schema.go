@@ -16,19 +16,20 @@ const (
 	schemaVersion = 2
 )
 
-// schema is the schema of a ledger's file. The bytes of a leaf are computed from its row, so
-// that queries return the signed values. Names are numbered in the order of their first use.
-// Number 0 is the empty name.
+// schema is the schema of a ledger's file. The encoding of a leaf is not stored but computed
+// from its row, so the values that queries return are the signed ones. Producers and runs are
+// numbered in the order in which they first appear. Number 0 is the empty name.
 //
-//   - payloads.bytes is the record, verbatim. For a blob chunk, the content is in blobs,
-//     once for all events with that content. It belongs at offset cut, in base64.
-//   - chunks finds the chunks of a blob by the hash of the blob.
-//   - hashes has the tree in the order of tlog, 256 hashes to a row.
-//   - seen has the repetitions.
-//   - orders has the signed orders, by the leaf of their event, and their effects. A lift
-//     has the id of its hold.
-//   - erased has the leaves whose payloads an order destroyed, and the leaf of that order.
-//     They have no row in payloads.
+//   - payloads.bytes is the record, verbatim. The content of a blob chunk is cut out and
+//     stored in blobs, once for all events with that content. To restore the record, it is
+//     inserted in base64 at offset cut.
+//   - chunks lists the chunks of each blob by the hash of the blob.
+//   - hashes contains the tree in the order of package tlog, with 256 hashes in each row.
+//   - seen contains the repetitions.
+//   - orders contains the effect of each signed order, by the leaf of its event. For an order
+//     to lift a hold, the column hold is the id of the hold.
+//   - erased contains the leaves whose payloads an order destroyed, and the leaf of that
+//     order. Such a leaf has no row in payloads.
 const schema = `
 CREATE TABLE producers (producer INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE runs (run INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -80,10 +81,10 @@ CREATE INDEX erased_ordered ON erased (ordered, leaf);
 CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
 `
 
-// ErrSchema is returned for a file that is not a ledger of this version.
+// ErrSchema is wrapped if a file is not a ledger that this version can read.
 var ErrSchema = errors.New("not a ledger of this version")
 
-// MakeTables creates the tables of a ledger in an empty file.
+// MakeTables creates the tables of a ledger in an empty database.
 func MakeTables(conn *sqlite.Conn) error {
 	script := schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
@@ -92,8 +93,8 @@ func MakeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// CheckFormat checks that this version can read the ledger behind conn. fresh is true for an
-// empty file.
+// CheckFormat returns an error if this version cannot read the database behind conn. fresh is
+// true if the database is empty.
 func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
@@ -113,8 +114,9 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with the schema of this version. A trigger, a
-// view or an index in another order could show readers other rows.
+// CheckSchema compares every table and index with the schema of this version. The comparison
+// is strict, because a trigger, a view or an index with another order could make queries
+// return false rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err
@@ -142,7 +144,7 @@ func CheckSchema(conn *sqlite.Conn) error {
 	return nil
 }
 
-// ownSchema is the schema as SQLite stores it.
+// ownSchema returns the schema of this version in the form in which SQLite stores it.
 var ownSchema = sync.OnceValues(func() (all map[string]string, err error) { //nolint:gochecknoglobals // a constant that SQLite computes
 	memory, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenMemory)
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Selection selects records. The zero value selects all of them.
+// Selection selects records of a ledger. The zero value selects all records.
 type Selection struct {
-	Run    string    // empty selects all records, also without a run
+	Run    string    // empty selects the records of all runs, and those without a run
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit
-	Events bool      // without manifests, conflicts and quarantine
-	Before int64     // leaves with a lower index; 0 is no limit
+	Events bool      // only events, no manifests, conflicts or records in quarantine
+	Before int64     // only leaves with a lower index; 0 is no limit
 
-	listed []listed // manifests to add to the records of Run
-	orders bool     // add the orders that destroyed selected records
+	listed []listed // ranges of numbers whose manifests are added to the records of Run
+	orders bool     // add the orders that destroyed payloads of selected records
 	keys   bool     // add the orders that changed the key or set a rule for other orders
 	enrols bool     // add the orders about issuers, and the manifests that enrol producers of Run or change their keys
 }
@@ -35,8 +35,8 @@ func (s Selection) IsAll() bool {
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. A record without a time, such
-// as a manifest, is outside every range of time.
+// Select yields the selected records in the order of the tree. If From or To is set, it omits
+// records without a time, such as manifests.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)
@@ -57,7 +57,7 @@ func (s Selection) where() (where string, args []any) {
 		}
 		where += ")"
 	}
-	// All times have the same length and zone, so text order is time order.
+	// All times have the same length and are in UTC, so comparing them as text is correct.
 	if !s.From.IsZero() {
 		add(" AND l.time >= ", FormatTime(s.From))
 	}
@@ -86,16 +86,17 @@ func (s Selection) where() (where string, args []any) {
 	return where, args
 }
 
-// provingOrders are the orders without which other orders cannot be judged.
+// provingOrders is the SQL condition for orders that are needed to judge other orders.
 const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"
 
-// maxListed bounds the producers whose manifests are added. Each needs three query
-// parameters.
+// maxListed is the maximum number of producers whose manifests are added. Each producer needs
+// three query parameters.
 const maxListed = 1000
 
-// WithManifests adds the records that prove s. These are the manifests for the events of its
-// run and the enrolment of its producers, the orders that destroyed selected records, and the
-// orders that changed the key, are about issuers, or set a rule for other orders.
+// WithManifests extends s to the records that are needed to prove it. These are the manifests
+// for the events of the run, the enrolments of its producers, the orders that destroyed
+// payloads of selected records, and the orders that change the key, concern issuers, or set a
+// rule for other orders.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -119,7 +120,7 @@ func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, err
 	return s, err
 }
 
-// Find returns the event with an id, if there is one.
+// Find returns the event with this id. The bool is false if there is none.
 func (r *Reader) Find(ctx context.Context, id string) (Entry, bool, error) {
 	for e, err := range r.source.entries(ctx, -1, ` AND l.id = ?3 AND l.class = 'event'`, id) {
 		return e, err == nil, err

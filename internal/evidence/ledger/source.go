@@ -13,12 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// source is the open file behind a [Reader].
+// source is the open file that a [Reader], and the readers derived from it, use.
 type source struct {
 	path   string
 	tenant string
 
-	mu   sync.Mutex // guards file; held during a transaction, so callbacks must not call view again
+	mu   sync.Mutex // guards file; locked during a transaction, so a callback of view must not call view
 	file *File
 }
 
@@ -49,7 +49,8 @@ func (s *source) open() (err error) {
 	return nil
 }
 
-// reopen keeps the old file open after an error.
+// reopen opens the file at the path again, for example after a writer replaced it. If that
+// fails, the old file stays open.
 func (s *source) reopen() error {
 	now, err := openSource(s.path)
 	if err != nil {
@@ -70,7 +71,7 @@ func (s *source) close() error {
 	return s.file.Close()
 }
 
-// view calls read in one transaction.
+// view calls read in a read transaction. It opens the file again first if it has changed.
 func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Stored selects records by the time at which the server stored them.
+// Stored selects records by the time at which the server stored them, and by leaf.
 type Stored struct {
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit
-	Before int64     // leaves with a lower index
+	Before int64     // only leaves with a lower index
 }
 
-// limits returns the times in nanoseconds.
+// limits returns From and To in nanoseconds since 1970.
 func (s Stored) limits() (from, to int64) { return (&hourCount{from: s.From, to: s.To}).limits() }
 
 // KindCount counts the records of one class and kind.
@@ -31,7 +31,7 @@ type KindCount struct {
 	Count int64       `json:"count"`
 }
 
-// Kinds counts the selected records by class and kind, the most frequent first.
+// Kinds counts the selected records by class and kind, the most frequent ones first.
 func (a Activity) Kinds(ctx context.Context, s Stored) (counts []KindCount, err error) {
 	from, to := s.limits()
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -48,8 +48,8 @@ func (a Activity) Kinds(ctx context.Context, s Stored) (counts []KindCount, err 
 	return counts, err
 }
 
-// Checkpoints counts the checkpoints that were signed in a range of time, up to checkpoint
-// number last.
+// Checkpoints counts the checkpoints up to number last that were signed between s.From and
+// s.To.
 func (a Activity) Checkpoints(ctx context.Context, s Stored, last int64) (n int64, err error) {
 	from, to := s.limits()
 	if s.To.IsZero() {
@@ -71,7 +71,7 @@ func (a Activity) Checkpoints(ctx context.Context, s Stored, last int64) (n int6
 	return n, err
 }
 
-// StoredEvents yields the selected events of some kinds in the order of the tree.
+// StoredEvents yields the selected events of the given kinds in the order of the tree.
 func (r *Reader) StoredEvents(ctx context.Context, s Stored, kinds ...events.Kind) iter.Seq2[Entry, error] {
 	from, to := s.limits()
 	args := []any{from, to, s.Before}

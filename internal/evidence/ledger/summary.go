@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary describes a run. If a producer repeats an aggregate such as run.finished, the
-// latest one counts.
+// RunSummary describes a run. If a run has several events of a kind that sums it up, such as
+// run.finished, the last one counts.
 type RunSummary struct {
 	Run       string `json:"run"`
 	Tenant    string `json:"tenant"`
@@ -21,33 +21,33 @@ type RunSummary struct {
 	Title     string `json:"title,omitempty"`
 	Model     string `json:"model,omitempty"`
 
-	First time.Time `json:"first"` // without service records
+	First time.Time `json:"first"` // time of the first event; service records do not count, see [IsServiceRecord]
 	Last  time.Time `json:"last"`
 
 	Events  int                 `json:"events"`
-	Removed int                 `json:"removed,omitempty"` // of them, erased or pruned; their contents do not count below
+	Removed int                 `json:"removed,omitempty"` // erased or pruned events; only Events and Kinds count them
 	Kinds   map[events.Kind]int `json:"kinds"`
 
-	Steps map[events.StepStatus]int `json:"steps"` // by the latest step.finished of each step
+	Steps map[events.StepStatus]int `json:"steps"` // by the last step.finished event of each step
 
-	ToolCalls       int            `json:"tool_calls"` // distinct
+	ToolCalls       int            `json:"tool_calls"` // number of distinct calls
 	ToolCallsByName map[string]int `json:"tool_calls_by_name"`
 	ToolResults     int            `json:"tool_results"`
 	ToolErrors      int            `json:"tool_errors"`
 	Unanswered      int            `json:"unanswered"` // calls without a result
 	Unasked         int            `json:"unasked"`    // results without a call
 
-	Responses int           `json:"responses"` // by message id
+	Responses int           `json:"responses"` // number of distinct messages
 	Tokens    events.Tokens `json:"tokens"`
 	Errors    int           `json:"errors"`
 
 	Subagents []string `json:"subagents,omitempty"` // sorted
 
 	Finished *events.RunFinishedData `json:"finished,omitempty"`
-	Sealed   bool                    `json:"sealed"` // no event follows the seal, except seals and service records
+	Sealed   bool                    `json:"sealed"` // only seals and service records follow the seal
 }
 
-// Summary folds the events of a run into a summary.
+// Summary reads the events of a run and summarizes them.
 func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
 	f := newRunFold(r.Tenant(), run)
 	for entry, err := range r.Run(ctx, run) {
@@ -73,7 +73,7 @@ type runFold struct {
 	sum       RunSummary
 	tokens    map[string]events.Tokens
 	steps     map[string]events.StepStatus
-	calls     map[string]string // tool by call id
+	calls     map[string]string // name of the tool, by call id
 	results   map[string]bool
 	anonymous int
 	subagents map[string]bool

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Target is the fields of a leaf that orders are compared with.
+// Target has the fields of a leaf that decide whether an order covers it.
 type Target struct {
 	Leaf          int64
 	Class         Class
@@ -20,9 +20,9 @@ type Target struct {
 	Removal       Removal
 }
 
-// Removable reports whether the payload of a record may be destroyed. Manifests, seals, gap
-// records and audit records stay, because they show how much there was and who destroyed
-// what.
+// Removable reports whether an order may destroy the payload of a record. Manifests, seals,
+// gap records and audit records are never destroyed, because they prove how many records there
+// were and who destroyed them.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
@@ -33,10 +33,12 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether hold o protects t from the order erase. sameTree says whether o
-// refers to this tree. A hold of a user covers the user's records at the time of the hold,
-// and blocks every order to erase that user. Later records of the user are unknown once
-// their payloads are destroyed.
+// Covers reports whether the hold o protects t from the order erase. sameTree reports whether
+// o refers to the tree that t is in.
+//
+// A hold of a user covers the records of the user at the time of the hold, which o.Leaves
+// lists, and blocks every order to erase that user. It cannot cover later records, because the
+// user of a record is unknown once the payload is destroyed.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {
@@ -48,7 +50,7 @@ func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	return s.Fits(t)
 }
 
-// Fits reports whether a leaf matches the selection, except for the user.
+// Fits reports whether t matches all fields of s except User, which is not in the leaf.
 func (s OrderSelection) Fits(t Target) bool {
 	if s.Run != "" && s.Run != t.Run || s.Event != "" && (s.Event != t.ID || t.Class != ClassEvent) {
 		return false
@@ -61,8 +63,8 @@ func (s OrderSelection) Fits(t Target) bool {
 	return s.fitsTime(t)
 }
 
-// fitsTime compares times as text, because all have the same length and zone. A leaf without
-// a time is outside every range.
+// fitsTime compares times as text, which is correct because all of them have the same length
+// and are in UTC. If From or To is set, a leaf without a time does not fit.
 func (s OrderSelection) fitsTime(t Target) bool {
 	return (s.From.IsZero() || t.Time >= FormatTime(s.From)) && (s.To.IsZero() || t.Time != "" && t.Time < FormatTime(s.To))
 }
@@ -70,7 +72,7 @@ func (s OrderSelection) fitsTime(t Target) bool {
 const orderedColumns = `l.leaf, l.class, l.id, coalesce(r.name, ''), l.kind, l.time, l.stored, x.word, x.ordered
 	FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN runs r ON r.run = l.run`
 
-// EachTarget calls each with the leaves of a range, ascending.
+// EachTarget calls each for the leaves of r in ascending order.
 func EachTarget(conn *sqlite.Conn, r LeafRange, each func(Target) error) error {
 	return queryOrdered(conn, " WHERE l.leaf BETWEEN ?1 AND ?2 ORDER BY l.leaf", each, r.First, r.Last)
 }
@@ -92,8 +94,8 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 	})
 }
 
-// Resolve returns the selected leaves before a leaf whose payloads may be destroyed, with
-// the chunks of the blobs of an event.
+// Resolve returns the leaves below before that s selects and whose payloads may be destroyed.
+// If s selects an event, the result includes the blob chunks of that event.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)
@@ -172,5 +174,6 @@ func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// maxBlobChunks bounds the chunks of one blob, at 8 GiB.
+// maxBlobChunks limits the chunks that are looked up for one blob. The limit is reached at 8
+// GiB.
 const maxBlobChunks = 1 << 14

@@ -16,19 +16,20 @@ import (
 // Proof proves that one record is in a ledger.
 type Proof struct {
 	Leaf       []byte
-	Index      int64       // from 0
-	Path       []tlog.Hash // from the leaf's sibling to a child of the root
-	Checkpoint []byte      // newest, as a signed note
+	Index      int64       // index of the leaf, from 0
+	Path       []tlog.Hash // hashes from the leaf's sibling up to a child of the root
+	Checkpoint []byte      // the newest one, as a signed note
 }
 
-// ErrNoLeaf is wrapped if the ledger does not have a record.
+// ErrNoLeaf is wrapped if the ledger does not have the requested leaf.
 var ErrNoLeaf = errors.New("it is not in the ledger")
 
 // Tree reads the Merkle tree of a ledger. It checks no signature.
 type Tree struct{ source *source }
 
-// Prove returns the proof that a leaf is in the tree of the newest checkpoint. It wraps
-// [ErrNoLeaf], or [ErrDamaged] if the stored hashes do not lead to the root.
+// Prove returns a proof that the leaf is in the tree of the newest checkpoint. The error wraps
+// [ErrNoLeaf] if the ledger does not have the leaf, and [ErrDamaged] if the stored hashes do
+// not lead to the signed root.
 func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = prove(conn, leaf)
@@ -40,8 +41,9 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
-// Read calls read with the newest checkpoint, as a signed note, and its hashes, unchecked.
-// read must not use the ledger otherwise, and the hashes are valid until it returns.
+// Read calls read with the newest checkpoint as a signed note, and with a reader of the tree's
+// hashes. It checks neither. The hashes are valid until read returns. read must not call other
+// methods on the ledger, because they would wait for the same lock.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)
@@ -52,7 +54,7 @@ func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.Has
 	})
 }
 
-// Leaves returns the encodings of up to count leaves from number first.
+// Leaves returns the encodings of up to count leaves, starting at leaf first.
 func (t Tree) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves = leaves[:0]
@@ -108,7 +110,8 @@ func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	return data, err
 }
 
-// leavesFrom calls each with the encodings of up to count leaves, which it may retain.
+// leavesFrom calls each with the numbers and encodings of up to count leaves, starting at leaf
+// first. each may retain the encodings.
 func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
 	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
 		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer
@@ -131,10 +134,10 @@ func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int6
 		})
 }
 
-// HashesPerRow is the number of tree hashes in one row.
+// HashesPerRow is the number of tree hashes in one row of the table hashes.
 const HashesPerRow = 256
 
-// StoredTree reads the stored hashes of the tree.
+// StoredTree reads the hashes of the tree from the ledger file.
 type StoredTree struct{ Conn *sqlite.Conn }
 
 // ReadHashes implements [tlog.HashReader].
@@ -159,7 +162,7 @@ func (s StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// HashRow returns a row of the tree's hashes, nil if there is none.
+// HashRow returns the row number chunk of the table hashes, or nil if there is none.
 func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
 		Args:       []any{chunk},
@@ -168,7 +171,7 @@ func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	return row, err
 }
 
-// IsTreeOf reports whether an order refers to the stored tree.
+// IsTreeOf reports whether the order o refers to the stored tree.
 func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
 	if errors.Is(err, ErrDamaged) {
@@ -177,8 +180,8 @@ func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	return err == nil && root == o.Root, err
 }
 
-// SignedTree is [Reader.Signed] with a check. It wraps [ErrDamaged] if the stored tree does
-// not have the signed root.
+// SignedTree is like [Reader.Signed], but also checks the root. The error wraps [ErrDamaged]
+// if the stored tree does not have the signed root.
 func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
 		if c, err = ReadCheckpoint(note); err != nil {
@@ -197,7 +200,8 @@ func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err 
 	return signed, c, err
 }
 
-// RootAt returns the root of the first size leaves. It checks nothing.
+// RootAt returns the root of the first size leaves, computed from stored hashes. It does not
+// compare the root with a checkpoint.
 func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error) {
 	err = t.Read(ctx, func(_ []byte, stored tlog.HashReader) error {
 		root, err = tlog.TreeHash(size, stored)
@@ -206,7 +210,8 @@ func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error
 	return root, err
 }
 
-// Hashes returns stored hashes of the tree, by their index in tlog.
+// Hashes returns stored hashes of the tree. indexes are stored-hash indexes as package tlog
+// numbers them.
 func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		hashes, err = StoredTree{conn}.ReadHashes(indexes)

@@ -18,8 +18,9 @@ import (
 
 const witnessedFile = "witnessed.checkpoint"
 
-// ReadWitnessed returns the last cosigned checkpoint, unchecked, from the file next to the
-// ledger at path. It wraps [fs.ErrNotExist] if there is none.
+// ReadWitnessed returns the last checkpoint that witnesses cosigned. It reads it from a file
+// next to the ledger at path and does not check it. The error wraps [fs.ErrNotExist] if there
+// is none.
 func ReadWitnessed(path string) (signed []byte, err error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), witnessedFile))
 	if err != nil {
@@ -35,8 +36,8 @@ func ReadWitnessed(path string) (signed []byte, err error) {
 	return signed, nil
 }
 
-// WriteWitnessed writes a cosigned checkpoint next to the ledger at path. It is on disk when
-// WriteWitnessed returns.
+// WriteWitnessed stores a cosigned checkpoint in a file next to the ledger at path. If it
+// returns nil, the checkpoint is on disk.
 func WriteWitnessed(path string, signed []byte) error {
 	if err := atomicfile.Write(filepath.Join(filepath.Dir(path), witnessedFile), signed); err != nil {
 		return fmt.Errorf("witnessed checkpoint: %w", err)
@@ -44,9 +45,9 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the last cosigned checkpoint, as a signed note and parsed. It returns
-// nil if there is none, or if the ledger had another root at that size. It checks no
-// signature.
+// Witnessed returns the last checkpoint that witnesses cosigned, as a signed note and parsed.
+// signed is nil if there is none, or if the first c.Size leaves of the ledger have another
+// root. Witnessed checks no signature.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +77,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned returns a note with its cosignatures, if it is the last cosigned one, else
-// unchanged.
+// Cosigned returns the checkpoint signed with its cosignatures if it is the last checkpoint
+// that witnesses cosigned. It returns other checkpoints unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +90,9 @@ func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed is like [Tree.Prove] for the last cosigned checkpoint. ok is false if there
-// is none or the leaf is younger.
+// ProveWitnessed is like [Tree.Prove], but proves the leaf in the last checkpoint that
+// witnesses cosigned. ok is false if there is no such checkpoint, or it does not include the
+// leaf.
 func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
 	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {

@@ -8,17 +8,18 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended is the result of a batch. Leaves includes conflicts and quarantine.
+// Appended is the result of [Ledger.Append]. Leaves also counts conflicts and records in
+// quarantine.
 type Appended struct {
 	Leaves      int
 	Repetitions int
-	Copies      int // messages that were dropped or applied before
+	Copies      int // messages that were skipped because the ledger already has them
 	Found       []Found
-	Orders      []ledger.Outcome // orders that a key in charge signed
+	Orders      []ledger.Outcome // orders that a valid key signed, with their effects
 	Checkpoint  []byte           // the new checkpoint, as a signed note; nil if nothing changed
 }
 
-// Found is a new conflict or message in quarantine.
+// Found describes a new conflict or a new record in quarantine.
 type Found struct {
 	Leaf           int64
 	Finding        ledger.Finding
@@ -26,9 +27,9 @@ type Found struct {
 	StreamSequence uint64
 }
 
-// Append applies messages in stream order and signs the result in one transaction. The
-// caller may repeat a batch, also in part, because Append skips messages that the ledger
-// has. After an error the ledger is unchanged.
+// Append adds messages, which are in stream order, to the ledger and signs a new checkpoint,
+// all in one transaction. The caller may repeat a batch or a part of it, because Append skips
+// messages that the ledger already has. After an error the ledger is unchanged.
 func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, messages []ledger.Message) (done Appended, err error) {
 	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		done, err = l.append(stream, messages)
@@ -69,8 +70,9 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 	return b.done, err
 }
 
-// Renew signs a checkpoint of the same tree with the present time, by which the verifier
-// measures the silence of a run.
+// Renew signs another checkpoint of the same tree with the present time. The verifier needs it
+// to judge how long a run has been silent, because it measures that up to the newest
+// checkpoint.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -86,13 +88,14 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break notes that the stream does not continue where the ledger ended. It signs a
-// checkpoint with the position at, behind which reading resumes. at has the hash of the
-// message at that position, if ledger and stream share it. [verifier.Verify] reports the
-// break from then on.
+// Break records that the stream does not continue where the ledger ended. It signs a
+// checkpoint whose position is at, and the caller resumes reading after at. If the ledger and
+// the stream share the message at that position, at contains its hash. From then on
+// [verifier.Verify] reports the break.
 //
-// Break does nothing if the ledger is empty or has reached the position, so a caller may
-// repeat it. The checkpoint is on disk if Break returns nil, and not stored after an error.
+// Break does nothing if the ledger is empty or has already reached the position, so a caller
+// may repeat it. If Break returns nil, the checkpoint is on disk. After an error it is not
+// stored.
 func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -131,7 +134,7 @@ func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
 		Tenant: l.tenant, Size: l.tree.edge.size, Root: root, Number: l.newest.Number + 1, Time: l.opts.Now().UTC(),
 		Arrivals: l.arrivals.Count, Digest: l.arrivals.Digest, Position: position,
 	}
-	// The clock may have been set back.
+	// The system clock may have been set back.
 	if c.Time.Before(l.newest.Time) {
 		c.Time = l.newest.Time
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The state of the ledger changes with a batch, and has to be loaded again if the batch
-// fails.
+// batch appends the messages of one call of [Ledger.Append]. It modifies state. If the batch
+// fails, the ledger must load its state again from the file.
 type batch struct {
 	conn     *sqlite.Conn
 	tenant   string
@@ -48,7 +48,8 @@ func (b *batch) message(m ledger.Message) error {
 	return b.store(m, r)
 }
 
-// store notes a repetition if the ledger has the content.
+// store stores m as a new leaf. If the ledger already has an event with the id and the
+// content, it stores a repetition instead. If the content differs, it stores a conflict.
 func (b *batch) store(m ledger.Message, r record) error {
 	p, err := b.state.names.producer(r.leaf.Producer)
 	if err != nil {
@@ -79,7 +80,8 @@ func (b *batch) store(m ledger.Message, r record) error {
 	return b.commitLeaf(m, r)
 }
 
-// insertLeaf returns false if the leaf is of class event and another event has its id.
+// insertLeaf adds a row to the table leaves. It returns false and adds nothing if the leaf is
+// of class event and another event has its id.
 func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber int64) (bool, error) {
 	size := b.state.tree.edge.size
 	stmt := b.conn.Prep(`INSERT INTO leaves

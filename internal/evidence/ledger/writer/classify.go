@@ -16,7 +16,7 @@ import (
 type record struct {
 	leaf  ledger.Leaf
 	event events.Event
-	copy  bool // the ledger has it already
+	copy  bool // the ledger already has this message
 }
 
 type classifier struct {
@@ -76,7 +76,8 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// A restored stream is read again from its start.
+// compareQuarantine sets r.copy if an earlier epoch contains the same message in quarantine.
+// This happens when a stream was restored, because it is then read again from its start.
 func (c classifier) compareQuarantine(r *record) error {
 	var number int64
 	if p := c.names.producers[r.leaf.Producer]; p != nil {
@@ -91,7 +92,8 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber finds out whether the producer used the number before.
+// compareNumber checks whether the producer used the number before. With the same bytes r is a
+// copy, and with other bytes a conflict.
 func (c classifier) compareNumber(r *record) error {
 	p := c.names.producers[r.leaf.Producer]
 	if p == nil || int64(r.leaf.Sequence) > p.high {
@@ -155,7 +157,9 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	return first, same, nil
 }
 
-// An erased event must not be stored again when it is received again.
+// sameAsRemoved reports whether r is the event at leaf first, whose payload was destroyed. It
+// can only compare the run and the kind. Without it, an erased event that arrives again would
+// be stored again.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

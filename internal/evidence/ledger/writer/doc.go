@@ -1,15 +1,16 @@
-// Package writer creates ledgers and appends to them. It holds the signing key, and no other
+// Package writer creates ledgers and appends to them. It manages the signing key. No other
 // package changes a ledger's file. Package ledger describes the format.
 //
 // Each [Ledger.Append] is one transaction. It stores leaves, tree hashes, payloads and a
 // signed checkpoint that names the position in the stream. All of it is on disk when Append
-// returns nil, and none of it after an error. A writer that opens a ledger compares it with
-// the newest checkpoint, and never signs a tree that does not continue it.
+// returns nil, and none of it after an error. When a writer opens a ledger, it compares the
+// file with the newest checkpoint. It signs only trees that continue the tree of that
+// checkpoint.
 //
-// An order takes effect at its place in the stream. The transaction of its batch deletes the
-// payloads that the order destroys. [Ledger.Scrub] removes their remains from the file and
-// its log.
+// An order takes effect at the place of its event in the stream. The payloads that it
+// destroys are deleted in the transaction of the batch that contains the event. [Ledger.Scrub]
+// later removes their remains from the file and its log.
 //
-// One goroutine at a time may use a [Ledger]. The same holds for a [Set], which writes the
-// ledgers of several tenants in parallel.
+// Only one goroutine at a time may use a [Ledger]. The same is true of a [Set], although it
+// writes the ledgers of several tenants in parallel itself.
 package writer

@@ -21,7 +21,7 @@ const keyName = "hooktrail"
 
 const privateFile = "ledger.key"
 
-// Key is the signing key of a data directory. The private half is in a file or in an
+// Key is the signing key of a data directory. Its private half is stored in a file or in an
 // ssh-agent.
 type Key struct {
 	signer   note.Signer
@@ -30,14 +30,17 @@ type Key struct {
 	made     bool
 	agent    bool // an ssh-agent has the private half
 
-	ring    ledger.Chain         // its predecessors, the oldest first, and itself
-	changes []ledger.KeyRotation // from each key of the ring to the next
+	ring    ledger.Chain         // all previous keys, the oldest first, and this key at the end
+	changes []ledger.KeyRotation // for each key of the ring but the last, its change to the next key
 }
 
-// OpenKey returns the key in dir and creates it if there is none. The private half is in
-// ledger.key, which only its owner can read, and the public half in ledger.pub. Both are on
-// disk when OpenKey returns. Several processes that call it at once get the same key. If
-// ledger.key names a key in an ssh-agent, see [UseAgent], OpenKey does not ask the agent.
+// OpenKey returns the key in dir. If there is none, OpenKey creates it. The private half is in
+// ledger.key, which only its owner can read, and the public half is in ledger.pub. Both are on
+// disk when OpenKey returns. If several processes call it at the same time, they get the same
+// key.
+//
+// ledger.key can also name a key in an ssh-agent, see [Place]. OpenKey does not contact the
+// agent.
 func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make key folder: %w", err)
@@ -58,7 +61,8 @@ func OpenKey(dir string) (*Key, error) {
 	return k, k.writePublic(filepath.Join(dir, ledger.VerifierFile))
 }
 
-// makeKey does nothing if there is a key or another process creates it first.
+// makeKey creates a key in the file at path. It does nothing and returns false if the file
+// exists, for example because another process created it first.
 func makeKey(path string) (made bool, err error) {
 	private, _, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -67,14 +71,15 @@ func makeKey(path string) (made bool, err error) {
 	return storeKey(path, private)
 }
 
-// storeKey does nothing if there is a file at path.
+// storeKey writes text to the file at path. It does nothing and returns false if the file
+// exists.
 func storeKey(path, text string) (made bool, err error) {
 	temporary, err := writeTemporary(path, text+"\n", 0o600)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.Remove(temporary)) }()
-	// Unlike a rename, a link never replaces a file.
+	// os.Link fails if path exists, while os.Rename would replace it.
 	if err := os.Link(temporary, path); errors.Is(err, fs.ErrExist) {
 		return false, nil
 	} else if err != nil {
@@ -101,21 +106,21 @@ func (k *Key) writePublic(path string) error {
 // Public returns the verifier key.
 func (k *Key) Public() string { return k.public }
 
-// Verifiers returns the key and its predecessors, which signed older parts of the ledgers.
+// Verifiers returns the key and all previous keys, which signed older parts of the ledgers.
 func (k *Key) Verifiers() note.Verifiers { return k.ring.From(0) }
 
 func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) }
 
-// ID returns [ledger.KeyID] of the key.
+// ID returns the id of the key for reports, see [ledger.KeyID].
 func (k *Key) ID() string { return ledger.KeyID(k.verifier) }
 
 // Sign signs o with the key.
 func (k *Key) Sign(o ledger.Order) ([]byte, error) { return o.Sign(k.signer) }
 
-// InAgent reports whether an ssh-agent has the private half.
+// InAgent reports whether the private half is in an ssh-agent.
 func (k *Key) InAgent() bool { return k.agent }
 
-// Made reports whether this call of [OpenKey] made the key.
+// Made reports whether the call of [OpenKey] that returned k created the key.
 func (k *Key) Made() bool { return k.made }
 
 func writeTemporary(path, text string, mode fs.FileMode) (name string, err error) {
@@ -137,8 +142,8 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 	return f.Name(), f.Sync()
 }
 
-// publicHalf returns the verifier key of a signer key, whose last part is the algorithm and
-// the seed.
+// publicHalf returns the verifier key that belongs to private, the text of a signer key. The
+// last part of that text is the algorithm and the seed.
 func publicHalf(private string) (string, error) {
 	parts := strings.SplitN(private, "+", 5)
 	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
@@ -152,7 +157,7 @@ func publicHalf(private string) (string, error) {
 	return note.NewEd25519VerifierKey(parts[2], public)
 }
 
-// HasKey reports whether dir has a signing key.
+// HasKey reports whether there is a signing key in dir.
 func HasKey(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, privateFile))
 	return err == nil

@@ -18,15 +18,15 @@ import (
 const (
 	pageBytes     = 8192
 	defaultCache  = 16 << 20
-	walPages      = 2000 // pages in the log before SQLite moves them to the file: 16 MB
+	walPages      = 2000 // SQLite moves the log to the file when it has this many pages, which is 16 MB
 	minCacheBytes = 256 << 10
 )
 
 // Options are the settings of [Open] and [OpenSet].
 type Options struct {
 	Key        *Key             // required
-	CacheBytes int64            // for one ledger (16 MiB by default) or all ledgers of a [Set] (64 MiB)
-	Now        func() time.Time // for checkpoints; time.Now by default
+	CacheBytes int64            // cache of one ledger (16 MiB by default) or of all ledgers of a [Set] (64 MiB)
+	Now        func() time.Time // clock for the times of checkpoints; time.Now by default
 
 	maxPages int64
 }
@@ -54,10 +54,13 @@ type Ledger struct {
 	stale bool
 }
 
-// Open opens the ledger of tenant below dir for writing. If there is none, Open creates it
-// with a signed checkpoint of an empty tree, so that an emptied ledger cannot pass for a new
-// one. It wraps [ledger.ErrDamaged] if the newest checkpoint does not fit the key or the
-// file, and [ErrKey] if the key in charge is not here.
+// Open opens the ledger of tenant below dir for writing. If there is none, Open creates it and
+// signs a checkpoint of the empty tree. Because of that checkpoint, a ledger whose records
+// were deleted cannot be mistaken for a new one.
+//
+// The error wraps [ledger.ErrDamaged] if the key did not sign the newest checkpoint or the
+// file does not match it, and [ErrKey] if the key in charge of the ledger is not in the key
+// folder.
 func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
 	if opts.Key == nil {
 		return nil, errors.New("open ledger: options: Key is missing")
@@ -96,7 +99,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		if err := l.create(ctx); err != nil {
 			return err
 		}
-		// The folder itself must be on disk too.
+		// The names of the new folders must be on disk too.
 		if err := errors.Join(atomicfile.SyncDir(folder), atomicfile.SyncDir(filepath.Dir(folder))); err != nil {
 			return err
 		}
@@ -115,8 +118,8 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	return l.load()
 }
 
-// connect creates the file itself, because SQLite would make it readable for all users. The
-// log inherits the mode.
+// connect opens the file. It creates the file itself, because SQLite would let all users read
+// it. The log of SQLite gets the same permissions as the file.
 func (l *Ledger) connect() error {
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -134,7 +137,7 @@ func (l *Ledger) connect() error {
 
 func (l *Ledger) configure() error {
 	settings := []string{
-		fmt.Sprintf("PRAGMA page_size=%d", pageBytes), // takes effect in a new file only
+		fmt.Sprintf("PRAGMA page_size=%d", pageBytes), // only takes effect in a new file
 		"PRAGMA journal_mode=WAL",
 		"PRAGMA synchronous=FULL",
 		fmt.Sprintf("PRAGMA wal_autocheckpoint=%d", walPages),
@@ -157,7 +160,8 @@ func (l *Ledger) resize(bytes int64) error {
 	return sqlitetx.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
-// create does nothing if another process made the tables first.
+// create creates the tables and the first checkpoint. It does nothing if another process has
+// created the tables meanwhile.
 func (l *Ledger) create(ctx context.Context) error {
 	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if fresh, err := ledger.CheckFormat(l.conn); err != nil || !fresh {
@@ -181,7 +185,7 @@ func (l *Ledger) load() error {
 	return nil
 }
 
-// Path returns the path of the file.
+// Path returns the path of the ledger file.
 func (l *Ledger) Path() string { return l.path }
 
 // Tenant returns the tenant of the ledger.

@@ -21,11 +21,12 @@ type orders struct {
 
 	holds    []ledger.Order // in force, in the order of arrival
 	rules    ledger.Rules
-	replaced int // number of keys in the chain that are no longer in charge
+	replaced int // number of keys in the ring that are no longer in charge
 }
 
-// execute returns nil for events without a valid order, because any producer can publish an
-// event of this kind. stored is when the server stored the event.
+// execute executes the order in the event e at leaf. stored is when the server stored the
+// event. It returns nil if e contains no valid order, because any producer can publish an
+// event of this kind.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
@@ -38,7 +39,7 @@ func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.
 	if err != nil || o.Tenant != s.tenant {
 		return nil, nil //nolint:nilerr // the order has no valid signature
 	}
-	if approver != "" { // the approved order takes the place of the proposed one
+	if approver != "" { // the approved order replaces the proposed one
 		if err := execute(s.conn, "DELETE FROM orders WHERE id = ? AND effect = ?", o.ID, string(ledger.EffectProposed)); err != nil {
 			return nil, fmt.Errorf("approve order: %w", err)
 		}
@@ -91,8 +92,8 @@ func (s *orders) lift(id string) bool {
 	return len(s.holds) < n
 }
 
-// remove destroys the payloads that an order covers, or none if a hold or the retention
-// floor protects one of them.
+// remove destroys the payloads that o covers. If a hold or the retention floor protects one of
+// them, it destroys none.
 func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect ledger.Effect, removed int64, err error) {
 	targets, young, err := s.targets(leaf, o, stored)
 	if err != nil {
@@ -124,7 +125,8 @@ func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect le
 	return ledger.EffectDone, int64(len(targets)), s.payloads.removeBlobs(blobs)
 }
 
-// targets also reports whether the retention floor protects one of the records.
+// targets returns the leaves whose payloads o covers. young reports whether the retention
+// floor protects one of them.
 func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
@@ -149,8 +151,9 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection is for an order that was given for another tree. An order to prune then
-// selects nothing, because the next one finds the expired records of this tree.
+// bySelection returns the leaves to destroy for an order that was given for another tree. For
+// an order to prune it returns none, because the next order to prune covers the expired
+// records of this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

@@ -20,34 +20,34 @@ const (
 	retiredFolder = "retired"
 )
 
-// Rotation replaces the key in a folder by a new one.
+// Rotation replaces the signing key in a folder with a new one.
 type Rotation struct {
 	Dir     string
 	Tenants []string     // tenants with a ledger
-	Order   ledger.Order // with By, Reason, Ticket and Time
-	Signer  Place        // of the new key; a file by default
-	// Destroy deletes the private half of the old key instead of moving it to a folder.
+	Order   ledger.Order // has only By, Reason, Ticket and Time
+	Signer  Place        // place of the new key; a file by default
+	// Destroy deletes the private half of the old key. Otherwise it is moved to a folder.
 	Destroy bool
 
 	step func(name string) error // called after each step, for tests
 }
 
-// Rotated is the result of a [Rotation].
+// Rotated describes a completed [Rotation].
 type Rotated struct {
 	From    string `json:"from"` // key ids
 	To      string `json:"to"`
 	Key     string `json:"key"`               // the new verifier key
-	Ledgers int    `json:"ledgers"`           // that get the order
+	Ledgers int    `json:"ledgers"`           // number of ledgers that get an order
 	Retired string `json:"retired,omitempty"` // file with the old private half; empty if deleted
 }
 
-// Rotate replaces the key in r.Dir. No other process may write to the folder or sign with
-// the old key meanwhile.
+// Rotate replaces the key in r.Dir. While it runs, no other process may write to the folder or
+// sign with the old key.
 //
-// Both keys sign one order for each ledger that exists or existed. The orders are on disk
-// before the new key is installed, see [Key.Changes]. The old key is not needed after that.
-// A crash leaves either the old key or the new one installed with all its files, and the
-// caller can repeat Rotate.
+// Rotate makes one order for each ledger that exists or existed, and signs it with both keys.
+// All orders are on disk before the new key is installed, and [Key.Changes] returns them. The
+// old key is not needed after that. After a crash, the old key or the new key is installed
+// with all its files, and the caller can repeat Rotate.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
 		r.step = func(string) error { return nil }
@@ -89,8 +89,8 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// next stores the new key. A key from a crashed rotation is used if it is at the wanted
-// place.
+// next stores the new key and returns it. If a rotation that crashed has left a key, next uses
+// that key, unless it is not in the place that r.Signer asks for.
 func (r Rotation) next(old *Key) (*Key, error) {
 	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
 	if err := next.read(path); err == nil && (next.agent || r.Signer.Agent) {
@@ -147,7 +147,7 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 		Old: old.public, New: next.public, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time.UTC(), Orders: make(map[string]string),
 	}
 	tenants := r.Tenants
-	for _, before := range old.changes { // a ledger that is absent now may be restored
+	for _, before := range old.changes { // a ledger that is missing now may be restored from a backup later
 		for tenant := range before.Orders {
 			tenants = append(slices.Clip(tenants), tenant)
 		}

@@ -17,16 +17,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// markerName is a file next to a ledger. It exists from before a payload is destroyed until
-// its remains are gone.
+// markerName is the name of a marker file next to a ledger. The marker is written before a
+// payload is destroyed and deleted when the file and the log no longer contain remains of it.
 const markerName = "ledger.scrub"
 
-// ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process reads the
-// ledger.
+// ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process is reading
+// the ledger.
 var ErrScrubLater = errors.New("ledger is being read: destroyed payloads remain in its log")
 
-// Unclean reports whether the ledger of tenant below dir may contain remains of destroyed
-// payloads.
+// Unclean reports whether the ledger of tenant below dir may still contain remains of
+// destroyed payloads.
 func Unclean(dir, tenant string) (bool, error) {
 	path, err := ledger.Path(dir, tenant)
 	if err != nil {
@@ -43,14 +43,16 @@ func hasMarker(path string) (bool, error) {
 	return err == nil, err
 }
 
-// Unclean reports whether [Ledger.Scrub] has work to do.
+// Unclean reports whether [Ledger.Scrub] is needed.
 func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
-// Scrub removes the remains of destroyed payloads from the ledger's file and its log, if
-// there may be any. It rewrites the whole file, which needs the same space on disk again.
-// The secure_delete setting of SQLite is not enough, because it leaves copies of rows that
-// SQLite moved. The caller has to repeat Scrub after [ErrScrubLater]. After a crash [Open]
-// finds the marker and Scrub starts again.
+// Scrub removes the remains of destroyed payloads from the ledger's file and its log. It does
+// nothing if there are none. It rewrites the whole file, which temporarily needs the same
+// space on disk again. The secure_delete setting of SQLite is not enough, because SQLite can
+// move rows and leave copies of them behind.
+//
+// After [ErrScrubLater], the caller repeats Scrub. After a crash, [Open] finds the marker
+// file, and the next Scrub starts from the beginning.
 func (l *Ledger) Scrub(ctx context.Context) error {
 	if !l.scrubber.unclean {
 		return nil
@@ -74,8 +76,8 @@ func (s *scrubber) find() (err error) {
 	return err
 }
 
-// mark writes the marker before a payload is destroyed, so that a crash after the commit
-// leaves no remains without one.
+// mark writes the marker file. It must be called before a payload is destroyed, so that the
+// marker exists even if the process crashes right after the commit.
 func (s *scrubber) mark() error {
 	s.rebuilt = false
 	if s.unclean {
@@ -98,7 +100,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 		}
 		s.rebuilt = true
 	}
-	// Waiting until a verification of several minutes ends would delay new messages.
+	// Do not wait for readers. A verification can take several minutes, and new messages would
+	// wait as long.
 	s.conn.SetBusyTimeout(0)
 	busy, err := sqlitetx.Int(s.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.conn.SetBusyTimeout(ledger.BusyTimeout)
@@ -116,8 +119,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// vacuum rewrites the file. The temporary file is in the ledger's folder, because it can be
-// too large for memory and containers may not be able to write to /tmp.
+// vacuum rewrites the file. SQLite puts its temporary file in the ledger's folder, because the
+// file can be too large for memory and some containers cannot write to /tmp.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

@@ -9,11 +9,12 @@ import (
 	"syscall"
 )
 
-// maxOpen bounds the open ledgers of a [Set]. Opening and closing a ledger for one batch
-// costs the disk four times as much as the batch.
+// maxOpen is the maximum number of open ledgers in a [Set]. It is high because opening and
+// closing a ledger for one batch costs four times as much disk time as the batch itself.
 const maxOpen = 1024
 
-// A ledger has four descriptors, and all ledgers may use a quarter of the process's limit.
+// openLimit returns how many ledgers may be open. Each one needs four file descriptors, and
+// all together may use a quarter of the limit of the process.
 func openLimit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -22,21 +23,21 @@ func openLimit() int {
 	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set opens the ledgers of all tenants below one folder for writing. The most recently used
-// ledgers stay open and share one cache.
+// Set opens the ledgers of all tenants below one folder for writing. It leaves the most
+// recently used ledgers open, and all open ledgers share one cache.
 type Set struct {
 	dir   string
 	opts  Options
 	limit int
 
-	mu       sync.Mutex // guards open, recent, acquired and share; no other lock is taken under it
+	mu       sync.Mutex // guards open, recent, acquired and share; no other lock is taken while it is locked
 	open     map[string]*list.Element
 	recent   *list.List // of *Ledger, the most recently used first
-	acquired int        // ledgers that are outside the Set
-	share    int64      // cache of each ledger
+	acquired int        // number of ledgers between Acquire and Release
+	share    int64      // cache size of each ledger
 }
 
-// OpenSet returns the Set of the ledgers below dir.
+// OpenSet returns a Set for the ledgers below dir. It opens none of them yet.
 func OpenSet(dir string, opts Options) *Set {
 	if opts.CacheBytes <= 0 {
 		opts.CacheBytes = 64 << 20
@@ -44,8 +45,9 @@ func OpenSet(dir string, opts Options) *Set {
 	return &Set{dir: dir, opts: opts, limit: openLimit(), open: make(map[string]*list.Element), recent: list.New()}
 }
 
-// Ledger returns the ledger of tenant and opens it as [Open] does. It may close another one.
-// The ledger belongs to the Set.
+// Ledger returns the ledger of tenant, and opens it like [Open] if necessary. It may close
+// another ledger to stay within the limit. The Set owns the ledger, so the caller must not
+// close it.
 func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +74,8 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide shares the cache among n ledgers. Shares change only when n passes a power of two.
+// divide sets the cache size of each ledger for n ledgers. The size changes only when n passes
+// a power of two, so that most calls have nothing to change.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

@@ -6,14 +6,16 @@ import (
 	"sync"
 )
 
-// maxParallel is the number of ledgers that [Set.Each] writes in parallel. They wait for the
-// disk most of the time.
+// maxParallel is the number of ledgers that [Set.Each] writes in parallel. It can exceed the
+// number of CPUs because writers wait for the disk most of the time.
 const maxParallel = 16
 
-// Each calls fn for each of tenants, which are unique, with its ledger or the error of
-// [Open]. It runs several calls in parallel and returns when all have returned. The ledger
-// belongs to fn until it returns. If fn returns true, the ledger belongs to the caller until
-// [Set.Release].
+// Each calls fn for each of tenants with the ledger of the tenant, or with the error of
+// [Open]. The tenants must be distinct. Several calls run in parallel, and Each returns when
+// all have returned.
+//
+// Only fn may use the ledger until it returns. If fn returns true, the caller retains the
+// ledger and returns it later with [Set.Release].
 func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (retained bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup
@@ -34,7 +36,8 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst sorts the tenants with an open ledger first, before other ones close it.
+// openFirst puts the tenants whose ledgers are open at the front. Otherwise opening other
+// ledgers could close these first.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,9 +52,10 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Acquire opens the ledger of tenant as [Open] does and takes it out of the Set. The ledger
-// belongs to the caller until [Set.Release] and works in parallel with the Set. Meanwhile no
-// caller may ask the Set for that tenant. Acquire may close another ledger.
+// Acquire takes the ledger of tenant out of the Set, and opens it like [Open] if necessary.
+// The caller can use it in parallel with the Set until it calls [Set.Release]. Until then, no
+// caller may ask the Set for that tenant. Acquire may close another ledger to stay within the
+// limit.
 func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -69,8 +73,9 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve returns the ledger if it is open. Otherwise it returns the ledger to close first,
-// and the options to open the new one.
+// reserve counts the ledger of tenant as acquired. If the ledger is open, reserve returns it
+// as l. Otherwise it returns the options to open it with, and as old a ledger that the caller
+// has to close first, or nil.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +92,7 @@ func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	return nil, old, opts, err
 }
 
-// Release returns a ledger from [Set.Acquire] to the Set.
+// Release gives a ledger from [Set.Acquire] back to the Set.
 func (s *Set) Release(l *Ledger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 
 const agentWord = "ssh-agent"
 
-// Place says where the private half of a key is. The zero value is a file.
+// Place is where the private half of a key is stored. The zero value is a file.
 type Place struct {
 	Agent       bool
-	Fingerprint string // of the key in the agent; empty if it has exactly one Ed25519 key
+	Fingerprint string // fingerprint of the key in the agent; empty to use the only Ed25519 key there
 }
 
 // ParsePlace parses "file", "ssh-agent" or "ssh-agent:SHA256:…".
@@ -32,7 +32,7 @@ func ParsePlace(text string) (Place, error) {
 	return Place{}, fmt.Errorf("invalid signer %q; want file, ssh-agent or ssh-agent:SHA256:…, as ssh-add -l prints it", text)
 }
 
-// reference returns the text of a key file for the key in the agent, such as
+// reference returns the text that a key file contains if the key is in the agent, such as
 // "ssh-agent hooktrail+8f3c1a2b+AXr…".
 func (p Place) reference() (string, error) {
 	public, err := sshkey.Find(p.Fingerprint)
@@ -43,8 +43,9 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose makes a place the one of the key in dir. It creates the key if there is none. With
-// a key at another place it returns an error that names the remedy.
+// Choose makes sure that the private half of the key in dir is at p. If there is no key,
+// Choose creates it there. If the key is at another place, Choose does not move it, and the
+// error says how to do that.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)
@@ -85,11 +86,12 @@ func (p Place) create(dir string) (made bool, err error) {
 	if made, err = storeKey(filepath.Join(dir, privateFile), reference); err != nil || !made {
 		return made, err
 	}
-	_, err = OpenKey(dir) // which writes the public half
+	_, err = OpenKey(dir) // writes the public half
 	return made, err
 }
 
-// read reads a private key, or the reference to a key in an agent.
+// read reads the private key in the file at path. The file can also name a key in an
+// ssh-agent.
 func (k *Key) read(path string) error {
 	secret, err := os.ReadFile(path)
 	if err != nil {
@@ -111,15 +113,15 @@ func (k *Key) read(path string) error {
 	return nil
 }
 
-// Signer returns the signing half of the key.
+// Signer returns the private half of the key, which signs.
 func (k *Key) Signer() note.Signer { return k.signer }
 
-// KeyFile returns the file of the signing key in the folder of [OpenKey].
+// KeyFile returns the path of the signing key in dir, see [OpenKey].
 func KeyFile(dir string) string { return filepath.Join(dir, privateFile) }
 
-// ReadSigner returns the signing key in a file, such as [KeyFile], and its verifier key. It
-// creates nothing. If an agent has the key and cannot sign now, the error wraps
-// [sshkey.ErrAgent].
+// ReadSigner returns the signing key in the file at path, such as [KeyFile], and its verifier
+// key. It creates no files. If the key is in an ssh-agent that cannot sign at present, the
+// error wraps [sshkey.ErrAgent].
 func ReadSigner(path string) (note.Signer, string, error) {
 	k := &Key{}
 	err := k.read(path)

@@ -11,7 +11,7 @@ import (
 var (
 	// ErrTransient means that a retry can succeed.
 	ErrTransient = errors.New("backend failed for now")
-	// ErrUnavailable means that the backend accepts nothing for now.
+	// ErrUnavailable means that the backend currently accepts no changes at all.
 	ErrUnavailable = errors.New("backend is unavailable")
 	// ErrInvalid means that the request can never succeed.
 	ErrInvalid = errors.New("backend refuses the request")
@@ -21,8 +21,8 @@ var (
 	ErrNotFound = errors.New("no such issue")
 )
 
-// Backend is the workspace of one tenant. Its methods may be called concurrently, but the
-// changes of one issue must be in order.
+// A Backend is the workspace of one tenant. Its methods may be called concurrently. The changes
+// of one issue must be made in the order of their times.
 type Backend interface {
 	Writer
 	Annotator
@@ -30,25 +30,25 @@ type Backend interface {
 	EditSource
 }
 
-// Annotator changes the texts and labels of an issue. Each call may be repeated.
+// Annotator changes the texts and labels of an issue. Repeating a call has no further effect.
 type Annotator interface {
 	// Label adds a label to an issue.
 	Label(ctx context.Context, issue, label string, at time.Time) error
-	// Describe sets the description of an issue, unless a person has changed it.
+	// Describe sets the description of an issue, unless a person has changed the description.
 	Describe(ctx context.Context, issue, text string, at time.Time) error
-	// Erase replaces the title, the description, the close reason and the comments of an issue
-	// with text. After the next export, no file of the workspace contains the old texts. Erase
-	// ignores an unknown issue.
+	// Erase replaces the title, the close reason and the comments of an issue with text. It
+	// deletes the description, the notes and unknown fields. After the next export, no file of
+	// the workspace contains the old texts. If the issue is unknown, Erase does nothing.
 	Erase(ctx context.Context, issue, text string) error
 }
 
-// EditSource returns the edits of people.
+// EditSource returns the edits that people made in a workspace.
 type EditSource interface {
-	// Edits returns the edits that are not acknowledged, in the order in which they were found.
-	// They survive restarts. Edits can return both edits and an error. A [*FileError] gives the
-	// position of an unreadable line.
+	// Edits returns the edits that have not been acknowledged yet, in the order in which they
+	// were found. They survive restarts. Edits can return both edits and an error. If a line of
+	// the workspace is unreadable, the error wraps a [*FileError] with its position.
 	Edits(ctx context.Context) ([]Edit, error)
-	// Acknowledge removes edits that the caller has stored.
+	// Acknowledge removes the given edits. The caller must have stored them before.
 	Acknowledge(ctx context.Context, edits []Edit) error
 }
 
@@ -58,27 +58,27 @@ type Action string
 // The actions.
 const (
 	ActionClosed     Action = "closed"
-	ActionNotPlanned Action = "not_planned" // closed, with a reason or label like "not planned"
+	ActionNotPlanned Action = "not_planned" // closed, and the reason or a label says something like "not planned"
 	ActionReopened   Action = "reopened"
-	ActionAssigned   Action = "assigned" // to Value; empty means unassigned
-	ActionRetitled   Action = "retitled" // to Value
+	ActionAssigned   Action = "assigned" // assigned to Value; an empty Value means unassigned
+	ActionRetitled   Action = "retitled" // the new title is Value
 )
 
 // Edit is a change that a person made in a workspace.
 type Edit struct {
-	ID     string    `json:"id"` // the same each time the edit is found
+	ID     string    `json:"id"` // the same id each time the edit is found
 	Issue  string    `json:"issue"`
 	Action Action    `json:"action"`
 	By     string    `json:"by,omitempty"` // empty if unknown
-	At     time.Time `json:"at"`           // from the workspace, or the time of the file
+	At     time.Time `json:"at"`           // time of the change in the workspace, or else of the file
 	Value  string    `json:"value,omitempty"`
 }
 
-// FileError is the position of an unreadable line in an issues file. It wraps ErrInvalid and
-// does not quote the file.
+// FileError describes an unreadable line in an issues file and its position. It wraps
+// ErrInvalid and does not quote the file.
 type FileError struct {
 	Path         string
-	Line, Column int // from 1; the column counts bytes
+	Line, Column int // both start at 1; the column counts bytes
 	Problem      string
 }
 
@@ -90,12 +90,12 @@ func (e *FileError) Error() string {
 // Unwrap returns ErrInvalid.
 func (e *FileError) Unwrap() error { return ErrInvalid }
 
-// Writer creates and changes issues. Each call may be repeated.
+// Writer creates and changes issues. Repeating a call has no further effect.
 type Writer interface {
 	// Ensure creates the issue if its id is unknown. It never changes an existing issue.
 	Ensure(ctx context.Context, issue Issue) error
-	// Transition changes the status of an issue. It returns ErrConflict if the issue is
-	// closed and t does not reopen it.
+	// Transition changes the status of an issue. It returns ErrConflict if the issue is closed
+	// and t does not allow to reopen it.
 	Transition(ctx context.Context, t Transition) error
 	// Link adds a dependency to the issue d.Issue.
 	Link(ctx context.Context, d Dependency) error
@@ -116,6 +116,6 @@ type Transition struct {
 	Issue  string
 	To     Status
 	At     time.Time
-	Reason string // used if To is Closed
-	Reopen bool   // also change a closed issue
+	Reason string // close reason, used only if To is Closed
+	Reopen bool   // the change also applies to a closed issue
 }

@@ -19,27 +19,29 @@ const (
 	initDeadline = 60 * time.Second
 	killGrace    = 2 * time.Second
 	syncPace     = 2 * time.Second
-	// syncSize is the number of issues in one round of calls. bd takes half a second for each
-	// on a busy machine, so showing a hundred would exceed callDeadline.
+	// syncSize is the number of issues in one round of calls. On a busy machine, bd needs half
+	// a second per issue, so a call for a hundred issues would exceed callDeadline.
 	syncSize      = 10
-	maxTries      = 3 // refusals of an issue before BD skips it
-	maxConcurrent = 4 // workspaces
+	maxTries      = 3 // number of refusals after which BD skips an issue
+	maxConcurrent = 4 // number of workspaces that are updated in parallel
 )
 
 // BDOptions configures a [BD].
 type BDOptions struct {
-	// Path is the Beads CLI, as a path or as a name in PATH. Empty means bd.
+	// Path is the path of the Beads CLI, or its name if it is in PATH. Empty means bd.
 	Path string
-	// Dir has a folder with a workspace for each tenant. It must differ from the folder of a
-	// [Store], because bd imports an existing issues.jsonl.
+	// Dir contains one folder per tenant with the workspace of the tenant. Dir must not be the
+	// folder of a [Store], because bd imports an existing issues.jsonl.
 	Dir string
-	// DB has the tables of Schema.
+	// DB is the database. It must contain the tables of Schema.
 	DB *projection.DB
-	// Deadline limits one call of bd, whose process group is then killed. Zero means 15 s.
+	// Deadline limits one call of bd. After the deadline, BD kills the process group of bd.
+	// Zero means 15 s.
 	Deadline time.Duration
-	// Pace is the pause between two rounds of calls for one workspace. Zero means 2 s.
+	// Pace is the pause between two updates of the same workspace. Zero means 2 s.
 	Pace time.Duration
-	// Env is added to the environment of bd, which otherwise has few variables.
+	// Env contains additional environment variables for bd. BD passes only a few variables of
+	// this process to bd.
 	Env []string
 	// Logger receives warnings. Nil discards them.
 	Logger *slog.Logger
@@ -53,31 +55,34 @@ func (o BDOptions) withDefaults() BDOptions {
 	return o
 }
 
-// BD is the backend that keeps issues in real Beads workspaces and calls the Beads CLI.
+// A BD is the backend that stores issues in real Beads workspaces. It does this by calling the
+// Beads CLI, bd.
 //
-// [BD.Flush] makes the wanted state of the issues durable in the database, and [BD.Export]
-// updates the workspaces. Nothing is lost while bd is missing, hangs or is killed, because the
-// next Export starts from the state that show reports. The methods may be called concurrently.
+// [BD.Flush] stores the wanted state of the issues durably in the database, and [BD.Export]
+// then updates the workspaces. No change is lost while bd is missing, hangs or is killed,
+// because the next Export compares the wanted state with the state that bd reports. The methods
+// may be called concurrently.
 type BD struct {
 	opts    BDOptions
 	table   *table
 	runner  *runner
 	version *versionCheck
 
-	mu     sync.Mutex // guards spaces, and down of each space; no other lock is taken while it is locked
+	mu     sync.Mutex // guards spaces, and the field down of each space; no other lock is taken while it is locked
 	spaces map[string]*bdWorkspace
 }
 
 type bdWorkspace struct {
 	space bdSpace
-	sync  *syncer // used only in space.exclusive
+	sync  *syncer // may be used only within space.exclusive
 	down  bool    // the last export could not reach the workspace; guarded by BD.mu
 }
 
-// errWorkspace means that a workspace, and not bd, is the cause of a failure.
+// errWorkspace means that a failure was caused by the workspace and not by bd.
 var errWorkspace = errors.New("workspace cannot be used")
 
-// NewBD returns the backend that calls bd. Close opts.DB after its last use.
+// NewBD returns a backend that calls bd. The caller may close opts.DB only after the last use
+// of the backend.
 func NewBD(opts BDOptions) (*BD, error) {
 	switch {
 	case opts.Dir == "":
@@ -103,19 +108,20 @@ func (b *BD) Workspace(tenant string) Backend {
 	return &workspace{table: b.table, place: b, tenant: tenant}
 }
 
-// Flush writes the changes since the last Flush to disk, in one transaction.
+// Flush writes all changes since the last Flush to the database on disk, in one transaction.
 func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces, because the last process may have ended
-// before its export.
+// Recover makes the next Export check all workspaces. This is necessary after a start, because
+// the previous process may have ended before it exported its changes.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that are not complete in the workspaces.
+// Backlog returns the number of flushed issues whose changes are not yet completely in the
+// workspaces.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
-// Export updates all workspaces to the flushed state. A failure of one workspace does not
-// affect the others. The error wraps ErrUnavailable if bd is missing or no workspace could be
-// reached.
+// Export updates all workspaces to the flushed state. If one workspace fails, the others are
+// still updated. The error wraps ErrUnavailable if bd is missing, or if none of the workspaces
+// can be reached.
 func (b *BD) Export(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil {
 		return err
@@ -144,7 +150,8 @@ func (b *BD) Export(ctx context.Context) error {
 	return nil
 }
 
-// allDown records the results of an export, and reports whether all workspaces are unreachable.
+// allDown records in each workspace whether its export could reach it. It reports whether all
+// workspaces are unreachable.
 func (b *BD) allDown(tenants []string, errs []error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +173,7 @@ func (b *BD) export(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
-	b.table.setStale(tenant, false) // a Flush from now on sets it again
+	b.table.setStale(tenant, false) // cleared first, because a Flush during the export must set it again
 	err = w.space.exclusive(ctx, func() error {
 		if ids, err := w.sync.dirty(ctx); err != nil || len(ids) == 0 {
 			return err

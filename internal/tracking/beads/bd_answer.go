@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// answer is the output of a bd process that ended by itself.
+// answer is the output of a bd process that exited without being killed.
 type answer struct {
 	command        string
 	stdout, stderr []byte
 	code           int
 }
 
-// data decodes the data of an envelope, {"schema_version":1,"data":…}, into v.
+// data decodes a.stdout into v. bd wraps its answers in an envelope,
+// {"schema_version":1,"data":…}, and v receives the value of data.
 func (a answer) data(v any) error {
 	var envelope struct {
 		Version int             `json:"schema_version"`
@@ -32,15 +33,16 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says reports whether the output contains one of the texts. It ignores the usage text after an
-// error, because that mentions locks.
+// says reports whether the output contains one of the texts. It ignores the usage text that bd
+// prints after an error, because the usage text mentions locks.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
 	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
-// ok reports whether bd succeeded. If there is nothing to do, bd ends with 1.
+// ok reports whether bd succeeded. Exit status 1 also counts as success if bd had nothing to
+// commit.
 func (a answer) ok() bool { return a.code == 0 || a.says("nothing to commit") }
 
 func (a answer) isBusy() bool {
@@ -48,8 +50,8 @@ func (a answer) isBusy() bool {
 		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
 }
 
-// without removes the commands that bd repeats in an answer, because texts of agents are not
-// messages of bd.
+// without returns the answer without the commands that bd quotes in it. The commands contain
+// texts of agents, which must not be mistaken for messages of bd.
 func (a answer) without(commands []command) answer {
 	for _, c := range commands {
 		if text, err := json.Marshal(c.text); err == nil {

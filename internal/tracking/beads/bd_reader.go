@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// bdReader reads issues from one workspace. The caller has exclusive access to it.
+// A bdReader reads issues from one workspace. The caller must have exclusive access to the
+// workspace.
 type bdReader struct {
 	dir     string
 	runner  *runner
@@ -18,11 +19,12 @@ type bdReader struct {
 
 type shown struct {
 	issue Issue
-	line  []byte // encoding
+	line  []byte // the issue encoded as JSON
 }
 
-// show returns those of the given issues that exist, by id. It fails unless the answer says that
-// all others are missing.
+// show returns the issues with the given ids that exist, by id. If an issue is not in the
+// answer of bd, the answer must say that the issue does not exist. Otherwise show returns an
+// error.
 func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, error) {
 	if err := r.version.check(ctx, r.dir); err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, er
 		if a.says("no issues found matching the provided ids") {
 			return nil, nil
 		}
-		r.version.forget() // another version of bd may not know the flags
+		r.version.forget() // a newly installed version of bd may not know the flags
 		return nil, fmt.Errorf("bd show failed with exit status %d: %w", a.code, ErrTransient)
 	}
 	found, others, err := r.parse(a, ids)
@@ -81,8 +83,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether an answer counts comments that it does not contain. BD would write
-// these again.
+// onlyCounts reports whether raw, an answer of bd, counts comments but does not contain them.
+// Without this check, BD would write these comments again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -90,15 +92,15 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether an answer says that an issue is missing: in words, or with another
-// issue whose id contains the digits.
+// mentions reports whether the answer says that the issue id is missing. bd does this either in
+// words, or by returning another issue whose id contains the digits of id.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd said that the issue does not exist. An ambiguous id does not exist
-// either, because bd searches by substring only without an exact match.
+// denies reports whether bd said that the issue id does not exist. If bd calls id ambiguous, it
+// does not exist either, because bd searches for parts of ids only if no id matches exactly.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -112,8 +114,9 @@ func (a answer) denies(id string) bool {
 	return false
 }
 
-// parseShown decodes an issue, removes computed fields, and converts the issues that it depends
-// on to dependencies.
+// parseShown decodes an issue in an answer of bd. It removes the fields that bd computes. If
+// the answer contains whole issues as dependencies, it converts them to entries of type
+// Dependency.
 func parseShown(raw []byte) (shown, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -174,7 +177,7 @@ func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 		}
 		id, err := lineID(text)
 		if err == nil && id == "" {
-			continue // a memory of Beads, not an issue
+			continue // a memory entry of Beads, which is not an issue
 		}
 		s, err := parseShown(text)
 		if err != nil {
@@ -185,7 +188,8 @@ func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 	return all, nil
 }
 
-// observe updates the row with the issue in the workspace, and returns the edits by people.
+// observe updates the row r with theirs, the issue as it is in the workspace. It returns the
+// edits that people made to it.
 func (r *row) observe(theirs Issue) (edits []Edit) {
 	r.marks &^= markGone
 	erased := r.marks&markErased != 0
@@ -208,8 +212,9 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit adopts the texts of an issue that was in the workspace before this database, for
-// example after a rebuild, and its status if that is newer.
+// inherit copies the texts of theirs into the row. It is called for an issue that is in the
+// workspace although this database has never written it, for example after a rebuild. It also
+// copies the status of theirs if that is not older.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

@@ -25,21 +25,22 @@ var (
 	errTooLong = errors.New("answer is too long")
 )
 
-// runner runs bd processes. Its methods may be called concurrently.
+// A runner runs bd processes. Its methods may be called concurrently.
 type runner struct {
 	path     string
 	deadline time.Duration
 	env      []string // added to the environment of bd
 }
 
-// call runs bd in a workspace without a shell, and returns its output with any exit status.
-// Arguments with text from outside have the form --flag=value, so that bd cannot take them for
-// flags.
+// call runs bd in the workspace dir without a shell. It returns the output of bd, whatever the
+// exit status is. Arguments that contain text from outside must have the form --flag=value, so
+// that bd cannot mistake the text for a flag.
 func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, error) {
 	return r.callFor(ctx, r.deadline, dir, args...)
 }
 
-// callFor is call with another deadline. At the deadline it kills the process group of bd.
+// callFor is like call, with limit as the deadline. At the deadline it kills the process group
+// of bd.
 func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, args ...string) (answer, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errHung)
 	defer cancel()
@@ -74,8 +75,8 @@ func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, a
 	return answer{command, stdout.Bytes(), stderr.Bytes(), 0}, nil
 }
 
-// callWithFile runs bd with the arguments that args returns for the path of a private temporary
-// file with content.
+// callWithFile writes content to a private temporary file and runs bd. The function args
+// returns the arguments of bd for the path of that file.
 func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, args func(path string) []string) (a answer, err error) {
 	f, err := os.CreateTemp(dir, tempPattern)
 	if err != nil {
@@ -91,8 +92,8 @@ func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, a
 
 const tempPattern = ".hooktrail-*.jsonl"
 
-// runOnOneThread runs cmd on a locked thread. Linux kills a child with Pdeathsig when the
-// thread that started it ends.
+// runOnOneThread runs cmd on a locked thread. Linux kills a child that has Pdeathsig as soon as
+// the thread that started the child ends, so this thread must live as long as cmd runs.
 func runOnOneThread(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	go func() {
@@ -103,8 +104,9 @@ func runOnOneThread(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// environment returns the variables for bd in dir. It keeps the necessary ones of this process,
-// and none that would select another workspace or make bd ask a person.
+// environment returns the environment variables for bd in dir. From this process it takes only
+// the necessary variables. It leaves out all variables that would select another workspace or
+// make bd ask a person.
 func (r *runner) environment(dir string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -127,10 +129,11 @@ type bounded struct {
 	bytes.Buffer
 	limit  int
 	full   bool   // bytes were discarded
-	cancel func() // called then; may be nil
+	cancel func() // called when bytes are discarded; may be nil
 }
 
-// Write never fails, because an error would stop the program.
+// Write never returns an error, because an error would make os/exec stop reading the output of
+// bd.
 func (w *bounded) Write(p []byte) (int, error) {
 	n := len(p)
 	if room := w.limit - w.Len(); n > room {

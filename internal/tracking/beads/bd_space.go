@@ -11,16 +11,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// bdSpace is the folder of a workspace. It gives one caller at a time access to it.
+// A bdSpace is the folder of a workspace. It allows only one caller at a time to use the
+// folder.
 //
-// Lock order: turn, then the file lock, then table.mu.
+// Locks are taken in this order: turn, the file lock, table.mu.
 type bdSpace struct {
 	dir     string
 	runner  *runner
 	version *versionCheck
 
-	turn  chan struct{} // capacity 1; the holder of its element owns ready and the syncer
-	ready bool          // bd has the right version, and the workspace exists
+	turn  chan struct{} // contains one element; the caller that took it may use ready and the syncer
+	ready bool          // the version of bd is supported, and the workspace exists
 }
 
 func newBDSpace(dir string, r *runner, v *versionCheck) bdSpace {
@@ -39,8 +40,8 @@ func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// locked calls do while no other process uses the workspace through this package. The caller
-// has exclusive access.
+// locked locks the folder against other processes, prepares the workspace and calls do. The
+// caller must run within exclusive.
 func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	if err := makeFolder(s.dir); err != nil {
 		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
@@ -58,8 +59,8 @@ func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	return do()
 }
 
-// prepare checks the version of bd, creates a missing workspace, and removes temporary files of
-// a killed process.
+// prepare checks the version of bd and creates the workspace if it is missing. It also removes
+// temporary files that a killed process has left.
 func (s *bdSpace) prepare(ctx context.Context) error {
 	if s.ready {
 		return nil
@@ -81,9 +82,9 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 	return nil
 }
 
-// create runs bd init unless the workspace exists. A killed bd init leaves a folder that bd
-// cannot use. A marker file exists during bd init, so that a later call can remove the folder
-// and start again.
+// create runs bd init unless the workspace exists. If bd init is killed, it leaves a folder
+// that bd cannot use. Therefore a marker file exists while bd init runs. If a later call finds
+// the marker, it removes the folder and starts again.
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
 	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil {
@@ -109,8 +110,9 @@ func removeMarker(marker string) error {
 	return nil
 }
 
-// clearUnfinished removes the folder of an unfinished bd init that left the marker. If there is
-// no folder, it writes the marker. A folder of a person stays.
+// clearUnfinished prepares for bd init. If marker exists, an earlier bd init did not finish, and
+// clearUnfinished removes folder. If only folder exists, a person created it, and it stays. If
+// neither exists, clearUnfinished creates marker.
 func clearUnfinished(folder, marker string) error {
 	if _, err := os.Stat(marker); err == nil {
 		return os.RemoveAll(folder)

@@ -12,11 +12,11 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// errIncomplete means that the workspace still lacks something after a round.
+// errIncomplete means that the workspace still lacks changes after a round.
 var errIncomplete = errors.New("bd did not store all changes")
 
-// syncer updates one workspace to the wanted state. Its methods need exclusive access to the
-// workspace.
+// A syncer updates one workspace to the wanted state. The caller of its methods must have
+// exclusive access to the workspace.
 type syncer struct {
 	tenant string
 	table  *table
@@ -24,7 +24,7 @@ type syncer struct {
 	writer bdWriter
 	logger *slog.Logger
 
-	last   time.Time // end of the latest run, or of the attempt to lock the workspace
+	last   time.Time // end of the latest run, or of the latest attempt to start one
 	failed map[string]refusal
 	tried  map[string]bool // issues whose refusal was counted in this run
 }
@@ -43,12 +43,12 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run updates the workspace. It can be interrupted at any point, because each run starts by
-// reading the workspace.
+// run updates the workspace. An interruption at any point does no harm, because the next run
+// starts by reading the workspace.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
-	// The second pass adds links to issues that the first pass created.
+	// The first pass creates issues. The second pass adds the links to them.
 	for range 2 {
 		ids, err := s.dirty(ctx)
 		if err != nil || len(ids) == 0 {
@@ -75,7 +75,8 @@ func (s *syncer) run(ctx context.Context) error {
 	return partly
 }
 
-// dirty returns the ids of the incomplete issues, except those that bd has refused too often.
+// dirty returns the ids of the issues whose changes are not completely in the workspace. It
+// leaves out issues that bd has refused maxTries times in the same state.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -103,8 +104,8 @@ func (r row) record() string {
 	return string(record)
 }
 
-// round reads issues, writes what is missing, and reads them again. Only changes that the last
-// read returns count as stored.
+// round reads the issues with the given ids, writes the missing changes, and reads the issues
+// again. A change counts as stored only if the second read returns it.
 func (s *syncer) round(ctx context.Context, ids []string) error {
 	known, err := s.reader.show(ctx, ids)
 	if err != nil {
@@ -134,8 +135,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing reads issues again that are not in known but were in the workspace before. It
-// fails if the second answer contains one of them.
+// confirmMissing checks the issues in ids that were in the workspace before but are not in
+// known. It reads them again, and returns an error if the second answer contains one of them.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))
@@ -162,9 +163,10 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe stores in the table which state the workspace has, and returns the incomplete issues.
-// With write, it also stores the records that will be written, so that a crash does not turn
-// them into edits by people.
+// observe records in the table which state the issues have in the workspace, according to
+// known. It returns the issues that are incomplete there. If write is true, it also records the
+// states that will now be written. Otherwise these states would look like edits by people after
+// a crash.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -185,7 +187,8 @@ func (s *syncer) observe(ctx context.Context, ids []string, known map[string]sho
 	return todo, nil
 }
 
-// observeRows is observe for loaded rows. The caller holds table.mu.
+// observeRows does the work of observe for rows that are already loaded. The caller holds
+// table.mu.
 func (s *syncer) observeRows(ctx context.Context, rows []row, known map[string]shown, write bool) (todo []row, err error) {
 	err = s.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, r := range rows {
@@ -219,8 +222,9 @@ func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known
 	return r, errors.Join(saveRow(conn, beadKey{s.tenant, id}, r), saveEdits(conn, s.tenant, edits))
 }
 
-// countRefusals counts the refusals of issues that are still incomplete. It returns an error
-// that wraps errIncomplete if a retry can help.
+// countRefusals counts, for each issue that is still incomplete, how often bd has refused it.
+// The issues in todo were written, and those in rest are still incomplete. The error wraps
+// errIncomplete if a retry can help.
 func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	left := make(map[string]row, len(rest))
 	for _, r := range rest {
@@ -230,7 +234,7 @@ func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	for _, r := range todo {
 		id, record := r.issue.ID, r.record()
 		now, ok := left[id]
-		if !ok || now.record() != record { // it was stored, or has changed since
+		if !ok || now.record() != record { // the issue was stored or has changed since
 			delete(s.failed, id)
 			continue
 		}

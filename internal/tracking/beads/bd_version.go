@@ -16,7 +16,7 @@ var (
 
 type release [3]int
 
-// isAfter reports whether version is older than r.
+// isAfter reports whether r is a later release than version.
 func (r release) isAfter(version string) bool {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	parts := strings.Split(version, ".")
@@ -32,8 +32,8 @@ func (r release) isAfter(version string) bool {
 	return false
 }
 
-// versionCheck checks that the program is a supported version of Beads, and remembers that. Its
-// methods may be called concurrently.
+// A versionCheck checks that the program is a supported version of Beads. It remembers the
+// version after a successful check. Its methods may be called concurrently.
 type versionCheck struct {
 	runner *runner
 
@@ -54,7 +54,7 @@ func (c *versionCheck) check(ctx context.Context, dir string) error {
 		Version string `json:"version"`
 	}
 	if a.data(&v) != nil {
-		_ = json.Unmarshal(a.stdout, &v) // older versions have no envelope
+		_ = json.Unmarshal(a.stdout, &v) // older versions answer without an envelope
 	}
 	if v.Version == "" || a.code != 0 {
 		return fmt.Errorf("%s is another program than the Beads CLI (it does not answer to bd version --json); name the Beads CLI with --bd: %w",
@@ -68,7 +68,8 @@ func (c *versionCheck) check(ctx context.Context, dir string) error {
 	return nil
 }
 
-// forget makes the next check ask bd again, because a user can replace bd at any time.
+// forget makes the next check ask bd for its version again, because a user can replace bd at
+// any time.
 func (c *versionCheck) forget() { c.set("") }
 
 func (c *versionCheck) needsCommentFlag() bool { return !counted.isAfter(c.known()) }

@@ -13,7 +13,7 @@ type lacks struct {
 	labels                     []string
 	dependencies               []Dependency
 	comments                   []Comment
-	recreate                   bool // bd can remove the old texts only with the whole issue
+	recreate                   bool // old texts must be removed, which bd can do only by deleting the whole issue
 }
 
 func (l lacks) any() bool {
@@ -35,8 +35,8 @@ func (r row) lacks(theirs Issue) (l lacks) {
 	return l
 }
 
-// without returns the elements of list that are not in others. Each element of others removes
-// only one equal element.
+// without returns the elements of list that are not in others, compared by key. Each element of
+// others removes only one equal element of list.
 func without[T any](list, others []T, key func(T) string) (rest []T) {
 	has := count(others, key)
 	for _, v := range list {
@@ -47,9 +47,9 @@ func without[T any](list, others []T, key func(T) string) (rest []T) {
 	return rest
 }
 
-// plan contains the changes of a round in their order.
+// A plan contains the changes of a round, in the order in which they are made.
 type plan struct {
-	remove       []string // deleted and created again
+	remove       []string // issues that are deleted before they are created again
 	create       []Issue
 	moves, links []command
 	amend        []amendment
@@ -81,19 +81,21 @@ func (p *plan) add(r row, known map[string]shown) {
 	p.amend = append(p.amend, amendment{r.issue, l})
 }
 
-// bdWriter writes issues to one workspace. The caller has exclusive access to it.
+// A bdWriter writes issues to one workspace. The caller must have exclusive access to the
+// workspace.
 type bdWriter struct {
 	dir, tenant string
 	runner      *runner
 	table       *table
 	logger      *slog.Logger
 
-	refused map[string]bool // issues
+	refused map[string]bool // ids of the issues that bd refused in the latest write
 }
 
-// write creates missing issues and completes the others. It records refusals by bd, and returns
-// only errors after which a retry can succeed. The caller finds missing changes by reading the
-// workspace.
+// write creates the issues in todo that are missing in the workspace, and completes the others.
+// It records the issues that bd refuses. It returns an error only if a retry can succeed.
+// Therefore, the caller must read the workspace again to find out which changes are still
+// missing.
 func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
 	w.refused = make(map[string]bool)
 	var p plan
@@ -111,8 +113,8 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	if err := w.batch(ctx, p.moves); err != nil {
 		return err
 	}
-	// Links have a separate batch. bd refuses a link to a deleted issue, and then it undoes the
-	// whole batch.
+	// Links have a separate batch. bd refuses a link to a deleted issue and then undoes the
+	// whole batch, which must not undo the status changes.
 	if err := w.batch(ctx, p.links); err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	return nil
 }
 
-// command is a line of bd batch for an issue.
+// A command is one line in the input of bd batch. It changes one issue.
 type command struct{ issue, text string }
 
 func move(i Issue) string {
@@ -142,8 +144,9 @@ func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f })
 }
 
-// create creates complete issues with one bd import, because bd create lacks flags for many
-// fields and creates one issue for each call. Both commands would overwrite an existing issue.
+// create creates the issues with one call of bd import. It does not use bd create, which has no
+// flags for many fields and needs a call for each issue. Both commands would overwrite an
+// existing issue.
 func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 0 {
 		return nil
@@ -153,7 +156,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 		var err error
 		i.Comments = slices.Clone(i.Comments)
 		for n := range i.Comments {
-			i.Comments[n].ID = nil // bd assigns an id, and refuses one that exists
+			i.Comments[n].ID = nil // bd assigns an id, and would refuse an id that exists
 		}
 		if content, err = i.AppendLine(content); err != nil {
 			return err
@@ -165,7 +168,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 1 || err != nil || a.ok() || a.isBusy() {
 		return w.check(ctx, issues[0].ID, a, err)
 	}
-	// One refused issue makes the whole import fail.
+	// A single refused issue makes the whole import fail, so import them one by one.
 	for _, i := range issues {
 		if err := w.create(ctx, []Issue{i}); err != nil {
 			return err
@@ -174,7 +177,8 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	return nil
 }
 
-// batch runs commands in one transaction. If bd refuses one of them, batch runs each alone.
+// batch runs the commands in one transaction. If bd refuses one of them, batch runs each
+// command in a separate transaction.
 func (w *bdWriter) batch(ctx context.Context, commands []command) error {
 	if len(commands) == 0 {
 		return nil
@@ -205,7 +209,7 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	}
 	if l.description {
 		text := i.Description
-		if text == "-" { // bd would read its input
+		if text == "-" { // for "-", bd would read the description from its standard input
 			text = "-\n"
 		}
 		args = append(args, "--description="+text)
@@ -230,9 +234,9 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	return nil
 }
 
-// remove deletes an issue that will be created again. bd also deletes the links of other issues
-// to it. The table records these as missing, so that they do not look like removals by a
-// person.
+// remove deletes an issue that will be created again. bd then also deletes the links from other
+// issues to it. remove records in the table that these links are missing, so that they do not
+// look as if a person had removed them.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)
@@ -241,8 +245,8 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check returns the error of a call, or an error if the database is busy. For a refusal, it
-// returns nil and records the issue in refused.
+// check evaluates a call of bd for an issue. It returns err, or an error if the database was
+// busy. If bd refused the change, check records the issue in w.refused and returns nil.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

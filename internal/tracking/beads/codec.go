@@ -18,7 +18,7 @@ func (i Issue) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, data...), '\n'), nil
 }
 
-// ParseLine decodes a line of issues.jsonl. The result can be invalid for [Issue.Validate],
+// ParseLine decodes a line of issues.jsonl. It accepts issues that [Issue.Validate] rejects,
 // because Beads has more statuses and types than the tracker uses.
 func ParseLine(line []byte) (Issue, error) {
 	var i Issue
@@ -31,7 +31,8 @@ func ParseLine(line []byte) (Issue, error) {
 	return i, nil
 }
 
-// These types have no methods, so that encoding/json uses their fields.
+// These types have no methods, so encoding/json does not call MarshalJSON and UnmarshalJSON for
+// them but encodes their fields.
 type (
 	plainIssue      Issue
 	plainDependency Dependency
@@ -102,8 +103,8 @@ func encode(v any, extra Extra) ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// decode decodes an object into v and returns its unknown fields. Field names are case
-// sensitive.
+// decode decodes the JSON object in data into v. It returns the fields whose names are not in
+// known. Field names are case sensitive.
 func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -119,14 +120,14 @@ func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 		if extra == nil {
 			extra = make(Extra)
 		}
-		same, err := json.Marshal(value) // in its output form
+		same, err := json.Marshal(value) // in the form in which it will be written
 		if err != nil {
 			return nil, err
 		}
 		extra[name] = same
 		delete(fields, name)
 	}
-	if !exact { // encoding/json would also accept other spellings
+	if !exact { // encoding/json would also match other spellings of the known names
 		var err error
 		if data, err = json.Marshal(fields); err != nil {
 			return nil, err

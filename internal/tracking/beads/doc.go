@@ -1,40 +1,45 @@
-// Package beads keeps issues in the format of Beads, where people and agents work on them. All
-// backends implement the same contract, [Backend].
+// Package beads stores issues in the format of Beads, so that people and agents can work on
+// them there. All backends implement the same interface, [Backend].
 //
-// A Backend is the workspace of one tenant. Callers send the changes of an issue in the order of
-// their times, and may repeat any change, for example after a crash. Changes repeated in order
-// do not alter the result. A transition older than the latest one has no effect.
+// A Backend is the workspace of one tenant. Callers make the changes of an issue in the order
+// of their times. They may repeat changes, for example after a crash. If they repeat them in
+// the same order, the result stays the same. A transition that is older than the latest one has
+// no effect.
 //
-// A table in the tracker's database contains the wanted state of each issue, the state that was
-// last written to the workspace, and the state that is being written. If the workspace contains
-// anything else, a person wrote it. Such edits stay in the workspace, and Edits returns them
-// until the caller acknowledges them. People win over the tracker in titles, assignees,
-// descriptions, notes, priorities and status. Elements that people add to a list stay, and
-// elements that they remove stay removed.
+// A table in the tracker's database contains three states of each issue. These are the wanted
+// state, the state that was last written to the workspace, and the state that is being written.
+// If the workspace contains anything else, a person wrote it. Such edits stay in the workspace,
+// and Edits returns them until the caller acknowledges them. For titles, assignees,
+// descriptions, notes, priorities and the status, the change of a person has priority over the
+// tracker. If people add elements to a list, these stay. If they remove elements, the tracker
+// does not add them again.
 //
-// Every error of a Backend wraps [ErrTransient] or one of its siblings, which say whether a
-// retry can succeed.
+// Every error of a Backend wraps [ErrTransient] or one of the errors declared with it. The
+// wrapped error shows whether a retry can succeed.
 //
 // # The embedded backend
 //
-// [Store] writes .beads/issues.jsonl for each workspace, in the export format of Beads and
-// sorted by id. It replaces the whole file atomically. `bd import` reads the file. People and
-// programs may edit it. Lines of other issues stay unchanged to the byte, and unknown fields
-// stay with their issues. The log names an unreadable line as path:line:column, and the next
-// export first copies the file to issues.jsonl.rejected-… in the same folder.
+// [Store] writes the file .beads/issues.jsonl for each workspace. It has the export format of
+// Beads and is sorted by id. Store always replaces the whole file atomically. `bd import` can
+// read the file, and people and programs may edit it. Lines of other issues stay unchanged to
+// the byte, and unknown fields of an issue stay too. If a line is unreadable, the log gives its
+// position as path:line:column. The next export first copies the whole file to
+// issues.jsonl.rejected-… in the same folder.
 //
 // # The bd backend
 //
-// [BD] keeps issues in real Beads workspaces, which bd init creates in one folder for each
-// tenant. Each workspace runs one bd process at a time. A round of calls consists of show, one
-// import for all new issues, one batch for all status changes, one batch for links, an update
-// for texts and labels, and show again. Only changes that the last show returns count as stored.
-// BD waits two seconds between the rounds of a workspace, to collect changes. A round contains
-// at most ten issues. bd runs without a shell and without input. BD kills the process group of
-// bd after 15 s, or 60 s for bd init. On Linux, bd also dies when this process dies.
+// [BD] stores issues in real Beads workspaces, which bd init creates in one folder for each
+// tenant. In each workspace, only one bd process runs at a time. BD updates a workspace in
+// rounds of at most ten issues. A round consists of show, one import for all new issues, one
+// batch for all status changes, one batch for links, calls for texts, labels and comments, and
+// show again. A change counts as stored only if the last show returns it. After an update, BD
+// waits two seconds before the next update of the same workspace, to collect changes. bd runs
+// without a shell and without input. BD kills the process group of bd after 15 s, or after 60 s
+// for bd init. On Linux, bd also dies when this process dies.
 //
-// BD relies on these facts about bd. They come from its source (1.0.3 to 1.0.5) and from
-// running 1.0.5, which passes TestBackends if HOOKTRAIL_TEST_BD names it:
+// BD relies on these facts about bd. They come from the source code of bd (1.0.3 to 1.0.5) and
+// from running bd 1.0.5. That version passes TestBackends if HOOKTRAIL_TEST_BD contains its
+// path:
 //
 //   - bd matches ids by substring, except in batch. BD therefore compares the returned id, and
 //     all ids have the same length. If an id does not exist but is part of several ids, bd
@@ -67,6 +72,6 @@
 //     a person may start.
 //   - Debian has another program with the name bd. `bd version --json` shows the difference.
 //
-// An issue that a person deletes with bd stays deleted. If bd refuses an issue three times, BD
-// logs that and skips the issue until it changes or the tracker restarts.
+// If a person deletes an issue with bd, it stays deleted. If bd refuses an issue three times,
+// BD logs this and skips the issue until the issue changes or the tracker restarts.
 package beads

@@ -19,11 +19,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// quietTime is how long an unreadable file must stay unchanged before an export replaces it,
-// because another program may still be writing it.
+// quietTime is how long an unreadable file must stay unchanged before an export replaces it.
+// Another program may still be writing the file.
 const quietTime = 2 * time.Second
 
-// export updates the file to the flushed state, and returns false if that must wait.
+// export updates the file to the flushed state. It returns false if the update must wait.
 func (f *file) export(ctx context.Context) (done bool, err error) {
 	if err := makeFolder(filepath.Dir(f.path)); err != nil {
 		return false, err
@@ -66,9 +66,10 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		return false, os.Remove(next) // last, because its existence means that it did not replace the file
+		return false, os.Remove(next) // removed last, because while next exists, resolve knows that it has not replaced the file
 	}
-	// The stamp is taken before the rename, so that later changes count as edits.
+	// The stamp is taken before the rename, so that any change after the rename counts as an
+	// edit.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -84,8 +85,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes the new file as next, and its records in the column writing. As long as next
-// exists, it has not replaced the file.
+// prepare writes content to the path next, and copies the records to the column writing. As
+// long as the file next exists, it has not replaced the issues file.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))
@@ -111,7 +112,7 @@ func (f *file) compose(ctx context.Context) (content []byte, erased []string, er
 		})
 	})
 	slices.SortStableFunc(lines, func(a, b foreign) int {
-		if a.id == "" || b.id == "" { // other lines come last
+		if a.id == "" || b.id == "" { // lines that are not issues come last
 			return strings.Compare(b.id, a.id)
 		}
 		return strings.Compare(a.id, b.id)
@@ -127,14 +128,15 @@ func (f *file) markWritten(ctx context.Context) error {
 		int64(markErased|markDirty), f.tenant, int64(markErased|markDirty))
 }
 
-// resolve records in the table whether an interrupted export replaced the file.
+// resolve finds out whether an interrupted export has replaced the file, and records the result
+// in the table.
 func (f *file) resolve(ctx context.Context) error {
 	if f.resolved {
 		return nil
 	}
 	_, err := os.Stat(f.path + ".tmp")
 	switch {
-	case err == nil: // it did not replace the file
+	case err == nil: // the export did not replace the file
 		err = f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ? AND writing <> ''", f.tenant)
 	case errors.Is(err, fs.ErrNotExist):
 		err = f.table.exec(ctx, "UPDATE bead SET written = writing, writing = '' WHERE tenant = ? AND writing <> ''", f.tenant)
@@ -157,8 +159,8 @@ func (f *file) quarantine(ctx context.Context) error {
 	return nil
 }
 
-// scrubQuarantine removes lines from the quarantined files that name erased issues or are
-// unreadable.
+// scrubQuarantine removes lines from the quarantined copies of the file at path. It removes
+// every line that contains the id of an erased issue, and every unreadable line.
 func scrubQuarantine(path string, erased []string) error {
 	if len(erased) == 0 {
 		return nil

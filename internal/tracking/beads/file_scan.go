@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// file is the issues file of one workspace, as it was last read or written. Its methods need
-// table.mu.
+// A file is the issues file of one workspace, as it was last read or written. The caller of its
+// methods must hold table.mu.
 type file struct {
 	table  *table
 	tenant string
@@ -29,9 +29,9 @@ type file struct {
 
 	stamp    stamp
 	sum      [sha256.Size]byte
-	foreign  []foreign  // lines of other issues
-	problem  *FileError // first unreadable line
-	resolved bool       // of an interrupted export
+	foreign  []foreign  // lines that are not issues of the tracker
+	problem  *FileError // the first unreadable line, or nil
+	resolved bool       // resolve has run after the latest interrupted export
 }
 
 type foreign struct {
@@ -53,13 +53,13 @@ func stampOf(path string) (stamp, error) {
 	if err != nil {
 		return stamp{}, err
 	}
-	if !info.Mode().IsRegular() { // reading a pipe would block
+	if !info.Mode().IsRegular() { // reading a pipe could block
 		return stamp{}, fmt.Errorf("%s is not a regular file", path)
 	}
 	return stamp{size: info.Size(), changed: info.ModTime().UnixNano(), exists: true}, nil
 }
 
-// File returns the path of the issues file of tenant below dir.
+// File returns the path of the issues file of tenant, where dir contains all workspaces.
 func File(dir, tenant string) (string, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {
@@ -120,8 +120,8 @@ type change struct {
 	line   []byte
 }
 
-// classify sets foreign and problem from the lines of the file, and returns the changed lines
-// by issue id.
+// classify sets f.foreign and f.problem from the lines in content. It returns the lines that
+// differ from the written state in rows, by issue id.
 func (f *file) classify(content []byte, rows []row) map[string]change {
 	written := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))
@@ -152,7 +152,7 @@ func (f *file) classify(content []byte, rows []row) map[string]change {
 	return changed
 }
 
-// lineID returns the id of the JSON object in a line, or "" if it has none.
+// lineID returns the id of the JSON object in text, or "" if the object has no id.
 func lineID(text []byte) (string, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {
@@ -175,7 +175,7 @@ func column(err error) int {
 	return 1
 }
 
-// problem describes a decoding error without quoting the file.
+// problem describes a decoding error without quoting the content of the file.
 func problem(err error) string {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

@@ -21,10 +21,11 @@ const (
 // TypeTask is the type of the tracker's issues.
 const TypeTask = "task"
 
-// MaxTitle is the largest length of a title in bytes. The messages of Beads say characters.
+// MaxTitle is the largest length of a title in bytes. Error messages of Beads call this number
+// characters, but Beads counts bytes.
 const MaxTitle = 500
 
-// Issue is a line of issues.jsonl. Its fields have the order of Beads:
+// Issue is a line of issues.jsonl. Its fields have the same order as in Beads:
 //
 //	{"id":"ht-…","title":"GWI: RESOLVE run r1","status":"open","priority":1,"issue_type":"task",…}
 type Issue struct {
@@ -48,7 +49,7 @@ type Issue struct {
 	Extra        Extra        `json:"-"`
 }
 
-// Dependency says that Issue depends on DependsOn.
+// A Dependency says that the issue Issue depends on the issue DependsOn.
 type Dependency struct {
 	Issue     string    `json:"issue_id"`
 	DependsOn string    `json:"depends_on_id"`
@@ -60,7 +61,7 @@ type Dependency struct {
 
 // Comment is a remark on an issue.
 type Comment struct {
-	ID        json.RawMessage `json:"id,omitempty"` // a number, or a string since 1.0
+	ID        json.RawMessage `json:"id,omitempty"` // a number, or a string since Beads 1.0
 	Issue     string          `json:"issue_id"`
 	Author    string          `json:"author"`
 	Text      string          `json:"text"`
@@ -68,11 +69,12 @@ type Comment struct {
 	Extra     Extra           `json:"-"`
 }
 
-// Extra contains the unknown fields of a record by name. They are written as they were read.
+// Extra contains the fields of a record that this package does not know, by name. They are
+// written back as they were read.
 type Extra map[string]json.RawMessage
 
-// Validate returns an error that wraps ErrInvalid and names the field, if Beads would refuse
-// the issue.
+// Validate checks whether Beads would accept the issue. If not, it returns an error that wraps
+// ErrInvalid and names the field.
 func (i Issue) Validate() error {
 	switch {
 	case i.ID == "":

@@ -18,9 +18,10 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge adds the changes by people in theirs to the row, and returns the edits. Every difference
-// from the written and writing state comes from a person, and replaces the wanted value. at is
-// the time of the edits if theirs has no new time.
+// merge adds the changes that people made in theirs to the row, and returns them as edits. If a
+// value differs from both the written state and the writing state, it comes from a person and
+// replaces the wanted value. Normally theirs has a new time, which is the time of the edits.
+// Otherwise their time is at.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -31,7 +32,7 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 		at = theirs.UpdatedAt
 	}
 	if now := time.Now().UTC(); at.After(now) {
-		at = now // a future time would block all changes until then
+		at = now // with a future time, the tracker could not change the issue until then
 	}
 	changed := func(field func(Issue) string) bool {
 		return !slices.ContainsFunc(bases, func(b Issue) bool { return field(b) == field(theirs) })
@@ -120,7 +121,7 @@ func (i Issue) notPlanned() bool {
 	})
 }
 
-// mergeRest merges the fields that have no edit events.
+// mergeRest merges the fields whose changes are not reported as edits.
 func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) string) bool) {
 	ours := &r.issue
 	if changed(func(i Issue) string { return i.Notes }) {
@@ -143,7 +144,7 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 			ours.setExtra(name, theirs.Extra[name])
 		}
 	}
-	if r.written == "" { // bd may have skipped some links of the writing state
+	if r.written == "" { // bd may not have stored all links of the writing state
 		bases = append([]Issue{{}}, bases...)
 	}
 	labels := mergeList(bases, theirs, *ours, func(i Issue) []string { return i.Labels }, func(s string) string { return s })
@@ -155,7 +156,8 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 
 func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
 
-// key identifies a comment. It ignores ids and times, because bd assigns other ones.
+// key identifies a comment by its author and text. It ignores the id and the time, because bd
+// assigns new ones.
 func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {
@@ -170,8 +172,9 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList returns the list of ours with the elements that people added in theirs, and without
-// those that they removed. Equal elements are counted.
+// mergeList returns the list of ours, adds the elements that people added in theirs, and
+// removes the elements that people removed. Elements may occur several times, so mergeList
+// compares how often each occurs.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)
@@ -209,8 +212,9 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies fields that the tracker does not set, if the written state is unknown. It copies
-// no texts, because they may belong to an erased run.
+// adopt copies the fields that the tracker does not set from theirs, if the row has no value
+// for them. It is called if the written state is unknown. It copies no texts, because they may
+// belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

@@ -16,9 +16,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// Schema creates the tables of the backends. It is part of the schema of their database. A
-// record is a line of issues.jsonl. A rebuild copies tables only if their text is the same,
-// comments included.
+// Schema creates the tables of the backends. It is part of the schema of the tracker's
+// database. Each record is a line of issues.jsonl. A rebuild copies a table only if its text
+// here is unchanged, including the comments.
 const Schema = `
 CREATE TABLE bead (
 	tenant  TEXT NOT NULL,
@@ -43,21 +43,22 @@ type marks int64
 
 const (
 	markDescribed marks = 1 << iota // a person wrote the description
-	markErased                      // the workspace still has texts that must be erased
+	markErased                      // texts must be erased that are still in the workspace
 	markGone                        // a person deleted the issue
-	markDirty                       // the workspace lacks changes of the issue
+	markDirty                       // the workspace does not have all changes of the issue
 )
 
-// table contains the wanted state of all issues. Changes stay in memory until flush.
+// The table contains the wanted state of all issues. Changes stay in memory until flush is
+// called.
 type table struct {
 	db *projection.DB
 
 	// mu guards pending and stale, all access to the tables of Schema, and the files of the
-	// embedded backend. It is locked during writes of the database and of files. It is taken
-	// after bdSpace.turn and the file lock.
+	// embedded backend. It stays locked while the database and files are written. If
+	// bdSpace.turn or the file lock are needed too, they are taken before mu.
 	mu      sync.Mutex
 	pending map[beadKey]row
-	stale   map[string]bool // tenants whose workspace lacks changes
+	stale   map[string]bool // tenants whose workspace does not have all changes
 }
 
 type beadKey struct{ tenant, id string }
@@ -122,7 +123,7 @@ func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	return r, err
 }
 
-// load returns an issue with its pending changes. The caller holds mu.
+// load returns the row of an issue, including pending changes. The caller holds t.mu.
 func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	if r, ok := t.pending[key]; ok {
 		return r, nil
@@ -150,7 +151,8 @@ func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	return r, nil
 }
 
-// rows returns the rows of tenant that match the condition where, by id. The caller holds mu.
+// rows returns the rows of tenant that fulfil the SQL condition where, ordered by id. The
+// caller holds t.mu.
 func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (list []row, err error) {
 	query := "SELECT " + rowColumns + " FROM bead WHERE tenant = ?"
 	if where != "" {
@@ -169,8 +171,8 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes the links to an issue from the written state of other issues, and marks these
-// as dirty.
+// unlink removes the links to the issue id from the written state of all other issues. It marks
+// the changed issues as dirty.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

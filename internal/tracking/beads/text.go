@@ -9,12 +9,12 @@ import (
 
 const (
 	maxReason = 1000
-	// Beads stores descriptions in a column of 65,535 bytes.
+	// Beads stores descriptions in a column of 65,535 bytes, so this limit leaves some room.
 	maxDescription = 60_000
 )
 
-// fit returns i in a form that every backend accepts. The excess of a long title goes to the
-// description.
+// fit changes i so that every backend accepts it. If the title is too long, the rest of it
+// moves to the description.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)
 	i.Title = title

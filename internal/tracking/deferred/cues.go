@@ -1,24 +1,25 @@
 package deferred
 
-// take selects the text of a clause that becomes the item.
+// take says which part of a clause becomes the item.
 type take int
 
 const (
 	whole   take = iota // the whole clause
 	subject             // the text before the cue
-	object              // the text after the cue, or from "^"
-	gap                 // the text in the "…" of the cue
+	object              // the text after the cue, or the text from "^" in the phrase
+	gap                 // the text that matches "…" in the phrase
 )
 
 type cue struct {
 	take take
-	// Only the speaker ("I", "we") may come before the cue.
+	// Only the speaker ("I" or "we") may come before the cue.
 	first bool
-	// The cue is not an adjective, and an object follows it.
+	// The cue counts only if an object comes after it. Otherwise it may be an adjective.
 	plain bool
-	// A number before the cue makes it a test result.
+	// If a number comes before the cue, it is a test result and not deferred work.
 	counted bool
-	// The cue is a statement, and not the name of a thing that the sentence describes.
+	// The cue counts only if it is the statement of the sentence. Otherwise it may be the name
+	// of a thing that the sentence describes.
 	predicate bool
 	say       []phrase
 }
@@ -168,18 +169,20 @@ var doneCues = []cue{
 }
 
 var (
-	// denials retract a cue that comes after them.
+	// A word in denials retracts a cue that comes after it.
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
-	// finished retracts a cue that comes before it, because the work is done.
+	// A phrase in finished retracts a cue that comes before it, because it says that the work
+	// is done.
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
 	until = set("until because as since once if when after before unless for so")
-	// adjective distinguishes "deferred tax assets are computed" from "deferred it".
+	// A word in adjective after the cue shows that the cue is an adjective. So "deferred tax
+	// assets are computed" is not deferred work, but "deferred it" is.
 	adjective = set("now supports support works work run runs is are was were has have get gets can will")
-	// expected work belongs to every step.
+	// The words in expected name work that belongs to every step.
 	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")
 )

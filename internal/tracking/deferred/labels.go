@@ -1,10 +1,10 @@
 package deferred
 
-// label is a phrase before a colon or above a list.
+// A label is a phrase before a colon or above a list that says what kind of work is listed.
 type label struct {
-	// A number behind the label is a count, not an item.
+	// If the text after the label is a number, it is a count and not an item.
 	counted bool
-	// A comma-separated list of names behind the label has several items.
+	// If the text after the label is a list of names with commas, each name is an item.
 	short bool
 	say   []phrase
 }
@@ -70,11 +70,13 @@ var doneLabels = []label{{say: phrases(`
 var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
 	sensible known explicit main only other these are here and also work items two three`)
 
-// products after "remaining" name a quantity or a thing, not work.
+// A word in products after "remaining" shows that the phrase names a quantity or a thing, and
+// not work.
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
-// nothing begins an item that means "no work". nothingAlone is a complete item.
+// A phrase in nothing begins an item that means "no work". A phrase in nothingAlone means "no
+// work" only if it is the complete item.
 var (
 	nothing = phrases(`
 		none|nothing|nil|null|nope
@@ -94,7 +96,7 @@ var (
 		na`)
 )
 
-// offered begins a question, an offer or advice.
+// A phrase in offered begins a question, an offer or advice.
 var offered = phrases(`
 	let me|us
 	if you

@@ -7,7 +7,8 @@ import (
 	"unicode"
 )
 
-// listed splits the text behind a label at the numbers of "1) … 2) …", or else at semicolons.
+// listed splits p, the text after a label, into items. If p has the form "1) … 2) …", it splits
+// at the numbers, and otherwise at semicolons.
 func listed(p fragment) []fragment {
 	if items := numbered(p); items != nil {
 		return items
@@ -23,8 +24,8 @@ func listed(p fragment) []fragment {
 	}
 }
 
-// numbered returns the texts behind the numbers of "(1) … (2) …", or nil if p is not such a
-// list.
+// numbered returns the texts after the numbers of a list like "(1) … (2) …". It returns nil if
+// p is not such a list.
 func numbered(p fragment) []fragment {
 	marks := numbers(p.mask)
 	if len(marks) == 0 || len(marks) == 1 && strings.TrimSpace(p.mask[:marks[0].start]) != "" {
@@ -47,8 +48,8 @@ func numbered(p fragment) []fragment {
 
 type numberMark struct{ start, end int }
 
-// numbers returns the positions of "1)", "(2)" or "3." in mask, as long as they count up from
-// one.
+// numbers returns the positions of the numbers 1, 2, 3 and so on in mask, if they are written
+// as "1)", "(1)" or "1.". It looks for the next number only after the previous one.
 func numbers(mask string) []numberMark {
 	var marks []numberMark
 	next := "1"
@@ -73,8 +74,9 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined returns mask with the numbers behind a colon as "1)" and semicolons for the stops
-// before them, so that no sentence ends within the list.
+// joined prepares a numbered list after a colon, so that it is not split into sentences. In the
+// result, the list numbers are written like "1)", and the full stops before them are
+// semicolons.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -90,8 +92,8 @@ func joined(mask string) string {
 	return string(out)
 }
 
-// short splits a list like "a.go, b.go and c.go", if all elements are short like names and none
-// is a sentence. Otherwise it returns p.
+// short splits a list like "a.go, b.go and c.go" into its elements. All elements must be as
+// short as names, and none may be a sentence. Otherwise short returns p as the only element.
 func short(p fragment) []fragment {
 	fragments := enumerated(p)
 	verbs := make([]bool, len(fragments))
@@ -103,12 +105,13 @@ func short(p fragment) []fragment {
 		verbs[i] = len(words) > 1 && sets["work"][words[0].text]
 	}
 	if len(fragments) > 0 && verbs[0] && slices.Contains(verbs, false) {
-		return []fragment{p} // "port the reports, invoices": one verb for all
+		return []fragment{p} // one verb applies to all elements, as in "port the reports, invoices"
 	}
 	return fragments
 }
 
-// isSentence reports whether an element of a list is a sentence, or continues one.
+// isSentence reports whether words, an element of a list, are a sentence or the continuation of
+// one.
 func isSentence(words []word) bool {
 	return joints[words[0].text] || slices.ContainsFunc(words, func(w word) bool { return telling[w.text] }) ||
 		slices.ContainsFunc(words[1:], func(w word) bool { return sets["worked"][w.text] })
@@ -122,7 +125,8 @@ var (
 		not no now seems looks`)
 )
 
-// enumerated splits p at commas and "and" outside of brackets and numbers, and drops "etc.".
+// enumerated splits p at commas and at "and". It does not split within brackets or numbers, and
+// it drops the element "etc.".
 func enumerated(p fragment) []fragment {
 	var fragments []fragment
 	start, depth := 0, 0
@@ -150,7 +154,8 @@ func enumerated(p fragment) []fragment {
 	return fragments
 }
 
-// shares reports whether before and after share a noun, like "unit" and "integration tests".
+// shares reports whether the texts before and after an "and" share a noun, as in "unit and
+// integration tests".
 func shares(before, after string) bool {
 	after, _, _ = strings.Cut(after[:min(len(after), maxInner)], ",")
 	return len(strings.Fields(before)) == 1 && len(strings.Fields(after)) > 1 && !strings.ContainsAny(before, "./")
@@ -162,8 +167,8 @@ func withinNumber(s string, i int) bool {
 
 const maxInner = 60
 
-// splitLabel splits s before a label for remaining work within it: "Resolved 3 of 5; remaining:
-// a.go", "3 of 5 are resolved (remaining: a.go)".
+// splitLabel splits the sentence s if a label for remaining work occurs within it. Examples are
+// "Resolved 3 of 5; remaining: a.go" and "3 of 5 are resolved (remaining: a.go)".
 func splitLabel(s fragment) []fragment {
 	for i := range len(s.mask) {
 		n := opener(s.mask[i:])
@@ -179,7 +184,7 @@ func splitLabel(s fragment) []fragment {
 			return []fragment{s.cut(0, i), tail}
 		}
 		if words := wordsOf(rest); len(words) > 0 && isNumber(words[0]) {
-			continue // a count
+			continue // the text after the label is a count, not work
 		}
 		if end := strings.IndexByte(tail.mask, ')'); end >= 0 {
 			tail = tail.cut(0, end)
@@ -189,8 +194,8 @@ func splitLabel(s fragment) []fragment {
 	return []fragment{s}
 }
 
-// opener returns the length of the sign at the beginning of s that may precede a label within a
-// sentence, or 0.
+// opener returns the length of the punctuation at the beginning of s after which a label within
+// a sentence may begin. It returns 0 if there is none.
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {
 		if strings.HasPrefix(s, sign) {

@@ -9,14 +9,14 @@ import (
 type reader struct {
 	labels  []label
 	clauses []cue
-	done    bool // ticked items count
+	done    bool // ticked items are results
 
 	items  []string
-	open   *label // a list for this label may follow
-	listed bool   // the list has begun
-	indent int    // of the bullets
-	number bool   // the label has a number or address, so only a list may follow
-	asked  bool   // a question was asked, so the next list has options
+	open   *label // the label to which the following list belongs, or nil
+	listed bool   // the list of the open label has begun
+	indent int    // indentation of the bullets of that list
+	number bool   // a number or an address comes after the label, so only a list may provide its items
+	asked  bool   // a question was asked, so the next list contains options and not work
 }
 
 func (r *reader) read(text string) []string {
@@ -42,7 +42,8 @@ func (r *reader) tick(l line) {
 	}
 }
 
-// below handles a line below an open label, and reports whether the line belongs to it.
+// below handles the line l if it comes after an open label. It returns false if l does not
+// belong to that label.
 func (r *reader) below(l line) bool {
 	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {
@@ -54,24 +55,25 @@ func (r *reader) below(l line) bool {
 		r.listed, r.indent = true, l.indent
 		r.add(r.open, fragment{firstOf(p), ""})
 	case r.listed:
-		return deeper > 0 // continues the item above
+		return deeper > 0 // an indented line continues the item above it
 	case strings.HasSuffix(l.mask, ":"):
-		// Introduces the list.
+		// This line introduces the list.
 	default:
 		r.paragraph(l, p)
 	}
 	return true
 }
 
-// relabels reports whether l begins a new label. A bullet with text behind its label is an item
-// of the open label.
+// relabels reports whether l begins a new label. A bullet that has text after its label does
+// not. It is an item of the open label.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph handles prose below an open label. Its first sentence is the item, unless the prose
-// has a label or the sentence has a cue or is an offer.
+// paragraph handles the paragraph l below an open label. Normally the first sentence is the
+// item of the label. This does not apply if the paragraph has a label, or if the sentence has a
+// cue or is an offer.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)
@@ -94,8 +96,8 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled handles the text behind a label. A list may follow if that is empty, a number or an
-// address.
+// labelled handles rest, the text after the label l. If rest is empty, a number or an address,
+// the items are expected in a list below.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
@@ -114,8 +116,8 @@ func (r *reader) labelled(l *label, rest fragment) {
 	}
 }
 
-// sentence adds the items of a sentence. If it ends with a colon, the list below has the
-// items instead.
+// sentence adds the items of the sentence s. If s ends with a colon, the items are expected in
+// the list below instead.
 func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
@@ -155,8 +157,8 @@ func firstOf(p fragment) string {
 	return p.text
 }
 
-// label returns the label at the beginning of s, and the text behind it. A label without a
-// colon must be a heading or alone on its line.
+// label returns the label at the beginning of s and the text after it. A label without a colon
+// counts only if it is a heading or alone on its line.
 func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {
@@ -190,8 +192,8 @@ func isName(words []word, sep string) bool {
 	return n > 0 && n <= longest && !products[words[n-1].text]
 }
 
-// separated splits s behind its label, which ends at the first colon or dash, or at the comma
-// of "as a follow-up, …".
+// separated splits s into the name of a label and the text after it. The name ends at the first
+// colon or dash, or at the comma in "as a follow-up, …".
 func separated(s fragment) (name string, rest fragment, sep string) {
 	at, width := -1, 1
 	for _, mark := range []string{":", " - ", " – ", " — "} {

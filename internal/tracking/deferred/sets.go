@@ -1,6 +1,6 @@
 package deferred
 
-// sets has the words with the same use. Phrases refer to them by name.
+// sets has groups of words that are used in the same way. Phrases refer to a group by its name.
 //
 //nolint:misspell // both spellings are written
 var sets = map[string]map[string]bool{

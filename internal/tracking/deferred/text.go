@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// line is a line of a text, or the joined lines of a paragraph.
+// A line is one line of a text, or several lines of a paragraph joined into one.
 type line struct {
 	indent  int
 	bullet  bool
-	heading bool // begins with "#", or is completely in bold
-	ticked  bool // has a ticked box, or is struck out
+	heading bool // begins with "#", or is completely bold
+	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
-	// mask is text with code and quotations overwritten, so that they contain no cue. It has
-	// the length of text.
+	// mask is text with code and quotations overwritten, so that no cue is found in them. It
+	// has the same length as text.
 	mask string
 }
 
@@ -38,13 +38,13 @@ func linesOf(text string) []line {
 }
 
 type blockState struct {
-	fence string // of the surrounding code block
+	fence string // mark of the code block around the line, or empty
 	after bool   // the line above is not blank
 	list  bool   // the line may belong to a list
 }
 
-// skips updates the state for the next line, and reports whether the line is code, a quotation
-// or a table.
+// skips reads the next line of the text, and updates the state with it. It returns true if the
+// line is code, a quotation or part of a table.
 func (at *blockState) skips(body string, indent int) bool {
 	mark := fenceOf(body)
 	switch {
@@ -67,7 +67,8 @@ func (at *blockState) skips(body string, indent int) bool {
 	return body[0] == '>' || body[0] == '|'
 }
 
-// appendLine appends l, or joins it to the last line of the same paragraph.
+// appendLine appends l to lines. If l continues the paragraph of the last line, it joins both
+// instead.
 func appendLine(lines []line, l line, blank bool) []line {
 	if n := len(lines); n > 0 && !blank && continues(lines[n-1], l) {
 		lines[n-1].text += " " + l.text
@@ -126,7 +127,7 @@ func isBold(s string) bool {
 	return strings.HasPrefix(s, "**") && strings.HasSuffix(strings.TrimRight(s, ":"), "**") && strings.Count(s, "**") == 2
 }
 
-// bulletMark returns the length of the list mark at the beginning of body, or 0.
+// bulletMark returns the length of the bullet or list number at the beginning of body, or 0.
 func bulletMark(body string) int {
 	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– ", "— "} {
 		if strings.HasPrefix(body, mark) {
@@ -143,7 +144,7 @@ func bulletMark(body string) int {
 	return 0
 }
 
-// maxShown bounds the bytes of code or a quotation within a line.
+// maxShown limits the length in bytes of code or a quotation within a line.
 const maxShown = 500
 
 var closing = map[rune]string{'`': "`", '"': `"`, '“': "”", '‘': "’", '\'': "'", '«': "»"}
@@ -174,8 +175,9 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns the length of the code or quotation at the beginning of s, or 0. A quotation
-// opens before a word and closes behind one, so that apostrophes and inches do not count.
+// shown returns the length of the code or quotation at the beginning of s, or 0. The parameter
+// r is the first rune of s, n is its length, and before is the rune before s. A quotation mark
+// after a letter or digit opens no quotation, because it is an apostrophe or an inch mark.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
@@ -201,7 +203,7 @@ func shown(s string, r rune, n int, before rune) int {
 	}
 }
 
-// fragment is a piece of a line with its mask.
+// A fragment is a part of a line, together with its mask.
 type fragment struct{ text, mask string }
 
 func (p fragment) cut(from, to int) fragment { return fragment{p.text[from:to], p.mask[from:to]} }

@@ -7,11 +7,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// Stream is the history in the stream, as far as the tracker of a data directory has read it.
+// A Stream is a history that consists of the messages of the broker's stream. It ends where the
+// tracker of DataDir has stopped reading.
 type Stream struct {
 	DataDir  string
 	Tenant   string // empty means all
-	Examples int    // listed for each kind of difference
+	Examples int    // maximum number of examples for each kind of difference
 	Dial     func(do func(*broker.Broker) error) error
 	Bar      Progress // may be nil
 }
@@ -23,8 +24,9 @@ type StreamComparison struct {
 	Comparison
 }
 
-// Compare folds the stream with base, which has today's configuration, and with changed. It
-// compares base with the tracker's issues, and changed with base.
+// Compare folds the stream twice. The replay base has today's configuration, and changed has
+// the new one. Compare then compares base with the issues of the tracker, and changed with
+// base.
 func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
 	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
 	if err != nil {

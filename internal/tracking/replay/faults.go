@@ -8,16 +8,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// maxFaults bounds the bad lines that an error lists. All of them are counted.
+// maxFaults limits how many bad lines an error lists. The error still counts all of them.
 const maxFaults = 100
 
-// Faults collects the lines of an input that are not valid events. The zero value has none.
+// Faults collects the lines of an input that are not valid events. The zero value is empty.
 type Faults struct {
 	count int
-	lines []string // first ones: file:line:column: reason
+	lines []string // the first lines, as file:line:column: reason
 }
 
-// add records err and returns true if it concerns a single line, so that the fold can continue.
+// add records err and returns true if err concerns a single line. In that case the fold can
+// continue.
 func (f *Faults) add(err error) bool {
 	line, ok := errors.AsType[*ingest.LineError](err)
 	if !ok {

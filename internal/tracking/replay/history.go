@@ -8,7 +8,8 @@ import (
 
 type history iter.Seq2[events.Event, error]
 
-// ofTenant drops the events of other tenants. An empty name drops none.
+// ofTenant returns h without the events of other tenants. If tenant is empty, it returns h
+// unchanged.
 func (h history) ofTenant(tenant string) history {
 	if tenant == "" {
 		return h
@@ -25,7 +26,8 @@ func (h history) ofTenant(tenant string) history {
 	}
 }
 
-// observed calls observe with each event before it is yielded. A nil observe is allowed.
+// observed returns a history that calls observe with each event before it yields the event. If
+// observe is nil, it returns h unchanged.
 func (h history) observed(observe func(events.Event)) history {
 	if observe == nil {
 		return h

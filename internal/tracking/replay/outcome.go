@@ -9,14 +9,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Issue is an issue as whatif prints it. Fields may be added, never renamed.
+// Issue is the form of an issue in the output of whatif. New fields may be added. Existing
+// fields are never renamed.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
 	Kind        rules.Kind   `json:"kind"`
 	Title       string       `json:"title"`
 	Status      rules.Status `json:"status"`
-	Labels      []string     `json:"labels"`      // added by the rules
+	Labels      []string     `json:"labels"`      // labels that the rules added
 	Events      []string     `json:"events"`      // ids of the occurrences, by event time
 	Transitions []Transition `json:"transitions"` // the first one is the creation
 	Links       []rules.Link `json:"links"`
@@ -29,7 +30,7 @@ type Transition struct {
 	Event string       `json:"event"`
 }
 
-// Decision is a decision as whatif prints it.
+// Decision is the form of a decision in the output of whatif.
 type Decision struct {
 	Event  string       `json:"event"`
 	Action rules.Action `json:"action"`
@@ -69,7 +70,7 @@ func (r *Replay) CountActions() (map[rules.Action]int, error) {
 	return actions, err
 }
 
-// orEmpty returns an empty list instead of nil, which JSON shows as null.
+// orEmpty replaces a nil list by an empty one, because JSON shows nil as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	// replayBatch is the number of events between two flushes. It bounds the memory of a fold.
+	// replayBatch is the number of events between two flushes. It limits the memory that a fold
+	// needs.
 	replayBatch = 1000
-	// scratchCache is the cache of a scratch database in KiB. A smaller database never reaches
-	// the disk.
+	// scratchCache is the size of the page cache of a scratch database in KiB. A database that
+	// fits into the cache never reaches the disk.
 	scratchCache = 64 << 10
 )
 
-// Replay folds a history under one configuration into a scratch database that has the tables of
-// a tracker. It is not safe for concurrent use.
+// A Replay folds a history under one configuration into a scratch database, which has the same
+// tables as the database of a tracker. It is not safe for concurrent use.
 type Replay struct {
 	conn    *sqlite.Conn
 	config  rules.Config
 	fold    *store.Fold
-	pending int // events since the last flush
-	events  int // total
+	pending int // number of events since the last flush
+	events  int // number of all events
 }
 
 // New returns an empty replay. The caller must close it.
@@ -59,23 +60,24 @@ func openScratch() (*sqlite.Conn, error) {
 	if err := sqlitex.ExecuteScript(conn, store.Schema("").Tables, nil); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // there is no other reader and no rollback
+	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // nothing else reads the database, and it is never rolled back
 }
 
-// Conn returns the database with the results, for the functions of package store.
+// Conn returns the connection to the database with the results, for use with the functions of
+// package store.
 func (r *Replay) Conn() *sqlite.Conn { return r.conn }
 
 // Config returns the configuration of the replay.
 func (r *Replay) Config() rules.Config { return r.config }
 
-// Events returns the number of events of the history.
+// Events returns the number of events that the replay has read.
 func (r *Replay) Events() int { return r.events }
 
 // Close closes and deletes the database.
 func (r *Replay) Close() error { return r.conn.Close() }
 
-// take folds one event. It skips the tracker's own decisions and access records, which contain
-// no facts about work.
+// take folds the event e. It skips the tracker's decisions and the audit.accessed events,
+// because they are not facts about work.
 func (r *Replay) take(e events.Event) error {
 	r.events++
 	if k := e.Kind(); k == events.IssueDecided || k == events.AuditAccessed {
@@ -97,9 +99,9 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold folds a history with all replays and returns the lines that are not valid events. With
-// release it ends all grace periods at the end, because the end of an input is final, in
-// contrast to a stream.
+// fold folds the history h with all replays and returns the lines that are not valid events. If
+// release is true, it ends all grace periods at the end of h. This is right for a file, which
+// is complete, but not for a stream, in which more events may arrive.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

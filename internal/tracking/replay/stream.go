@@ -16,23 +16,24 @@ import (
 
 const (
 	streamWorkers = 8
-	streamChunk   = 32 // messages per worker, requested one by one
+	streamChunk   = 32 // number of messages that one worker requests, one request per message
 )
 
 type streamReader struct {
 	stream      jetstream.Stream
 	space       subjects.Space
-	first, last uint64 // sequences
-	truncated   bool   // the first messages have expired
+	first, last uint64 // sequence numbers
+	truncated   bool   // the stream no longer has its first messages
 }
 
-// openStream opens the stream up to the sequence last, or up to its end if last is 0.
+// openStream returns a reader of the stream up to sequence last, or up to the end of the stream
+// if last is 0.
 func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamReader, error) {
 	stream, err := b.JetStream().Stream(ctx, b.Space().EventStream())
 	if err != nil {
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
-	stream.CachedInfo().Config.AllowDirect = false // a tracker has no right to direct gets
+	stream.CachedInfo().Config.AllowDirect = false // the account of a tracker has no permission for direct gets
 	state := stream.CachedInfo().State
 	if last == 0 || last > state.LastSeq {
 		last = state.LastSeq
@@ -40,8 +41,8 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 	return &streamReader{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, truncated: state.FirstSeq > 1}, nil
 }
 
-// events returns the events that a tracker would fold. It reads single messages and creates no
-// consumer.
+// events returns the events that a tracker would fold. It requests the messages one by one, so
+// that it does not need to create a consumer on the server.
 func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks
@@ -61,7 +62,7 @@ func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	}
 }
 
-// event returns the event of a message and reports whether a tracker would fold it.
+// event decodes the message m. It returns false if a tracker would not fold this message.
 func (s *streamReader) event(m *jetstream.RawStreamMsg, marks *consume.Marks) (events.Event, bool) {
 	a, err := s.space.Parse(m.Subject)
 	if err != nil || a.Manifest {
@@ -104,7 +105,7 @@ func (s *streamReader) read(ctx context.Context, first, last uint64) ([]*jetstre
 
 func (s *streamReader) chunk(ctx context.Context, first, last uint64) (list []*jetstream.RawStreamMsg, err error) {
 	for first <= last {
-		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // next existing message
+		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // the next message that still exists
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return list, nil
 		}

@@ -12,10 +12,10 @@ import (
 )
 
 type today struct {
-	conn     *sqlite.Conn // its table today has the imprints
-	position uint64       // in the stream
+	conn     *sqlite.Conn // its table today contains the imprints
+	position uint64       // position of the tracker in the stream
 	issues   int
-	found    bool // there is a tracker database
+	found    bool // the data directory has a tracker database
 }
 
 const todayTable = `CREATE TABLE today (
@@ -26,8 +26,8 @@ const todayTable = `CREATE TABLE today (
 	PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID`
 
-// takeToday copies the imprints of the tracker's issues into conn, and notes the tracker's
-// position.
+// takeToday copies the imprints of the tracker's issues into the table today of conn. It also
+// records the tracker's position in the stream.
 func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (today, error) {
 	t := today{conn: conn}
 	if err := store.Run(conn, todayTable); err != nil {
@@ -57,15 +57,16 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 	return t, err
 }
 
-// Reproduction reports whether a fold of the stream produces the tracker's issues.
+// Reproduction reports whether a fold of the stream gives the same issues as the tracker has.
 type Reproduction struct {
 	Exact    bool     `json:"exact"`
-	Issues   int      `json:"issues"`  // of the tracker
-	Missing  int      `json:"missing"` // of the tracker only
-	Extra    int      `json:"extra"`   // of the fold only
-	Differ   int      `json:"differ"`  // in both, with different content
+	Issues   int      `json:"issues"`  // number of issues of the tracker
+	Missing  int      `json:"missing"` // issues that only the tracker has
+	Extra    int      `json:"extra"`   // issues that only the fold has
+	Differ   int      `json:"differ"`  // issues that both have, with different content
 	Examples []string `json:"examples"`
-	// Reason explains why an exact reproduction cannot be expected, if so.
+	// Reason explains why an exact reproduction cannot be expected. It is empty if there is no
+	// such reason.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -5,10 +5,11 @@ import "github.com/hooktrail/hooktrail/internal/tracking/rules"
 // Erased replaces each text that an erasure order erased.
 const Erased = "erased"
 
-// EraseReasons erases the texts of a decision. Ids, times, rules and counters stay.
+// EraseReasons erases the texts of the decision d. Ids, times, rules and counters stay.
 func EraseReasons(d *rules.Decision) { d.Reason, d.Flip = Erased, "" }
 
-// EraseEffect erases the texts of an effect, and of the issue that it creates.
+// EraseEffect erases the texts of the effect f. If f creates an issue, it also erases the texts
+// of that issue.
 func EraseEffect(f *rules.Effect) {
 	if f.Issue != nil {
 		made := *f.Issue

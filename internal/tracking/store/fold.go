@@ -11,8 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fold folds events into a database, in a transaction of the caller. Flush writes the state.
-// Decisions and effects are written immediately. A Fold belongs to one goroutine.
+// A Fold folds events into a database, in a transaction of the caller. It writes decisions and
+// effects immediately, but keeps the state in memory until Flush. A Fold must be used by one
+// goroutine only.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -39,7 +40,7 @@ type DataError struct {
 	Cause error // may quote the event
 }
 
-// Error names the event and does not quote its data.
+// Error names the event and does not quote the data of the event.
 func (e *DataError) Error() string {
 	return fmt.Sprintf("event %s: the data of this %s is not of its kind", e.Event.ID, e.Event.Kind())
 }
@@ -47,9 +48,9 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds an event that the server stored at the given time. It writes the decisions on this
-// event and on earlier ones whose grace period has ended. For an invalid event it changes
-// nothing and returns a [*DataError]. The fold can then continue with the next event.
+// Take folds the event e, which the server stored at the time at. It writes the decision on e,
+// and the decisions on earlier events whose grace period has ended. If e is invalid, Take
+// changes nothing and returns a [*DataError]. The fold can then continue with the next event.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -58,7 +59,8 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	if err != nil {
 		return &DataError{e, err}
 	}
-	// A due timer can lead to a decision on an event whose kind is not considered.
+	// An event whose kind normally gets no decision needs a row too, if it fires a timer that
+	// decides on it.
 	own := func(d rules.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
 	if rules.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
 		if err := f.arrive(e, at); err != nil {
@@ -68,7 +70,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	return f.save(decisions)
 }
 
-// Release decides on all events in a grace period, as if it were over. Call it after the last
+// Release ends all grace periods and decides on the events in them. Call it after the last
 // event.
 func (f *Fold) Release() error {
 	decisions, err := f.state.Release(f.config)
@@ -81,7 +83,7 @@ func (f *Fold) Release() error {
 	return f.save(decisions)
 }
 
-// Flush writes the state and discards it from memory.
+// Flush writes the state to the database and drops it from memory.
 func (f *Fold) Flush() error {
 	if err := SaveChanges(f.conn, f.state.Changes()); err != nil {
 		return fmt.Errorf("save state: %w", err)
@@ -90,7 +92,8 @@ func (f *Fold) Flush() error {
 	return nil
 }
 
-// arrive creates the row of an event, without a decision. A repeated event has a row already.
+// arrive creates the row for e, still without a decision. If e is a repetition, the row exists
+// already.
 func (f *Fold) arrive(e events.Event, at time.Time) error {
 	return Run(f.conn, "INSERT OR IGNORE INTO decision (tenant, source, event, kind, run, user, time, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		e.Tenant, e.Source, e.ID, string(e.Kind()), e.Run, e.User, Sortable(e.Time), at.UnixNano())
@@ -124,8 +127,8 @@ func (f *Fold) find(d rules.Decision) (r row, err error) {
 	return row{seq: f.conn.LastInsertRowID()}, err
 }
 
-// saveDecision writes a decision with its issues and effects. A second decision on the same
-// event only adds issues and effects.
+// saveDecision writes the decision d with its issues and effects. If the event already has a
+// decision, that decision stays, and saveDecision only adds the issues and effects of d.
 func (f *Fold) saveDecision(d rules.Decision) error {
 	r, err := f.find(d)
 	if err != nil {

@@ -9,44 +9,46 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// Order is the order in which issues are read.
+// An Order is an SQL expression for the order in which issues are read.
 type Order string
 
 // The orders of issues.
 const (
 	ByID Order = "tenant, id"
-	// ByMaking is the order of creation, then of the first effects.
+	// ByMaking orders issues by creation time. Issues with the same time are ordered by their
+	// first effect.
 	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 
-// EachIssue calls do for the issues of tenant, or of all tenants if tenant is empty, until the
-// first error.
+// EachIssue calls do for the issues of tenant, or for the issues of all tenants if tenant is
+// empty. It stops at the first error.
 func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(rules.Issue) error) error {
 	return Records(conn, do, "SELECT record FROM record WHERE kind = 'issue' AND (?1 = '' OR tenant = ?1) ORDER BY "+string(order), tenant)
 }
 
-// Find returns an issue of tenant, or the zero Issue if there is none.
+// Find returns the issue of tenant with this id, or the zero Issue if there is none.
 func Find(conn *sqlite.Conn, tenant, id string) (found rules.Issue, err error) {
 	err = one(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
 	return found, err
 }
 
-// EachOccurrence calls do with the id of each event of an issue, by time, until the first
-// error.
+// EachOccurrence calls do with the id of each event that is an occurrence of the issue id,
+// ordered by event time. It stops at the first error.
 func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error { return do(stmt.ColumnText(0)) },
 		"SELECT d.event FROM touched t JOIN decision d ON d.seq = t.decision "+
 			"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1 ORDER BY d.time, d.event", id, tenant)
 }
 
-// Effect is an effect on an issue.
+// Effect is a stored effect on an issue.
 type Effect struct {
 	rules.Effect
-	Event   string // id of the event that caused it
-	Refused string // why the backend refused it, if it did
+	Event   string // id of the event that caused the effect
+	Refused string // why the backend refused the effect; empty if it did not
 }
 
-// EachEffect calls do for the effects on an issue in order, until the first error.
+// EachEffect calls do for the effects on the issue id, in the order of their creation. It stops
+// at the first error.
 func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		e := Effect{Event: stmt.ColumnText(1), Refused: stmt.ColumnText(2)}

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// Sorting is the layout of times in the database. The texts sort by time.
+// Sorting is the layout of times in the database. Times in this layout sort chronologically as
+// text.
 const Sorting = "2006-01-02T15:04:05.000000000Z"
 
 // Sortable formats t in the layout Sorting.
@@ -39,7 +40,8 @@ func (s *stored) Timers(tenant string, at time.Time, limit int) (list []rules.Ti
 	return list, s.note(err)
 }
 
-// note records the first error, to tell errors of the database from errors of an event.
+// note records the first error of the database, so that Fold can distinguish it from an invalid
+// event.
 func (s *stored) note(err error) error {
 	if s.err == nil {
 		s.err = err
@@ -47,7 +49,7 @@ func (s *stored) note(err error) error {
 	return err
 }
 
-// SaveChanges writes the changes of a state.
+// SaveChanges writes the changes c of a state to the database.
 func SaveChanges(conn *sqlite.Conn, c rules.Changes) error {
 	for _, r := range c.Records {
 		query, args := "DELETE FROM record WHERE tenant = ? AND kind = ? AND id = ?", []any{r.Tenant, r.Kind, r.ID}

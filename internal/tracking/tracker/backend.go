@@ -15,12 +15,14 @@ const (
 	BDBackend       = "bd"       // workspaces of the Beads CLI
 )
 
-// backend keeps issues.
+// A backend stores the issues of all tenants, one workspace per tenant.
 type backend interface {
 	Workspace(tenant string) beads.Backend
-	// Flush makes all changes of the workspaces durable. Effects are settled only afterwards.
+	// Flush makes all changes of the workspaces durable. Effects count as settled only after a
+	// Flush.
 	Flush(ctx context.Context) error
-	// Export writes the changes to the places where people read them. It has its own deadlines.
+	// Export writes the changed issues to the places where people read them, such as files. It
+	// sets a deadline for each of its steps.
 	Export(ctx context.Context) error
 }
 

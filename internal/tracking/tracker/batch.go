@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch folds messages and carries out erasure orders in one transaction. It belongs to one
-// goroutine.
+// batch folds messages and carries out erasure orders within one transaction. A batch is used
+// by one goroutine only.
 type batch struct {
 	conn  *sqlite.Conn
 	marks *consume.Marks
@@ -21,14 +21,14 @@ type batch struct {
 	state     *store.Fold
 	published [][2]string // tenant and id of each issue.decided event
 
-	orderKey  func() (note.Verifier, error)         // key that signs orders; nil if there is none yet
-	keyOrders func(tenant string) ([]string, error) // orders that changed the key, also ones not yet in the stream
-	erased    bool                                  // an order erased texts
-	unchecked bool                                  // an order is stored until its key is known
+	orderKey  func() (note.Verifier, error)         // returns the key that signs orders, or nil if no key exists yet
+	keyOrders func(tenant string) ([]string, error) // orders that changed the key, including those not yet in the stream
+	erased    bool                                  // an order erased texts in this batch
+	unchecked bool                                  // an order was stored unchecked, because no key is known yet
 	tenants   map[string]bool                       // tenants with events in the batch
 }
 
-// fold adds one message to the batch. It returns a [*consume.Poison] for a message that can
+// fold adds the message m to the batch. It returns a [*consume.Poison] for a message that can
 // never be folded.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
@@ -51,14 +51,14 @@ func (b *batch) fold(m consume.Message) error {
 	}
 	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {
-		// The cause may quote the event, and a dead letter must not.
+		// The cause may quote the event. A dead letter must not contain text of an event.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	return err
 }
 
-// save writes the state and marks published decisions, so that later queries of the transaction
-// see both.
+// save writes the state of the batch and marks published decisions. Later queries in the same
+// transaction then see both.
 func (b *batch) save() error {
 	if err := b.state.Flush(); err != nil {
 		return err

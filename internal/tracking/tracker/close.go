@@ -22,13 +22,14 @@ const (
 
 const closePoll = 50 * time.Millisecond
 
-// CloseRequest asks to close an issue. All fields are required, except NotPlanned.
+// CloseRequest describes which issue to close, and why. All fields are required, except
+// NotPlanned.
 type CloseRequest struct {
 	Tenant, Issue string
-	By            string // who closes the issue
+	By            string // the person who closes the issue
 	Reason        string
 	NotPlanned    bool
-	Wait          time.Duration // limit for waiting for a running tracker
+	Wait          time.Duration // how long to wait for a running tracker
 }
 
 // Closing is the result of [Close].
@@ -39,13 +40,13 @@ type Closing struct {
 	By     string       `json:"by"`
 	Reason string       `json:"reason"` // as stored, with secrets redacted
 	Event  string       `json:"event"`  // id of the issue.edited event
-	Taken  bool         `json:"taken"`  // the tracker has applied the event; otherwise the next tracker will
-	Status rules.Status `json:"status"` // now
+	Taken  bool         `json:"taken"`  // reports whether a tracker has applied the event; if not, the next tracker will
+	Status rules.Status `json:"status"` // the status of the issue when Close returns
 }
 
-// Close closes an issue on behalf of a person. It stores an issue.edited event. If a tracker
-// runs on the data directory, Close waits until the tracker has decided on the event. Otherwise,
-// the next tracker closes the issue.
+// Close closes an issue on behalf of a person. It stores an issue.edited event in the outbox of
+// edits. If a tracker runs on dataDir, Close waits until the tracker has decided on the event.
+// Otherwise, the tracker closes the issue the next time it runs.
 func Close(ctx context.Context, dataDir string, c CloseRequest) (Closing, error) {
 	issue, err := find(ctx, dataDir, c.Tenant, c.Issue)
 	if err != nil {

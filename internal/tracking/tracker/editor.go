@@ -20,13 +20,14 @@ import (
 
 const (
 	editPoll = 5 * time.Second
-	sendPoll = 100 * time.Millisecond // while another process sends the edits
-	sendOpen = time.Second            // limit for opening the outbox in a drain
+	sendPoll = 100 * time.Millisecond // poll interval while another process sends the edits
+	sendOpen = time.Second            // how long a drain tries to open the outbox
 )
 
 const unknownAuthor = "somebody"
 
-// editor publishes edits by people, from the outbox of the commands and from the workspaces.
+// An editor publishes edits by people. It collects them from the workspaces and from the outbox
+// in which commands store edits.
 type editor struct {
 	opts   Options
 	db     *projection.DB
@@ -54,7 +55,8 @@ func (e *editor) run(ctx context.Context) {
 	}
 }
 
-// logOnce logs err unless its text is the one before, and returns the text.
+// logOnce logs err if its text differs from before, the text of the previous error. It returns
+// the text of err, or "" if err is nil.
 func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	if err == nil {
 		return ""
@@ -65,8 +67,8 @@ func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	return err.Error()
 }
 
-// drain publishes the edits that exist now. If a workspace cannot be read, a later poll
-// publishes its edits.
+// drain publishes the edits that exist now. If it cannot read a workspace, it logs the error
+// and leaves the edits of that workspace to a later run.
 func (e *editor) drain(ctx context.Context) error {
 	e.logOnce(ctx, "", e.poll(ctx))
 	if err := ctx.Err(); err != nil {
@@ -112,7 +114,7 @@ func (e *editor) pollTenant(ctx context.Context, tenant string) error {
 func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) error {
 	at := edit.At
 	if now := time.Now(); at.IsZero() || at.After(now) {
-		at = now // a time in the future would move the tenant's clock
+		at = now // a future time would advance the time of the tenant
 	}
 	event := events.Event{
 		ID:     events.DeriveID(string(events.IssueEdited), tenant, edit.ID),
@@ -148,7 +150,7 @@ func (e *editor) send(ctx context.Context) {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 			defer cancel()
 			if err := p.Close(closing); err != nil {
-				// The next start sends them.
+				// The edits stay in the outbox, and the next start sends them.
 				e.opts.Logger.WarnContext(ctx, "edits left in the outbox", "error", err)
 			}
 			return
@@ -162,7 +164,8 @@ func (e *editor) send(ctx context.Context) {
 	}
 }
 
-// sendAll sends the stored edits, or waits until another process has sent them.
+// sendAll sends the edits in the shared outbox. If another process is sending them, sendAll
+// waits until it has sent them all.
 func (e *editor) sendAll(ctx context.Context) error {
 	for {
 		state, err := publish.Inspect(EditOutbox(e.opts.DataDir))
@@ -188,7 +191,8 @@ func (e *editor) sendAll(ctx context.Context) error {
 	}
 }
 
-// flush sends the stored edits. It returns false if another process has the outbox.
+// flush opens the shared outbox and sends the edits in it. It returns false if another process
+// has the outbox open.
 func (e *editor) flush(ctx context.Context) (done bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, sendOpen)
 	defer cancel()

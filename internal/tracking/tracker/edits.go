@@ -17,13 +17,14 @@ const editsName = "edits"
 
 const editSource = "/tracker/edits"
 
-// EditOutbox returns the path of the outbox for edits by people. A tracker sends its events.
+// EditOutbox returns the path of the outbox in which commands store edits by people. The
+// tracker sends the events in it.
 func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", editsName) }
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// setEdit sets d as the data of e, and redacts secrets and personal data in the text of the
-// person. The names of the person and of the assignee stay.
+// setEdit sets d as the data of e. Before that, it redacts secrets and personal data in
+// d.Value, except if d.Value is the name of an assignee.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()
@@ -47,11 +48,12 @@ func setEdit(e *events.Event, d events.IssueEditedData) error {
 }
 
 // RecordEdit stores an edit by a person as an event and returns the event. It redacts secrets
-// and personal data in the text of the person.
+// and personal data in the text that the person wrote.
 //
-// When RecordEdit returns nil, the event is on disk in an outbox below dataDir. It needs no
-// broker and no running tracker. The next tracker sends the event, and applies it when it
-// arrives in the stream. Several processes may call RecordEdit concurrently.
+// When RecordEdit returns no error, the event is on disk in an outbox below dataDir. RecordEdit
+// needs no broker and no running tracker. The next tracker sends the event to the stream, and
+// applies the edit when it reads the event from there. Several processes may call RecordEdit
+// concurrently.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.IssueEdited, editSource, d)

@@ -26,12 +26,13 @@ type pendingEffect struct {
 	seq     int64
 	tenant  string
 	effect  rules.Effect
-	outcome string // why the backend refused it
+	outcome string // the error if the backend refused the effect, otherwise empty
 }
 
-// settle applies pending effects in order and marks them. If the backend refuses an effect for
-// good, settle marks it with the reason. After another failure, the effect stays pending, and so
-// do later effects on the issue or, if its workspace is unavailable, on the tenant.
+// settle applies pending effects in order and marks them as settled. If the backend permanently
+// refuses an effect, settle marks it with the error. After any other failure, the effect stays
+// pending, and settle skips later effects on the same issue. If the whole workspace is
+// unavailable, settle skips all later effects of the tenant.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
@@ -46,14 +47,14 @@ func (s *settler) settle(ctx context.Context) error {
 	}
 }
 
-// maxBlockedPages limits the pages in a row that a round reads without settling an effect.
+// maxBlockedPages limits how many pages settle reads in a row without settling any effect.
 const maxBlockedPages = 20
 
 type blocked struct {
-	err     error           // the first failure
+	err     error           // the first error of the round
 	issues  map[string]bool // issues with a failed effect
 	tenants map[string]bool // tenants whose workspace is unavailable
-	pages   int             // in a row without a settled effect
+	pages   int             // number of pages in a row in which no effect was settled
 }
 
 func (w *blocked) blocks(p pendingEffect) bool {
@@ -70,7 +71,9 @@ func (w *blocked) add(p pendingEffect, err error) {
 	}
 }
 
-// settlePage applies effects and marks them. If the backend is slow, it marks some early.
+// settlePage applies the effects in pending and marks them at the end. If this takes longer
+// than maxMarkDelay, settlePage marks the effects applied so far, so that a crash repeats fewer
+// effects.
 func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++
@@ -183,8 +186,8 @@ func bead(i rules.Issue) beads.Issue {
 	return b
 }
 
-// beadStatus converts a status to a status of Beads, where flapping issues are open and have a
-// label.
+// beadStatus converts a status of the rules to a status of Beads. Beads has no status for
+// flapping issues, so they become open issues. A label marks them as flapping.
 func beadStatus(s rules.Status) beads.Status {
 	if s == rules.Flapping {
 		return beads.Open

@@ -10,17 +10,18 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// erasure erases the texts that one order selects. It belongs to one transaction.
+// An erasure erases the texts that one order selects. It is valid within one transaction.
 type erasure struct {
 	conn   *sqlite.Conn
 	tenant string
-	run    string // erased as a whole, if any
+	run    string // the run, if the order erases a whole run
 	events []string
 	runs   map[string]bool
 	issues map[string]bool
 }
 
-// event erases the texts of one event. A later decision on the event gets no texts.
+// event erases the texts of the event t in its decision and its issues. If the event has no
+// decision yet, its later decision gets no texts either.
 func (e *erasure) event(t target) error {
 	e.events = append(e.events, t.event)
 	e.runs[t.run] = true
@@ -42,8 +43,8 @@ func (e *erasure) event(t target) error {
 	return nil
 }
 
-// issue erases all texts of an issue, because the events that they came from are unknown. An
-// effect does the same in the backend.
+// issue erases all texts of the issue id, because it is not recorded which text came from which
+// event. It adds an effect that erases the same texts in the backend.
 func (e *erasure) issue(seq int64, id string) error {
 	if e.issues[id] {
 		return nil

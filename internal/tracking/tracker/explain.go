@@ -18,24 +18,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Explanation explains the state of an issue, or the decisions on an event.
+// An Explanation explains the state of an issue or the decisions on an event.
 type Explanation struct {
 	Subject string `json:"subject"` // the requested id
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions has the decisions that changed the issue, or those on the event.
+	// Decisions has the decisions that changed the issue, or the decisions on the event.
 	Decisions    []Reasoning `json:"decisions"`
 	Others       int         `json:"others,omitempty"`
 	Unconsidered string      `json:"unconsidered,omitempty"`
 }
 
-// Reasoning is a decision with its id.
+// Reasoning is a decision together with its id.
 type Reasoning struct {
-	ID string `json:"id"` // of the issue.decided event
+	ID string `json:"id"` // id of the issue.decided event
 	rules.Decision
 }
 
-// Why explains an issue of tenant or, if no issue has this id, an event. It only reads the
-// files in dataDir. If they contain neither, the error wraps [ErrNotFound].
+// Why explains the issue of tenant with this id. If no such issue exists, it explains the event
+// with this id. Why only reads the files in dataDir. If they contain neither, the error wraps
+// [ErrNotFound].
 func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
 	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		x, err = Explain(conn, tenant, id)
@@ -54,13 +55,13 @@ func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err er
 	return x, nil
 }
 
-// IsEmpty reports whether the explanation says nothing.
+// IsEmpty reports whether neither an issue nor an event was found.
 func (x *Explanation) IsEmpty() bool {
 	return x.Issue == nil && len(x.Decisions) == 0 && x.Unconsidered == ""
 }
 
-// Explain explains an issue or, if no issue has this id, an event from a database of package
-// store. The result is empty if the database contains neither.
+// Explain explains the issue with this id, or else the event with this id, from a database with
+// the tables of package store. The result is empty if the database contains neither.
 func Explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	x := Explanation{Subject: id, Decisions: []Reasoning{}}
 	found, err := issueOf(conn, tenant, id)
@@ -92,7 +93,7 @@ func (x *Explanation) addOfIssue(d rules.Decision) error {
 	return x.add(d)
 }
 
-// addHeld explains an event that has arrived and has no decision yet.
+// addHeld explains an event that is in a grace period and therefore has no decision yet.
 func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	const until = "SELECT d.kind, d.run, d.time, (SELECT min(t.at) FROM record h JOIN timer t ON t.tenant = h.tenant " +
 		"AND t.id GLOB 'hold/*' AND substr(t.id, instr(substr(t.id, 6), '/') + 6) = json_extract(h.record, '$.failure') " +
@@ -118,11 +119,11 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	}, until, tenant, x.Subject)
 }
 
-// ConsideredKinds names the events that get decisions, for messages.
+// ConsideredKinds lists the kinds of events that get decisions, as text for messages.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited and clock.ticked"
 
-// unconsidered returns the reason why an event has no decision. It looks for the event in the
-// ledger, because the tracker stores only events with decisions.
+// unconsidered returns the reason why the event id has no decision. It looks for the event in
+// the ledger, because the tracker does not store events that get no decision.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)
@@ -150,7 +151,7 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
 }
 
-// NotConsidered returns the explanation of an event whose kind gets no decisions.
+// NotConsidered returns the explanation for an event whose kind gets no decisions.
 func NotConsidered(id string, kind events.Kind) string {
 	if kind == events.IssueDecided {
 		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id))

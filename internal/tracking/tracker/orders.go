@@ -17,19 +17,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// order is an order of the ledger with the decisions that it affects. Issues quote events. An
-// order to erase or prune events, signed by the ledger's key, removes the texts from the
-// decisions on these events and from their issues. Ids, times, statuses and links stay.
-
+// An order is an order of the ledger together with the decisions that it affects. Issues quote
+// events. An order to erase or prune events therefore also removes the texts from the decisions
+// on these events and from their issues. Ids, times, statuses and links stay. The order must be
+// signed with the key of the ledger.
 type order struct {
 	ledger.Order
-	upto  int64 // sequence of the last decision that the order affects
+	upto  int64 // number of the last decision that the order affects
 	rules ledger.Rules
-	at    time.Time // when the server stored the order; zero if it is not known
+	at    time.Time // when the server stored the order; zero if unknown
 }
 
-// handleOrder carries out the signed order in e, which the server stored at a time. If no known key has signed the
-// order, handleOrder stores it, because the key may become known later.
+// handleOrder carries out the signed order in e. The parameter at is when the server stored e.
+// If no known key has signed the order, handleOrder stores it, because its key may become known
+// later.
 func (b *batch) handleOrder(e events.Event, at time.Time) error {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
@@ -65,8 +66,9 @@ func (b *batch) handleOrder(e events.Event, at time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, d.Order, upto)
 }
 
-// carryOut carries out an order once. It returns false if none of the known keys has signed the
-// order. An order that waits for its approval arrives again.
+// carryOut carries out the order in text, unless it was carried out before. It returns false if
+// none of the known keys has signed the order. An order that needs an approval has no effect
+// yet. It arrives again with the approval.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {
@@ -89,7 +91,7 @@ func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, 
 	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, selection)
 }
 
-// apply returns the state and the note of an order.
+// apply carries out the order o. It returns the values of the columns state and note for it.
 func (b *batch) apply(o order) (state, note string, err error) {
 	switch o.Action { //nolint:exhaustive // the other actions do not affect texts
 	case events.AuditHold:
@@ -139,7 +141,7 @@ func (b *batch) checkStored() error {
 	return err
 }
 
-// target is an event whose texts an order can erase.
+// A target is an event whose texts an order can erase.
 type target struct {
 	seq    int64
 	event  string
@@ -148,11 +150,12 @@ type target struct {
 	run    string
 	user   string
 	time   time.Time
-	stored time.Time       // by the server
-	record *rules.Decision // nil during a grace period
+	stored time.Time       // when the server stored the event
+	record *rules.Decision // nil while the event is in a grace period
 }
 
-// matches reports whether the selection includes the event, with at as its time.
+// matches reports whether the selection s includes the event t. It compares the time range of s
+// with at.
 func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {
@@ -167,8 +170,8 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// erase erases the texts of the selected events. If a hold protects one of them, an erasure
-// order erases none, and a prune order erases the others.
+// erase erases the texts of the events that o selects. If a legal hold protects one of them, an
+// erasure order erases nothing, and a prune order erases only the unprotected ones.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 // ErrNotFound is returned for an unknown issue or event.
 var ErrNotFound = errors.New("no such issue")
 
-// Issue is an issue in JSON results. Fields may be added, never renamed.
+// Issue is the form of an issue in JSON results. New fields may be added. Existing fields are
+// never renamed.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
@@ -36,11 +37,12 @@ type Issue struct {
 	Occurrences int       `json:"occurrences"`
 	First       time.Time `json:"first_at,omitzero"`
 	Last        time.Time `json:"last_at,omitzero"`
-	Runs        []string  `json:"runs"` // the first ones
+	Runs        []string  `json:"runs"` // the first runs in which the issue occurred
 }
 
-// List returns the issues of tenant, or of all tenants if tenant is empty, in the order of
-// their creation. It only reads the files in dataDir. Without files it returns no issues.
+// List returns the issues of tenant in the order of their creation, or the issues of all
+// tenants if tenant is empty. It only reads the files in dataDir. If there are none, it returns
+// no issues.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
@@ -66,7 +68,7 @@ func find(ctx context.Context, dataDir, tenant, id string) (issue Issue, err err
 	return issue, err
 }
 
-// issueOf returns an issue, or the zero Issue if there is none.
+// issueOf returns the issue of tenant with this id, or the zero Issue if there is none.
 func issueOf(conn *sqlite.Conn, tenant, id string) (Issue, error) {
 	found, err := store.Find(conn, tenant, id)
 	if err != nil || found.ID == "" {
@@ -90,7 +92,7 @@ func resultOf(i rules.Issue) Issue {
 	return p
 }
 
-// orEmpty returns an empty list instead of nil, which JSON shows as null.
+// orEmpty replaces a nil list by an empty one, because JSON shows nil as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -16,14 +16,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrBeginning means that the stream has lost events that the issues came from.
+// ErrBeginning means that the stream no longer has all the events from which the issues were
+// made.
 var ErrBeginning = errors.New("the stream has lost its first messages")
 
 // RebuildOptions configures [Rebuild].
 type RebuildOptions struct {
 	Options // Rebuild ignores Drain
 
-	// Partial allows a rebuild from a stream that has lost events.
+	// Partial allows a rebuild from a stream that has lost events with decisions.
 	Partial bool
 }
 
@@ -33,17 +34,18 @@ type Rebuilt struct {
 	Events uint64   `json:"events"` // messages read from the stream
 	Gained []string `json:"gained"` // ids of new issues
 	Lost   []string `json:"lost"`   // ids of issues that no longer exist
-	// Gone counts the events with a decision in the old file that the stream has lost. It is -1
-	// without a readable old file.
+	// Gone is the number of events that have a decision in the old file and are no longer in
+	// the stream. It is -1 if there is no readable old file.
 	Gone int64 `json:"gone"`
 }
 
 // Rebuild builds a new tracker file from the stream, under the configuration of opts, and then
 // replaces the old file. A crash leaves either the old or the new file.
 //
-// Rebuild publishes nothing. The next tracker publishes decisions on events that had none in
-// the old file. Edits by people are replayed from the stream, and texts that people wrote into
-// issues stay. Effects that were settled before are not applied again.
+// Rebuild publishes no decisions. The next tracker publishes decisions only on events without a
+// published decision in the old file. Rebuild replays edits by people from the stream, and
+// keeps the texts that people wrote into issues. It does not apply an effect again that was
+// already settled in the old file.
 //
 // If the stream has lost events with decisions, Rebuild changes nothing and returns an error
 // that wraps [ErrBeginning], unless opts.Partial is set. Rebuild also fails while a tracker
@@ -78,7 +80,7 @@ func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 
 type rebuilding struct {
 	RebuildOptions
-	old, fresh string // paths
+	old, fresh string // paths of the old file and of the new file
 	hasOld     bool   // the old file is readable
 	changed    []changedIssue
 	done       Rebuilt
@@ -148,7 +150,8 @@ func (r *rebuilding) fold(ctx context.Context, db *projection.DB) error {
 	}, reader)
 }
 
-// export settles the new effects, corrects the workspaces and exports them.
+// export settles the effects that are new after the rebuild. Then it corrects the statuses in
+// the workspaces and exports them.
 func (r *rebuilding) export(ctx context.Context) (err error) {
 	db, err := projection.Open(ctx, r.old, schema, r.Logger)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 
 var errOtherScope = errors.New("the issues here belong to another choice of tenants")
 
-// bindTenant stores the tenant whose events the database is for. It fails if the database
-// belongs to another choice of tenants, because its position has skipped events of other
-// tenants.
+// bindTenant records which tenant the database is for, where empty means all tenants. It fails
+// if the database was opened with another value of --tenant before. Its position has then
+// already passed events that the new choice needs.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	have, err := texts(conn, "SELECT tenant FROM scope")
 	switch {

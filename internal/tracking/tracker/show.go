@@ -17,9 +17,9 @@ import (
 // Details is an issue with its history.
 type Details struct {
 	Issue
-	Events      []string     `json:"events"` // ids of its events, by time
+	Events      []string     `json:"events"` // ids of the issue's events, by time
 	Transitions []Transition `json:"transitions"`
-	Edits       []PersonEdit `json:"edits"` // by people
+	Edits       []PersonEdit `json:"edits"` // edits by people
 	Notes       []string     `json:"notes,omitempty"`
 	Refused     []Refusal    `json:"refused,omitempty"`
 }
@@ -48,8 +48,8 @@ type Refusal struct {
 	Reason string    `json:"reason"`
 }
 
-// Show returns an issue of tenant with its history, or an error that wraps [ErrNotFound]. It
-// only reads the files in dataDir.
+// Show returns the issue of tenant with this id and its history. If there is none, the error
+// wraps [ErrNotFound]. Show only reads the files in dataDir.
 func Show(ctx context.Context, dataDir, tenant, id string) (Details, error) {
 	d := Details{Events: []string{}, Transitions: []Transition{}, Edits: []PersonEdit{}}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {

@@ -11,8 +11,9 @@ import (
 
 var errStuck = errors.New("the backend accepts no issues")
 
-// endWhenStuck calls end with the reason once the backend has accepted nothing for the given
-// time.
+// endWhenStuck calls end with the reason once the backend has accepted no change for the time
+// limit, although changes are pending. While the number of incomplete issues changes, the
+// backend counts as making progress.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()
@@ -29,7 +30,7 @@ func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end con
 		if since.IsZero() || time.Since(since) < limit {
 			continue
 		}
-		if n := s.backlog(ctx); n != backlog { // progress, or the first look
+		if n := s.backlog(ctx); n != backlog { // there is progress, or this is the first count
 			backlog = n
 			s.noteAccepted(false)
 			continue

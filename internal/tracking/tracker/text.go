@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// These texts are part of JSON results. The command line has its own versions, which may
-// change.
+// The functions in this file format texts for JSON results. The command line formats its output
+// with separate functions, which may change independently.
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

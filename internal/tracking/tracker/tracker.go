@@ -25,7 +25,7 @@ const Name = "tracker"
 
 var schema = store.Schema(beads.Schema)
 
-// stopTimeout limits the settling of pending effects after a stop.
+// stopTimeout limits how long a stopping tracker settles pending effects.
 const stopTimeout = 10 * time.Second
 
 // DefaultSettleTimeout is the default of Options.SettleTimeout.
@@ -40,24 +40,24 @@ type Options struct {
 	Config  rules.Config // the zero value means the default configuration
 	Logger  *slog.Logger
 
-	// OrderKey is the ledger's verifier key, which signs erasure orders. If it is empty, the
-	// tracker reads the key of the auditor in DataDir.
+	// OrderKey is the verifier key of the ledger. Erasure orders must be signed with this key.
+	// If OrderKey is empty, the tracker reads the key of the auditor in DataDir.
 	OrderKey string
 
 	// Backend is [EmbeddedBackend] or [BDBackend]. Empty means EmbeddedBackend.
 	Backend string
-	// BD is the path of the Beads CLI for BDBackend. Empty means bd in PATH.
+	// BD is the path of the Beads CLI, used with BDBackend. Empty means bd in PATH.
 	BD string
 
-	// SettleTimeout limits how long a drain waits for a backend that accepts nothing. Zero
+	// SettleTimeout limits how long a drain waits while the backend accepts no changes. Zero
 	// means DefaultSettleTimeout. Without Drain, the tracker waits without limit.
 	SettleTimeout time.Duration
 
-	// Progress receives the state of the reading. Its Err is the reason why the tracker waits,
-	// if it does. All calls come from one goroutine.
+	// Progress receives reports on how far the tracker has read the stream. If the tracker
+	// waits, Err in the report is the reason. All calls come from one goroutine.
 	Progress func(consume.Progress)
 
-	onHole func(consume.Gap) // receives ranges of messages that were lost before they were read
+	onHole func(consume.Gap) // receives the ranges of messages that the stream lost before the tracker read them
 
 	backend backend      // for tests
 	stage   func(string) // for tests: called between the stages
@@ -91,19 +91,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run reads the stream and keeps issues until ctx ends. Then it settles pending effects for a
-// short time and returns nil.
+// Run reads the stream and maintains the issues until ctx ends. Then it settles pending effects
+// for at most ten seconds and returns nil.
 //
 // With Drain, Run returns nil once it has handled all events that were in the stream at the
-// start, and has ended the grace periods that are over by this machine's clock.
+// start, and has ended the grace periods that are over by the wall clock.
 //
-// If another process uses the tracker's files, Run waits for it.
+// If another process uses the tracker's files, Run waits until that process releases them.
 func Run(ctx context.Context, opts Options) (err error) {
 	if err := opts.Validate(); err != nil {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	// A stop before the start is a clean stop, but an interrupted drain is not.
+	// If ctx ends before the tracker has started, that is a clean stop, except in a drain.
 	fail := func(err error) error {
 		if ctx.Err() != nil && !opts.Drain {
 			return nil
@@ -132,7 +132,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		if e := outbox.Close(closing); e != nil {
-			// The next start sends them.
+			// The decisions stay in the outbox, and the next start sends them.
 			opts.Logger.WarnContext(ctx, "decisions left in the outbox", "error", e)
 			if opts.Drain {
 				err = errors.Join(err, fmt.Errorf("tracker: %w", e))
@@ -155,8 +155,8 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names from events
-		// A decision is marked as published once it is in the outbox, so the outbox must not
-		// lose it.
+		// A decision is marked as published as soon as it is in the outbox. The outbox must
+		// therefore not lose it in a crash.
 		Durability: publish.DiskDurability, Unique: true,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),

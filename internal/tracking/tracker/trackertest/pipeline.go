@@ -1,4 +1,5 @@
-// Package trackertest has the setup that the tests of the tracker and of its command share.
+// Package trackertest provides the setup that the tests of the tracker and of its command
+// share.
 package trackertest
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Pipeline is a server and the data directory of a tracker.
+// A Pipeline consists of a NATS server and the data directory of a tracker.
 type Pipeline struct {
 	TB      testing.TB
 	Server  *natstest.Server
@@ -28,7 +29,7 @@ func New(tb testing.TB, opts ...natstest.Options) *Pipeline {
 	return &Pipeline{TB: tb, Server: natstest.Listen(tb, tb.TempDir(), opts...), DataDir: tb.TempDir()}
 }
 
-// Publish publishes list as one producer.
+// Publish publishes the events in list as the producer name.
 func (p *Pipeline) Publish(name string, list ...events.Event) {
 	p.TB.Helper()
 	pub, err := publish.Open(p.TB.Context(), p.Server.Connect(p.TB), publish.Options{
@@ -47,7 +48,8 @@ func (p *Pipeline) Publish(name string, list ...events.Event) {
 	}
 }
 
-// Stored returns the valid events of a kind in the stream, or all valid events if kind is empty.
+// Stored returns the valid events in the stream that have the given kind. If kind is empty, it
+// returns all valid events.
 func (p *Pipeline) Stored(kind events.Kind) (list []events.Event) {
 	p.TB.Helper()
 	for _, m := range p.Server.Messages(p.TB) {
@@ -62,7 +64,7 @@ func (p *Pipeline) Stored(kind events.Kind) (list []events.Event) {
 	return list
 }
 
-// ReadBeads returns the issues in an issues file by id.
+// ReadBeads reads the issues file at path and returns its issues by id.
 func ReadBeads(tb testing.TB, path string) map[string]beads.Issue {
 	tb.Helper()
 	data, err := os.ReadFile(path)
@@ -81,7 +83,7 @@ func ReadBeads(tb testing.TB, path string) map[string]beads.Issue {
 	return list
 }
 
-// FilesWith returns the files below dir that contain text.
+// FilesWith returns the paths of the files below dir that contain text.
 func FilesWith(tb testing.TB, dir, text string) (files []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

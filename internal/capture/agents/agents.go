@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tool is a coding agent with its dialect of hook payloads and answers. It is safe for
-// concurrent use.
+// Tool describes one supported coding agent. It knows how to read the hook payloads of
+// the agent and how to encode the answers. It is safe for concurrent use.
 type Tool struct {
 	name  string
 	read  func(in object, b *builder)
@@ -40,7 +40,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the tool with a name from [Names].
+// Named returns the tool called name. It fails if name is not in [Names].
 func Named(name string) (*Tool, error) {
 	for _, t := range tools {
 		if t.name == name {
@@ -50,26 +50,27 @@ func Named(name string) (*Tool, error) {
 	return nil, fmt.Errorf("unknown agent %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// Name returns the name of t, which is the source of its events.
+// Name returns the name of t. It is also the source of the events of t.
 func (t *Tool) Name() string { return t.name }
 
-// Context completes a payload.
+// Context supplies facts that a payload does not contain.
 type Context struct {
 	Tenant  string
 	Now     time.Time // the time of receipt, for payloads without a time
 	Event   string    // the name of the hook event, for payloads without one; may be empty
-	CallIDs CallIDs   // assigns ids to calls without one; nil leaves their results unpaired
-	IDKey   []byte    // secret from which the ids of events derive; nil leaves them predictable
+	CallIDs CallIDs   // assigns ids to calls without one; if nil, equal calls share an id
+	IDKey   []byte    // secret for deriving event ids; if nil, the ids are predictable
 }
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events has at least one event. If hooks decide, these are the events to record
-	// without a decision.
+	// Events contains at least one event. These are the events to record if no hook
+	// was asked. Otherwise, record the events that Decided returns.
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
-	// Document is for hooks. Its Point is empty if the payload has no hook point.
+	// Document is the input for the hooks. Its Point is empty if the payload has no
+	// hook point.
 	Document hooks.Document
 	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string
@@ -81,8 +82,8 @@ type Payload struct {
 	main      int
 	encode    encoder
 	shape     string // selects one of several shapes of a dialect
-	stableIDs bool   // parsing the payload again gives the same event ids
-	denied    func() // records in CallIDs that the call gets no result; may be nil
+	stableIDs bool   // a second parse of the same payload gives the same event ids
+	denied    func() // tells CallIDs that the call gets no result; may be nil
 }
 
 // Reply is the output and the exit status of the hook command.
@@ -92,14 +93,14 @@ type Reply struct {
 	Exit   int
 }
 
-// Parse reads a payload. It fails only if the payload is not a JSON object. Then
-// [Tool.Unreadable] returns the event to record.
+// Parse reads a payload. It fails only if the payload is not a JSON object. In that
+// case, record the events of [Tool.Unreadable].
 func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse is Parse with a callback. It calls identified, unless nil, after it has read
-// the identity and before it adds an event.
+// parse implements Parse. If identified is not nil, parse calls it once, after it has
+// read the identity of the payload and before it adds the first event.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -132,8 +133,9 @@ func (t *Tool) builder(c Context) *builder {
 	return b
 }
 
-// Unreadable returns a payload with a custom event, which has the first 16 MiB as
-// text, or in base64 if they are not UTF-8.
+// Unreadable returns a Payload for bytes that Parse rejects. Its only event is a
+// custom event with the first 16 MiB of payload. The event stores them as text, or in
+// base64 if they are not UTF-8.
 func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	b := t.builder(c)
 	b.p.Event = ingest.Clip(c.Event, ingest.MaxID)
@@ -141,10 +143,12 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after hooks decided o. An ask that the tool
-// does not support is recorded as a deny. A deny that the tool ignores is recorded as
-// no verdict, with the reason. CallIDs learns that a denied call gets no result.
-// Decisions with another verdict, reason, context or arguments are separate events.
+// Decided returns the events to record after the hooks returned the outcome o. If the
+// tool cannot ask a person, an ask is recorded as a deny. If the tool ignores a deny,
+// no verdict is recorded, and the reason says so. Decided marks a denied call in
+// CallIDs, because the call never gets a result. If hooks decide about the same
+// payload again and the verdict, reason, context or arguments differ, the event gets a
+// different id.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -156,7 +160,7 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	list := slices.Clone(p.Events)
 	e := &list[p.main]
 	data := events.Outcome{Verdict: o.Verdict, Reason: o.Reason, Context: o.Context, Executions: o.Executions}
-	if e.SetData(p.encode(data, o)) != nil || e.Validate() != nil { // no event can store the patch
+	if e.SetData(p.encode(data, o)) != nil || e.Validate() != nil { // the changes do not fit into an event
 		o.Args, o.Value = "", ""
 		if e.SetData(p.encode(data, o)) != nil {
 			return p.Events
@@ -169,11 +173,12 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey returns a text that differs for another verdict, reason, context or
-// changed arguments. It is empty if the answer has none of these.
+// answerKey returns a text that identifies the answer o. Answers with a different
+// verdict, reason, context or changed arguments have different keys. The key is empty
+// if the answer has none of these.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
-	if o.Verdict == hooks.None { // only a denial that the tool ignores has a reason
+	if o.Verdict == hooks.None { // a reason without a verdict comes from a denial that the tool ignores
 		o.Verdict = ""
 	}
 	if now, changed := p.newArgs(o); changed {
@@ -185,8 +190,9 @@ func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")
 }
 
-// rawAfter returns the payload to record. It leaves out the original result and error
-// if a hook changed one of them.
+// rawAfter returns the payload to record. If a hook changed the result or the error of
+// a call, rawAfter removes both from the payload, so that the originals are not
+// recorded.
 func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
 	if !p.changesResult(o) {
 		return p.raw
@@ -214,8 +220,8 @@ func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	return o
 }
 
-// Reply returns the answer to p in the dialect of t. It is empty if the tool does not
-// wait or hooks changed nothing.
+// Reply returns the answer to p in the format of t. It is empty if the tool does not
+// wait for an answer or the hooks changed nothing.
 func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	if !p.Decides {
 		return Reply{}
@@ -223,9 +229,9 @@ func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	return t.reply(p, p.supported(o))
 }
 
-// FailClosed returns the answer that denies p because no decision was possible. It
-// denies an unreadable payload by the exit status, which all tools support. The answer
-// is empty if the tool does not support a deny at this point.
+// FailClosed returns the answer that denies p when no decision was possible. It denies
+// an unreadable payload with exit status 2, which every tool understands. The answer
+// is empty if the tool cannot deny at the hook point of p.
 func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	if len(p.raw) == 0 {
 		return Reply{Stderr: reason, Exit: 2}

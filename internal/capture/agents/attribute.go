@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ident returns an id that fits into an attribute. An unusable id is replaced by its
-// hash.
+// ident returns s if it is valid as an event attribute. Otherwise it returns a hash of
+// s.
 func ident(s string) string {
 	if ingest.Usable(s) {
 		return s

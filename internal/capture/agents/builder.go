@@ -59,8 +59,9 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
-// deriveID derives an id from the payload and the key. Without the key nobody can send
-// another event under the id before.
+// deriveID derives an event id from the identity of the payload, parts and the secret
+// key. A client without the key cannot predict the id, so it cannot send a different
+// event with that id first.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {
@@ -71,13 +72,13 @@ func (b *builder) deriveID(parts ...string) string {
 	return events.DeriveID(string(mac.Sum(nil)))
 }
 
-// enter sets the session, which is also the run.
+// enter sets both the session and the run of the payload to session.
 func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls identified before the first event, so that it can set a missing
-// identity.
+// settle calls the callback identified once, before the first event. The callback can
+// then set a missing identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -86,8 +87,8 @@ func (b *builder) settle() {
 	}
 }
 
-// main adds the event that stores the payload in data.raw, and prepares the hook
-// document of its point.
+// main adds the main event of the payload, which stores the payload in data.raw. It
+// also prepares the hook document for the hook point kind.
 func (b *builder) main(s scope, kind events.Kind, call string, payload any) {
 	b.p.main = len(b.p.Events)
 	b.event(s, kind, call, payload)
@@ -116,7 +117,8 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// identify derives the identity from values that no other payload has.
+// identify sets the identity to a hash of values. No other payload may have the same
+// values.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {
@@ -128,8 +130,8 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// stepID returns the id of the step that a prompt begins, for tools that send no such
-// id. The package runtree assigns the later events of the step by time.
+// stepID returns the id of the step that a prompt begins, for tools that do not send a
+// step id. The package runtree assigns the later events to the step by their time.
 func (b *builder) stepID() string {
 	if b.identity == "" {
 		return ""
@@ -137,7 +139,8 @@ func (b *builder) stepID() string {
 	return "step-" + b.identity[:16]
 }
 
-// unstorable adds a custom event with a payload that cannot be stored as JSON.
+// unstorable adds a custom event for a payload that cannot be stored as JSON. The
+// event contains the payload as text or base64.
 func (b *builder) unstorable(payload []byte) {
 	b.event(b.scope, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(storedText(payload)).Raw()})
 	if e := &b.p.Events[len(b.p.Events)-1]; b.identity != "" {

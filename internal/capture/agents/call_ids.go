@@ -7,18 +7,20 @@ import (
 	"strconv"
 )
 
-// CallIDs assigns an id to each tool call without one, and the same id to its result.
-// The first call of a key gets the first result of that key. Calls and results may
-// arrive in any order, and more than once. The methods may be called concurrently.
+// CallIDs assigns an id to each tool call that has none, and the same id to the result
+// of the call. If several calls have the same key, the first result belongs to the
+// first call. Calls and results may arrive in any order, and more than once. The
+// methods may be called concurrently.
 type CallIDs interface {
-	// Call returns the id for the payload that announces a call. Payloads with the same
-	// identity are the same payload. A payload without an identity is always new.
+	// Call returns the id of the call that a payload announces. Payloads with the same
+	// identity are copies of one payload. A payload without an identity is always a
+	// new call.
 	Call(k Key, identity string) string
-	// Result returns the id of the call whose result the payload has.
+	// Result returns the id of the call whose result a payload contains.
 	Result(k Key, identity string) string
-	// Denied records that a call gets no result.
+	// Denied records that the call with this id gets no result.
 	Denied(k Key, id string)
-	// IsDenied reports whether a call of the key is denied.
+	// IsDenied reports whether any call with the key k is denied.
 	IsDenied(k Key) bool
 }
 
@@ -32,13 +34,14 @@ func (k Key) hash() [sha256.Size]byte {
 	return sha256.Sum256([]byte(k.Session + "\x00" + k.Call))
 }
 
-// callID returns the id of the nth call of a key, from 0.
+// callID returns the id of call number n of the key k, counted from 0.
 func callID(k Key, n int) string {
 	sum := sha256.Sum256([]byte(k.Session + "\x00" + k.Call + "\x00" + strconv.Itoa(n)))
 	return "call-" + hex.EncodeToString(sum[:12])
 }
 
-// firstCall returns the id of every call of a key without CallIDs.
+// firstCall returns the id that all calls with the key k share if there are no
+// CallIDs.
 func firstCall(k Key) string { return callID(k, 0) }
 
 // calls are the calls of one key, in the order of arrival.
@@ -85,8 +88,8 @@ func (c *calls) find(known, free func(slot) bool) int {
 	return len(*c) - 1
 }
 
-// denied marks a call as denied. It adds a call whose id comes from the tool, because
-// Call never saw it.
+// denied marks the call with this id as denied. If Call did not assign the id, the id
+// came from the tool, and denied adds a slot for the call.
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
 		if callID(k, i) == id {

@@ -11,11 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// SharedCallIDs returns CallIDs for processes that each read one payload. The
-// processes share files below dir. Each session has a folder with one locked file for
-// each key. If other processes hold a file for 50 ms, the call keeps an id of its own
-// and is not paired with its result. If the file fails, the call counts as the first
-// of its key. A new session removes folders without a new key for a week.
+// SharedCallIDs returns CallIDs that processes share through files below dir. Each of
+// these processes reads only one payload. Each session has a folder with one locked
+// file for each key. If a file stays locked for 50 ms, the call gets an id that its
+// result does not have. If a file cannot be used for another reason, the call counts
+// as the first call of its key. The start of a new session removes folders that got no
+// new key for a week.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }
@@ -53,7 +54,8 @@ func (f *folder) path(k Key) string {
 	return filepath.Join(f.dir, hex.EncodeToString(session[:12]), hex.EncodeToString(call[:12]))
 }
 
-// id returns the id of the call whose index take returns.
+// id returns the id of a call. take updates the calls of k and returns the index of
+// the call.
 func (f *folder) id(k Key, identity string, take func(*calls, string) int) string {
 	var n int
 	err := f.update(k, func(c *calls) { n = take(c, identity) })
@@ -63,7 +65,8 @@ func (f *folder) id(k Key, identity string, take func(*calls, string) int) strin
 	return callID(k, n)
 }
 
-// update changes the calls of k in their file, under its lock.
+// update locks the file of k, applies do to the calls in the file and writes them
+// back.
 func (f *folder) update(k Key, do func(c *calls)) error {
 	path := f.path(k)
 	f.open(filepath.Dir(path))
@@ -79,12 +82,13 @@ func (f *folder) update(k Key, do func(c *calls)) error {
 	}
 	do(&c)
 	if data, err = json.Marshal(c); err == nil {
-		_ = os.WriteFile(path, data, 0o600) // on failure the call stays unpaired; the agent must not wait
+		_ = os.WriteFile(path, data, 0o600) // on failure the call is not paired with its result; the agent must not wait
 	}
 	return nil
 }
 
-// open creates the folder of a session, and for a new session removes old folders.
+// open creates the folder of a session. If the folder is new, open also removes the
+// folders of old sessions.
 func (f *folder) open(session string) {
 	if os.Mkdir(session, 0o700) == nil {
 		f.sweep()
@@ -108,8 +112,8 @@ func (f *folder) sweep() {
 	}
 }
 
-// lockSoon locks a file. It waits at most lockWait, because a stopped process may
-// never unlock the file.
+// lockSoon locks the file at path. It waits at most lockWait, because a suspended
+// process can hold the lock for any time.
 func lockSoon(path string) (*filelock.Lock, error) {
 	lock, err := filelock.Try(path)
 	if !errors.Is(err, filelock.ErrHeld) {

@@ -37,12 +37,12 @@ type callEvents struct {
 
 func (b *builder) call(c toolCall) callEvents { return callEvents{b, c} }
 
-// session returns a key of the run that no other tenant or tool has.
+// session returns a text that identifies the run among all tenants and tools.
 func (b *builder) session() string {
 	return b.context.Tenant + "\x00" + b.tool.name + "\x00" + b.scope.run
 }
 
-// key returns the key by which a call without an id finds its result.
+// key returns the key that pairs a call with its result if the tool sends no call id.
 func (e callEvents) key() Key {
 	return Key{Session: e.b.session(), Call: policy.CanonicalTool(e.call.name) + " " + canonicalJSON(e.call.args)}
 }
@@ -144,8 +144,9 @@ func outcomeOf(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
 	return now, err == nil && now.Status != ""
 }
 
-// newResult returns the result of a call after hooks changed it, and whether they did.
-// A withheld result becomes a text that says so.
+// newResult returns the result of a call after the hooks ran, and whether the hooks
+// changed it. If the hooks withheld the result, newResult returns their error text, or
+// "result withheld" if there is none.
 func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	now, ok := outcomeOf(o)
 	if p.Document.Point != events.ToolResult || !ok {

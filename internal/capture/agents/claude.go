@@ -10,9 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// claudeCode is Claude Code. Its payloads have snake_case members, an id for each call
-// and, in newer versions, an id for each prompt. They have no time. A sub-agent has
-// the session of its parent and an agent_id.
+// claudeCode describes Claude Code. Its payloads have snake_case members, an id for
+// each call and, in newer versions, an id for each prompt. They contain no time. A
+// sub-agent sends the session of its parent and an agent_id.
 var claudeCode = &Tool{
 	name: "claude-code", read: readClaude, reply: replyClaude,
 	can: map[events.Kind]power{
@@ -50,7 +50,8 @@ var claudeEvents = map[string]func(r *claudeReader){
 	"SubagentStop":       (*claudeReader).subagent,
 }
 
-// read maps the payload to events. step names the member with the id of the step.
+// read converts the payload to events. step is the name of the member that contains
+// the step id.
 func (r *claudeReader) read(step string) {
 	r.locate(step)
 	if agent := ident(r.in.text("agent_id")); agent != "" {
@@ -77,7 +78,8 @@ func (r *claudeReader) locate(step string) {
 	}
 }
 
-// oncePerStep are the events of which a step never has two equal ones.
+// oncePerStep contains the events that a step never has twice with the same payload.
+// With the id of the step, such a payload is therefore unique.
 var oncePerStep = map[string]bool{
 	"UserPromptSubmit": true, "Stop": true, "SubagentStart": true, "SubagentStop": true, "SessionEnd": true, "StopFailure": true,
 }
@@ -94,7 +96,8 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or end of a sub-agent, which sends the payload itself.
+// subagent adds the start or end of a sub-agent to the run of its parent. The payload
+// comes from the sub-agent, so subagent first changes the scope to the parent.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {
@@ -114,8 +117,9 @@ func (r *claudeReader) subagent() {
 	})
 }
 
-// claudeResult reads the result of a call. Failed calls come as another event, but
-// interrupted commands come here.
+// claudeResult reads the result of a call from a PostToolUse payload. Claude Code
+// reports a failed call with PostToolUseFailure, but an interrupted command with
+// PostToolUse.
 func claudeResult(in object, _ toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
 	if response := in.object("tool_response"); response.yes("interrupted") {
@@ -149,8 +153,8 @@ func exitCode(digits string) *int {
 	return &n
 }
 
-// replyClaude encodes the answer for Claude Code. updatedInput replaces the whole
-// input.
+// replyClaude encodes the answer for Claude Code. The member updatedInput replaces all
+// arguments of the call.
 func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer
@@ -178,7 +182,8 @@ func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	return top.reply()
 }
 
-// claudeContext are the points at which Claude Code and Codex read a context.
+// claudeContext contains the hook points at which Claude Code and Codex accept a
+// context.
 var claudeContext = map[events.Kind]bool{
 	events.ToolBefore: true, events.ToolResult: true, events.PromptSubmit: true, events.SessionStart: true, events.SubagentStart: true,
 }

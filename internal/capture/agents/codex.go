@@ -10,8 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// codex is Codex. Its payloads have the members of Claude Code, with a turn_id instead
-// of the prompt_id. The result of a command is often only its output.
+// codex describes Codex. Its payloads have the members of Claude Code, with a turn_id
+// instead of the prompt_id. The result of a command is often only its output, without
+// an exit status.
 var codex = &Tool{
 	name: "codex", read: readCodex, reply: replyCodex,
 	can: map[events.Kind]power{
@@ -20,7 +21,7 @@ var codex = &Tool{
 }
 
 func readCodex(in object, b *builder) {
-	if in.text("hook_event_name") == "" && in.text("type") != "" { // from the notify program
+	if in.text("hook_event_name") == "" && in.text("type") != "" { // sent to the notify program of the configuration
 		b.enter(in.text("thread-id"))
 		b.scope.step = ident(in.text("turn-id"))
 		b.p.Event, b.p.Cwd = ingest.Clip(in.text("type"), ingest.MaxID), in.text("cwd")
@@ -37,8 +38,8 @@ var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$
 
 const codexHeader = 6
 
-// codexResult reads the result of a call. Without an exit status in the text it looks
-// for the complaint of a failing program.
+// codexResult reads the result of a call. If the result of a shell command has no exit
+// status, codexResult searches the output for the error message of a failed program.
 func codexResult(in object, c toolCall) result {
 	raw := in.raw("tool_response")
 	e := result{output: raw, durationMS: in.number("duration_ms")}

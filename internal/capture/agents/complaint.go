@@ -19,7 +19,8 @@ var systemError = pattern(`: (?:\[Errno \d+\] )?(?:No such file or directory|Per
 	`File exists|Directory not empty|Operation not permitted|No space left on device|Read-only file system|Device or resource busy|` +
 	`Invalid argument|Too many levels of symbolic links|File name too long|Text file busy|No such device or address|Input/output error)$`)
 
-// Exit statuses of a shell that cannot run a command, and of git.
+// Exit statuses of a shell that does not find a program, and of git after a fatal
+// error.
 const (
 	exitNotFound   = 127
 	exitGitRefuses = 128
@@ -27,8 +28,8 @@ const (
 
 // complaintOf returns the line of output that proves that a program of the command
 // failed, and the exit status if the line implies one. It considers only programs that
-// decide the exit status of the command. Other output proves no failure. For example,
-// a printed log can contain the word "error".
+// decide the exit status of the command. Any other line does not prove a failure. For
+// example, a printed log can contain the word "error".
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {
@@ -75,8 +76,8 @@ func (p program) complains(line string) (*int, bool) {
 	return nil, false
 }
 
-// mentions reports whether text contains arg as a whole word. A folder in front of a
-// file name does not belong to the word.
+// mentions reports whether text contains arg as a whole word. A path in front of arg
+// does not matter, so "/tmp/a.txt" mentions "a.txt".
 func mentions(text, arg string) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(text[at:], arg)
@@ -97,7 +98,8 @@ func partOfWord(r rune) bool {
 }
 
 // decidingPrograms returns the programs whose failure makes the command fail. These
-// are the last program of a list or a pipe, both of "a && b", and b of "a || b".
+// are the last program of a list or a pipe, both programs of "a && b", and only b of
+// "a || b".
 func decidingPrograms(command string, depth int) []program {
 	if depth > maxShells || len(command) > maxJudgedCommand {
 		return nil
@@ -187,7 +189,8 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, path.Base(name))
 }
 
-// literal returns the text of a word. It is empty if the shell expands the word.
+// literal returns the text of a word. It is empty if the shell would expand the word,
+// because the result of the expansion is unknown.
 func literal(w *syntax.Word) string {
 	var b strings.Builder
 	queue := w.Parts

@@ -12,21 +12,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI is Copilot CLI. The spelling of an event in its configuration selects one
-// of two shapes. One has camelCase members without the name of the event. The other
-// has snake_case members with the name, and other names of tools. Both have a time, by
-// which equal payloads of the two shapes are recognized. Calls have no id. A sub-agent
-// has a separate session and names the session of its parent.
+// copilotCLI describes Copilot CLI. Its payloads have one of two shapes. The spelling
+// of the event name in the configuration of Copilot CLI selects the shape. One shape
+// has camelCase members and does not contain the event name. The other has snake_case
+// members, contains the event name and uses different tool names. Both contain a time,
+// which helps to recognize the same payload in both shapes. Calls have no id. A
+// sub-agent has a separate session and names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
 }
 
-// copilotNames maps lower-case names that only the camelCase shape uses to those of
-// the other.
+// copilotNames maps lower-case event names that only the camelCase shape uses to the
+// names in the snake_case shape.
 var copilotNames = map[string]string{"userpromptsubmitted": "userpromptsubmit", "agentstop": "stop"}
 
-// shapeSnake is the snake_case shape, which another tool of the vendor shares.
+// shapeSnake is the snake_case shape. Another tool of the vendor reads the same shape.
 const shapeSnake = "snake"
 
 func readCopilot(in object, b *builder) { (&copilotReader{b: b, in: in}).read() }
@@ -95,7 +96,7 @@ var copilotErrors = map[string]string{"model_call": "model", "tool_execution": "
 func (r *copilotReader) locate() {
 	r.b.enter(r.in.text("sessionId", "session_id"))
 	agent, parent := ident(r.in.text("agentId", "agent_id")), ident(r.in.text("parentAgentId", "parent_agent_id"))
-	if agent != "" && parent != "" { // some events name the session of the parent
+	if agent != "" && parent != "" { // some events of a sub-agent have the session id of the parent
 		r.b.scope = scope{run: agent, session: agent, agent: agent, parentAgent: r.b.tool.name, parentRun: parent}
 	}
 	t, ok := r.in.moment("timestamp")
@@ -110,7 +111,8 @@ func (r *copilotReader) locate() {
 	)
 }
 
-// copilotArgs returns the arguments of a call. Older versions send them as text.
+// copilotArgs returns the arguments of a call. Older versions send them as JSON inside
+// a string.
 func copilotArgs(in object) json.RawMessage {
 	args := in.raw("toolArgs", "tool_input", "toolInput")
 	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {
@@ -134,8 +136,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses are the members that identify an event without a name. The first
-// match counts.
+// copilotGuesses lists the members by which an event without a name is recognized. The
+// first entry whose members are all present wins.
 var copilotGuesses = []struct {
 	event   string
 	members []string
@@ -154,7 +156,7 @@ var copilotGuesses = []struct {
 	{"sessionEnd", []string{"reason"}},
 }
 
-// subagent adds the start or end of a sub-agent to its parent.
+// subagent adds the start or end of a sub-agent to the run of its parent.
 func (r *copilotReader) subagent() {
 	if r.b.scope.parentRun == "" {
 		r.b.custom()
@@ -175,8 +177,8 @@ func (r *copilotReader) subagent() {
 
 var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
-// result reads the result of a call. A failed command is a success of the tool, and
-// the last line has the exit status.
+// result reads the result of a call. If a command fails, Copilot CLI still reports
+// success of the tool. The exit status of the command is in the last line of the text.
 func (r *copilotReader) result() result {
 	in := r.in.object("toolResult", "tool_result")
 	e := result{output: r.in.raw("toolResult", "tool_result")}
@@ -196,8 +198,8 @@ func (r *copilotReader) result() result {
 	return e
 }
 
-// replyCopilot encodes the answer for Copilot CLI. The snake_case shape also gets the
-// members that another tool of the vendor reads.
+// replyCopilot encodes the answer for Copilot CLI. For the snake_case shape it adds
+// the member hookSpecificOutput, which another tool of the vendor reads.
 func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

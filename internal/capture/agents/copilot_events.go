@@ -30,7 +30,7 @@ import (
 //	custom                           every other line
 //	step.finished, run.finished      at the next prompt, and the end of the input
 //
-// The raw member of an event has its line.
+// The raw member of an event contains the line.
 func CopilotEvents(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		c := &copilotLog{m: ingest.NewEmitter(copilotCLI.name, opts, yield), opts: opts}
@@ -39,7 +39,8 @@ func CopilotEvents(ctx context.Context, r io.Reader, opts ingest.Options) iter.S
 	}
 }
 
-// DetectCopilotEvents reports whether [CopilotEvents] reads an input with this head.
+// DetectCopilotEvents reports whether [CopilotEvents] can read an input that begins
+// with head.
 func DetectCopilotEvents(head []byte, _ string) bool {
 	for in := range ingest.HeadObjects(head) {
 		o := object(in)
@@ -100,8 +101,8 @@ func (c *copilotLog) read(in ingest.Line) {
 	}
 }
 
-// sessionOf returns the id of the session from the first line, or else from the name
-// of the folder or of the file.
+// sessionOf returns the session id in the first line l. If there is none, it returns
+// the name of the folder of an events.jsonl file, or else a name from the file name.
 func (c *copilotLog) sessionOf(l copilotLine) string {
 	if id := ident(l.data.text("sessionId")); id != "" {
 		return id

@@ -11,8 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// geminiCLI is Gemini CLI. Its payloads have snake_case members, a session and a time,
-// but no id of a call or a turn. It treats the answer "ask" as an allow.
+// geminiCLI describes Gemini CLI. Its payloads have snake_case members, a session and
+// a time, but no call id and no turn id. Gemini CLI treats the answer "ask" as an
+// allow.
 var geminiCLI = &Tool{
 	name: "gemini-cli", read: readGemini, reply: replyGemini,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.PromptSubmit: mayDeny},
@@ -64,7 +65,7 @@ func (r *geminiReader) request() {
 	request := r.in.object("llm_request")
 	n := len(listOf(request.raw("messages")))
 	r.b.main(r.b.scope, events.LLMRequest, "", events.HistoryData{Before: n, After: n, Model: request.text("model")})
-	r.b.withoutHooks() // the hook point needs messages, and the payload has only their text
+	r.b.withoutHooks() // hooks of this point need whole messages, and the payload has only their text
 }
 
 // response adds a piece of the model's answer. The last piece has the finish reason
@@ -95,15 +96,16 @@ func (r *geminiReader) response() {
 	r.b.main(r.b.scope, events.ResponseCompleted, "", data)
 }
 
-// The lines around the output of a command. Gemini CLI omits an exit status of 0.
+// Patterns of the lines that Gemini CLI prints around the output of a command. Gemini
+// CLI omits an exit status of 0.
 var (
 	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
 	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult reads the result of a call. llmContent has all failures, and error has
-// those of tools that could not run.
+// geminiResult reads the result of a call. The text in llmContent describes every
+// failure. The member error is present only if the tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -145,8 +147,8 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// replyGemini encodes the answer. To change a result, it denies the result with the
-// new text as reason.
+// replyGemini encodes the answer for Gemini CLI. To change a result, the answer denies
+// the result and gives the new text as the reason.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

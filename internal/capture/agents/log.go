@@ -15,13 +15,15 @@ import (
 )
 
 // Log yields the events of stored hook payloads. The input is a JSON array of
-// payloads, or payloads one after the other. Log guesses the tool of each.
+// payloads, or payloads one after the other. Log guesses from the members of each
+// payload which tool sent it.
 //
-// With the key of the data directory in opts, the events of a payload with an identity
-// have the ids of the live hook, unless a decision changed the id there. Importing them
-// adds nothing to a recorded run. A payload without an identity is identified by its
-// content and the number of equal payloads before it. A payload without a time gets the
-// time of the input. Calls and results without an id are paired in their order.
+// If opts contains the key of the data directory, the events of a payload with an
+// identity get the same ids as in the live hook, unless a decision changed the id
+// there. Importing them into a recorded run therefore adds nothing. A payload without
+// an identity is identified by its content and the number of equal payloads before it.
+// A payload without a time gets the time of the input. Calls and results without an id
+// are paired in the order of the input.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}}
@@ -90,8 +92,9 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession reports whether an event whose name two tools share comes from Gemini
-// CLI. Only Gemini CLI names a transcript in these events.
+// geminiSession reports whether an event with this name comes from Gemini CLI, if
+// Copilot CLI has an event with the same name. Only Gemini CLI sends a transcript path
+// in these events.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":
@@ -100,7 +103,7 @@ func geminiSession(name string, in object) bool {
 	return false
 }
 
-// DetectLog reports whether [Log] reads an input with this head.
+// DetectLog reports whether [Log] can read an input that begins with head.
 func DetectLog(head []byte, _ string) bool {
 	head = bytes.TrimPrefix(ingest.Opening(head), []byte("["))
 	in := object(ingest.Members(head))

@@ -52,8 +52,9 @@ func (o object) yes(name string) bool { return string(o[name]) == "true" }
 
 func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
 
-// moment returns the first of these members that is present, if it is a time. A time
-// is a text in RFC 3339, with UTC as the default zone, or milliseconds since 1970.
+// moment returns the time in the first of the named members that is present. The time
+// is a string in RFC 3339, with UTC as the default zone, or a number of milliseconds
+// since 1970.
 func (o object) moment(names ...string) (time.Time, bool) {
 	raw := o.raw(names...)
 	var ms int64
@@ -77,7 +78,8 @@ func usable(t time.Time) (time.Time, bool) {
 	return t, t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// canonicalJSON returns raw with sorted members and without white space.
+// canonicalJSON returns raw with sorted members and without white space. If raw is not
+// JSON, canonicalJSON returns it unchanged.
 func canonicalJSON(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -95,8 +97,9 @@ func canonicalJSON(raw json.RawMessage) string {
 	return string(text)
 }
 
-// storable returns payload for the data of an event, compact and with U+FFFD for
-// invalid Unicode. It returns false if payload is nested too deep.
+// storable returns payload in the form in which events store it. That is compact JSON
+// with U+FFFD in place of invalid Unicode. storable returns false if payload is nested
+// too deep.
 func storable(payload []byte) (json.RawMessage, bool) {
 	var e events.Event
 	if e.SetData(json.RawMessage(payload)) != nil || !events.IsData(withinData(e.Data)) {

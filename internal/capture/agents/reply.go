@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// answer is a JSON object of an answer. Equal answers are equal bytes.
+// answer is a JSON object in the answer to a tool. Equal answers encode to equal
+// bytes.
 type answer map[string]any
 
 func (a answer) set(name string, value any) { a[name] = value }
@@ -40,7 +41,8 @@ func (a answer) decide(o hooks.DocumentOutcome) {
 	}
 }
 
-// decideFor sets the decision on behalf of a person if the verdict is allow or deny.
+// decideFor sets the decision that a person would otherwise make, if the verdict is
+// allow or deny.
 func (a answer) decideFor(o hooks.DocumentOutcome) {
 	if d := decisionOf(o); d != nil {
 		a.set("decision", d)
@@ -65,8 +67,8 @@ func decisionOf(o hooks.DocumentOutcome) answer {
 	return nil
 }
 
-// newArgs returns the arguments after hooks changed them, and whether they did. A
-// denied call has none.
+// newArgs returns the arguments of a call after the hooks ran, and whether the hooks
+// changed them. It returns no arguments for a denied call.
 func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	if o.Verdict == hooks.Deny {
 		return "", false
@@ -79,9 +81,10 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 	return ok && now.Suppress
 }
 
-// shaped returns now in the shape of like, because a tool ignores a result of another
-// shape. If now is a text and like is not, now replaces the longest text of like, and
-// the other texts become empty.
+// shaped converts the changed result now to the JSON shape of the original result
+// like, because a tool ignores a result of another shape. If now is a string and like
+// is not, shaped replaces the longest string in like by now and empties the other
+// strings.
 func shaped(like, now hooks.JSON) hooks.JSON {
 	text, isText := textOf(now.Raw())
 	if _, same := textOf(like.Raw()); !isText || same {
@@ -113,8 +116,8 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts replaces the texts in v, in the order of the member names. It skips
-// members named "type".
+// replaceTexts replaces each string s in v by by(s). It visits the members of an
+// object in the order of their names, and skips members named "type".
 func replaceTexts(v any, by func(string) string) any {
 	switch v := v.(type) {
 	case string:

@@ -19,7 +19,8 @@ func (b *builder) sessionStarted(in object) {
 		})
 }
 
-// maxSummary bounds summaries. The whole text is in raw.
+// maxSummary limits the length of summaries. The member raw of the event contains the
+// whole text.
 const maxSummary = 2000
 
 var failedEnds = map[string]bool{"error": true, "abort": true, "timeout": true}

@@ -11,14 +11,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Client asks decision services over NATS for the nats hooks of a hooks.yaml. Without a
-// connection every request fails at once. Its methods may be called concurrently.
+// Client sends the requests of nats hooks in a hooks.yaml to decision services. If
+// NATS is not connected, every request fails at once. The methods may be called
+// concurrently.
 type Client struct {
 	Conn  *nats.Conn
 	Space subjects.Space
 }
 
-// Request implements [hookfile.Requester]. It does not wait when no service
+// Request implements [hookfile.Requester]. It fails at once if no service
 // listens on the subject.
 //
 // [hookfile.Requester]: https://pkg.go.dev/github.com/hooktrail/hooktrail/pkg/hooks/hookfile#Requester
@@ -53,7 +54,7 @@ func (c Client) Request(ctx context.Context, tenant, subject string, document []
 	return answer.Data, nil
 }
 
-// Own reports whether this deployment's decision service listens on a subject.
+// Own reports whether subject belongs to the decision service of this deployment.
 func (c Client) Own(subject string) bool {
 	_, err := c.Space.DecisionTenant(subject)
 	return err == nil

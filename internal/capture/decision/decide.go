@@ -21,10 +21,10 @@ type Options struct {
 	Tenant   string          // the only accepted tenant; empty accepts all, and assigns "default" to documents without one
 	Space    subjects.Space
 	Caller   func(ctx context.Context) (tenant string)               // tenant of an HTTP request, "" for any; may be nil
-	User     func(ctx context.Context, claimed string) (user string) // of a request whose document claims one; may be nil
-	Admit    func(tenant string) error                               // refuses unknown tenants; may be nil
-	Timeout  time.Duration                                           // upper limit; 0 is [DefaultTimeout]
-	MaxOpen  int                                                     // concurrent decisions, half of them for one tenant; 0 is [DefaultMaxOpen]
+	User     func(ctx context.Context, claimed string) (user string) // user to record for a request; nil accepts the claim
+	Admit    func(tenant string) error                               // rejects an unknown tenant; may be nil
+	Timeout  time.Duration                                           // upper limit for one decision; 0 is [DefaultTimeout]
+	MaxOpen  int                                                     // limit of concurrent decisions, half of it for one tenant; 0 is [DefaultMaxOpen]
 	Logger   *slog.Logger
 }
 
@@ -40,7 +40,8 @@ type Service struct {
 	opts  Options
 	slots chan struct{} // one element for each open decision
 
-	// mu guards closed and deciding, and orders open.Go before closed.
+	// mu guards closed and deciding. It also ensures that open.Go is never called
+	// after closed is set.
 	mu       sync.Mutex
 	closed   bool
 	open     sync.WaitGroup // open requests over NATS
@@ -70,7 +71,7 @@ func New(opts Options) *Service {
 	return &Service{opts: opts, slots: make(chan struct{}, opts.MaxOpen), deciding: map[string]int{}}
 }
 
-// refusal is an error without text of the request.
+// refusal is the error that a client receives. It contains no text of the request.
 type refusal struct {
 	status int
 	detail string
@@ -93,8 +94,8 @@ func refused(err error) *refusal {
 	return &refusal{http.StatusInternalServerError, "the decision could not be made"}
 }
 
-// decide returns the outcome for a document of tenant, or of any tenant if tenant is
-// empty.
+// decide parses the document in data, runs the hooks and returns their outcome. If
+// tenant is not empty, the document must belong to that tenant.
 func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeout time.Duration) (hooks.JSON, error) {
 	leave, ok := s.enter(tenant)
 	if !ok {
@@ -132,8 +133,9 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter takes a slot for a decision if one is free, until leave. A caller with a single
-// tenant gets at most half of the slots.
+// enter reserves a slot for a decision. ok is false if no slot is free. The caller
+// must call leave after the decision. If tenant is not empty, its decisions get at
+// most half of the slots.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +158,8 @@ func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	}, true
 }
 
-// assign sets a missing tenant, and the session as a missing run. It refuses another
-// tenant, an unknown one, and invalid ids.
+// assign sets a missing tenant, and uses the session as the run if the run is missing.
+// It rejects a document of another tenant, an unknown tenant and invalid ids.
 func (s *Service) assign(m *hooks.Meta, tenant string) error {
 	if tenant == "" {
 		tenant = s.opts.Tenant

@@ -19,14 +19,14 @@ const (
 	serviceVersion = "1.0.0"
 )
 
-// DrainTime is the time that open decisions have when a service ends. Then their hooks
-// are cancelled, and the outcome so far is the response.
+// DrainTime is how long open decisions may continue after a service ends. After that
+// time, the service cancels their hooks and responds with the outcome so far.
 const DrainTime = 5 * time.Second
 
 const flushTimeout = time.Second
 
-// Run answers requests over NATS until ctx ends, and returns after the open ones. A
-// service can run only once.
+// Run answers requests over NATS until ctx ends. It returns after all open requests
+// are answered. A service can run only once.
 func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	subject := s.opts.Space.AllDecisions()
 	if s.opts.Tenant != "" {
@@ -69,7 +69,8 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take answers in a goroutine, so that the subscription goes on.
+// take answers req in a new goroutine, so that the subscription can receive the next
+// request.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +107,8 @@ func refusing(why *refusal) *nats.Msg {
 	}}
 }
 
-// respond publishes answer. req.Respond works only until the handler of the request
-// returns.
+// respond publishes answer to the reply subject of req. It does not use req.Respond,
+// which works only until the handler of the request returns.
 func (s *Service) respond(ctx context.Context, nc *nats.Conn, req micro.Request, answer *nats.Msg) {
 	if answer.Subject = req.Reply(); answer.Subject == "" {
 		return // the caller expects no response

@@ -27,7 +27,7 @@ const (
 type Options struct {
 	DataDir string
 	Tenant  string       // empty is the tenant of the token or "default"
-	Tool    *agents.Tool // nil if the command line names none
+	Tool    *agents.Tool // nil if the command line does not name a tool
 	Event   string       // name of the hook event, for payloads without one
 
 	Hooks      string // path of a hooks file, empty for no local hooks
@@ -37,8 +37,8 @@ type Options struct {
 	Token      string           // bearer token for Publisher
 	Redactor   publish.Redactor // nil for all rules of pkg/redact
 
-	Problems []string // of the command line, which are recorded
-	Invalid  error    // of the command line; denies a call that fails closed
+	Problems []string // problems of the command line, to be recorded
+	Invalid  error    // error of the command line; if FailClosed is set, it denies the call
 }
 
 // Result is the outcome of one payload.
@@ -60,13 +60,14 @@ func (r Result) Close(ctx context.Context) {
 	_ = r.hooks.Close(ctx)
 }
 
-// CallIDs returns the store that pairs calls without an id. All processes of a data
-// directory share it.
+// CallIDs returns the store that pairs tool calls without an id with their results.
+// All processes that use the same data directory share the store.
 func CallIDs(dataDir string) agents.CallIDs {
 	return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls"))
 }
 
-// call is the state of one Answer. One goroutine owns all of it except fallback.
+// call is the state of one call of Answer. One goroutine owns all fields except
+// fallback.
 type call struct {
 	Options
 
@@ -76,7 +77,7 @@ type call struct {
 	problems  []string
 	hooks     *hooks.Registry
 	idKey     []byte
-	remote    error // of a publisher at a socket of another user
+	remote    error // why the publisher at a socket could not be asked
 }
 
 func newCall(opts Options) *call {
@@ -130,8 +131,8 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	return reply
 }
 
-// parse reads a payload. It returns unreadable bytes as a payload to record, with the
-// error.
+// parse parses the payload raw. If raw is unreadable, parse returns an error and a
+// Payload whose event records raw.
 func (c *call) parse(raw []byte) (agents.Payload, error) {
 	key, err := IDKey(c.DataDir)
 	if c.Publisher == "" { // with a publisher, the data directory need not be usable
@@ -149,7 +150,8 @@ func (c *call) parse(raw []byte) (agents.Payload, error) {
 	return p, nil
 }
 
-// record records events, and notes the problems that it could work around.
+// record records the events in list. It notes problems that did not prevent the
+// recording.
 func (c *call) record(ctx context.Context, list []events.Event) error {
 	warnings, err := c.recorder.record(ctx, list)
 	for _, warning := range warnings {
@@ -166,8 +168,8 @@ func closedReason(err error) string {
 
 const problemRun = "publisher-hook"
 
-// problemEvent returns an event with the problems of a call. raw is a payload of an
-// unknown tool, or nil.
+// problemEvent returns an event that reports the problems of a call. raw is the
+// payload if its tool is unknown, or nil.
 func problemEvent(tenant, run string, problems []string, raw []byte) []events.Event {
 	data := struct {
 		events.CustomData
@@ -192,8 +194,8 @@ func runOf(list []events.Event) string {
 	return list[0].Run
 }
 
-// readPayload reads a payload. It returns the bytes that it has read even with an
-// error.
+// readPayload reads a payload. If it fails, it still returns the bytes that it has
+// read.
 func readPayload(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxPayload+1))
 	if err != nil {

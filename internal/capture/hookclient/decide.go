@@ -16,8 +16,8 @@ const Source = "/hooks"
 
 var errNoHooks = errors.New("no publisher is running, and there are no hooks here")
 
-// decide returns the reply to a payload and the events to record. A call that fails
-// closed is denied if hooks could not be asked or the command line is invalid.
+// decide returns the reply to the payload p and the events to record. With FailClosed,
+// it denies the call if hooks could not be asked or the command line is invalid.
 func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event) {
 	out, err := c.dispatch(ctx, p)
 	if err == nil {
@@ -35,9 +35,9 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 	return c.Tool.Reply(p, *out), p.Decided(*out)
 }
 
-// dispatch asks the local hooks, and then the publisher unless the local hooks deny or
-// fail. The outcome is nil if neither returned one. The error says which hooks could
-// not be asked.
+// dispatch asks the local hooks about p. Then it asks the publisher, unless the local
+// hooks deny or fail. The outcome is nil if neither returned one. The error says which
+// hooks could not be asked.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if c.remote != nil || p.Document.Point == "" {
 		return nil, c.remote
@@ -87,8 +87,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly records hook executions that end after their dispatch. The event of the
-// payload covers the others.
+// LateOnly is an appender that keeps only the executions of hooks that end after their
+// dispatch. The event of the payload already contains the other executions.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

@@ -11,20 +11,24 @@ import (
 	"path/filepath"
 )
 
-// idKeyName is the file with the key of the ids of hook events.
+// idKeyName is the name of the file that contains the key for the ids of hook events.
 const idKeyName = "hook-ids.key"
 
-// unkeyed is the content of the file for a data directory that has older events.
+// unkeyed is the content of that file in a data directory that has events of an
+// earlier version.
 const unkeyed = "unkeyed\n"
 
 const idKeyBytes = 32
 
-// IDKey returns the secret from which a data directory derives the ids of hook events, so
-// that a stranger cannot predict them and send other events under them first. The first
-// call creates it. Callers call it before they open an outbox.
+// IDKey returns the secret from which the processes of a data directory derive the ids
+// of hook events. Another client cannot predict these ids, so it cannot send different
+// events with the same ids first. The first call creates the secret. Call IDKey before
+// opening an outbox, because an existing outbox indicates events of an earlier
+// version.
 //
-// A data directory that has events of an earlier version has no key and keeps its ids, so
-// that importing a log of its payloads again adds nothing. The key is nil then.
+// If the data directory has events of an earlier version, IDKey returns nil. The ids
+// are then derived without a key as before, so that importing a log of the same
+// payloads again adds nothing.
 func IDKey(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, idKeyName)
 	data, err := os.ReadFile(path)
@@ -44,7 +48,8 @@ func IDKey(dataDir string) ([]byte, error) {
 	return key, nil
 }
 
-// makeIDKey creates the file, or reads the one that another process created meanwhile.
+// makeIDKey creates the key file at path. If another process created it in the
+// meantime, makeIDKey reads that file.
 func makeIDKey(dataDir, path string) (data []byte, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, err

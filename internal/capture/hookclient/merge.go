@@ -11,8 +11,8 @@ import (
 
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// merge combines the outcomes of two chains of hooks, of which either may be nil. The
-// second chain was asked about the document as the first one patched it.
+// merge combines the outcomes of two chains of hooks. Either of them may be nil. The
+// hooks of the second chain saw the document with the changes of the first chain.
 func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)
@@ -35,8 +35,9 @@ func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	return &out
 }
 
-// mergeValues merges objects, where second wins. Otherwise it returns second, or first
-// if second is empty.
+// mergeValues merges two JSON objects. If both have the same member, the one of second
+// wins. If they are not both objects, mergeValues returns second, or first if second
+// is empty.
 func mergeValues(first, second hooks.JSON) hooks.JSON {
 	if first == "" || second == "" {
 		return first + second
@@ -53,8 +54,8 @@ func mergeValues(first, second hooks.JSON) hooks.JSON {
 	return merged
 }
 
-// patched returns d with the changes of out, for the next chain of hooks. A result
-// that one chain withholds stays withheld.
+// patched returns d with the changes in out, as input for the next chain of hooks. A
+// result that one chain withholds stays withheld.
 func patched(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
 	if out == nil {
 		return d

@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// quickResponse is the time within which a publisher starts its response when no
-	// decision is needed. A publisher that is not running is detected at once.
+	// quickResponse is how long a client waits for the start of a response if no
+	// decision is needed. If the publisher is not running, the client notices that at
+	// once.
 	quickResponse = 250 * time.Millisecond
 	maxAnswer     = 2 * MaxPayload
 )
@@ -39,15 +40,16 @@ type publisherClient struct {
 	unreachable atomic.Bool // a request got no response
 }
 
-// Ask asks the publisher of a data directory about a document, for at most
-// [DefaultTimeout].
+// Ask asks the publisher of a data directory for a decision about the document d. It
+// waits at most [DefaultTimeout].
 func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	return (&publisherClient{dataDir: dataDir}).ask(ctx, tool.Name(), d, DefaultTimeout)
 }
 
-// ask asks the publisher. It waits at most wait for the start of the response.
+// ask asks the publisher about the document d. It waits at most wait for the start of
+// the response.
 func (p *publisherClient) ask(ctx context.Context, tool string, d hooks.Document, wait time.Duration) (*hooks.DocumentOutcome, error) {
 	body, err := EncodeDocument(d)
 	if err != nil {
@@ -64,7 +66,8 @@ func (p *publisherClient) ask(ctx context.Context, tool string, d hooks.Document
 	return &out, nil
 }
 
-// send posts events. The token decides their tenant if tenant is empty.
+// send posts the events in list with this tenant. If tenant is empty, the publisher
+// uses the tenant of the token.
 func (p *publisherClient) send(ctx context.Context, list []events.Event, tenant string) error {
 	body := []byte{'['}
 	for i, e := range list {
@@ -77,7 +80,8 @@ func (p *publisherClient) send(ctx context.Context, list []events.Event, tenant 
 	return err
 }
 
-// post returns the body of the response, as do.
+// post calls do with a content type as the only header, and returns the body of the
+// response.
 func (p *publisherClient) post(ctx context.Context, path, contentType string, body []byte, wait time.Duration) ([]byte, error) {
 	_, reply, err := p.do(ctx, path, http.Header{"Content-Type": {contentType}}, body, wait)
 	return reply, err
@@ -166,9 +170,10 @@ func isSocket(text string) bool {
 	return err == nil && u.Scheme == unixScheme
 }
 
-// CheckURL returns an error unless text can be the URL of a publisher. http and https name
-// a server, and unix the socket of a publisher that another user runs. With a socket there
-// must be no hooks file.
+// CheckURL returns an error unless text is a valid URL of a publisher. http and https
+// URLs name a server. A unix URL names the socket of a publisher that another user
+// runs. With a unix URL, hooks must be empty, because that publisher decides with the
+// hooks file it was started with.
 func CheckURL(text, hooks string) error {
 	_, err := parseURL(text)
 	if err == nil && isSocket(text) && hooks != "" {

@@ -13,11 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTimeout bounds the wait for the publisher, and again for the outbox.
+// recordTimeout limits how long a call waits for the publisher, and how long it then
+// waits for the outbox.
 const recordTimeout = 500 * time.Millisecond
 
-// SharedOutbox returns the folder of the outbox that short-lived processes of a data
-// directory append to. The publisher of the directory forwards it.
+// SharedOutbox returns the folder of the outbox that all short-lived processes of a
+// data directory append to. The publisher of the directory forwards its events.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
 // recorder stores the events of one call. Its methods may be called concurrently.
@@ -34,9 +35,11 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record redacts events and stores them at the publisher at the URL, if any, or in the
-// shared outbox. A local publisher never gets them directly, so each event arrives once.
-// record goes on after ctx has ended, and works around the problems in warnings.
+// record redacts the events in list and stores them. If there is a URL, record sends
+// them to that publisher, and spools them if that fails. Otherwise it appends them to
+// the shared outbox. The publisher of the data directory gets the events only through
+// that outbox, so each event arrives once. record continues after ctx has ended.
+// warnings are problems that did not prevent the recording.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -57,11 +60,11 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		if err == nil {
 			return slices.DeleteFunc([]error{r.resend(ctx)}, func(err error) bool { return err == nil }), nil
 		}
-		// The publisher may have stored them. Their ids make a second copy a duplicate.
+		// The publisher may have stored the events. It recognizes a second copy by the ids.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
 	if r.publisher.url != "" && spoolHasRoom(r.dataDir) {
-		return warnings, spool(r.dataDir, list) // for the publisher, which gets it with a later call
+		return warnings, spool(r.dataDir, list) // a later call sends the file to the publisher
 	}
 	swept, err := r.store(ctx, list)
 	if swept != nil {
@@ -71,7 +74,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 }
 
 // store appends redacted events to the shared outbox and sweeps spool files. If the
-// outbox is blocked, it spools the events. A full outbox loses them and records a gap.
+// outbox is blocked, store spools the events. If the outbox is full, the events are
+// lost, and the outbox records a gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

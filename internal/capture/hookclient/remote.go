@@ -11,19 +11,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 )
 
-// Parts of a request with a payload, and of its response.
+// Headers of a request with a hook payload, and of its response.
 const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
 	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
-	IDKeyHeader  = "Hooktrail-Id-Key" // of the sender, in hexadecimal; its spooled events have the same ids
+	IDKeyHeader  = "Hooktrail-Id-Key" // id key of the sender, in hexadecimal, so that both sides derive the same event ids
 )
 
-// errOwnHooks reports hooks that the audited agent's user can change.
+// errOwnHooks rejects a hooks file together with a publisher at a socket. The user of
+// the audited agent could change that file.
 var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its own hooks; start it with this file")
 
-// answerRemote has the publisher at a socket decide about the payload and record it. That
-// publisher runs as another user, so the record of a decision does not depend on this
-// process.
+// answerRemote sends the payload raw to the publisher at a socket, which decides about
+// the payload and records it. That publisher runs as another user, so the record of a
+// decision does not depend on this process.
 func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
 	wait := quickResponse
 	if p.Decides && isDecision(p.Document.Point) {
@@ -54,8 +55,8 @@ func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (
 	return agents.Reply{Stdout: body, Stderr: stderr, Exit: exit}, nil
 }
 
-// runRemote is the rest of run with a publisher at a socket. ok is false if it could not
-// be asked.
+// runRemote completes run with the publisher at a socket. ok is false if that
+// publisher could not be asked.
 func (c *call) runRemote(ctx context.Context, raw []byte, p agents.Payload, strict bool, unreadable error) (reply agents.Reply, ok bool) {
 	reply, c.remote = c.answerRemote(ctx, raw, p)
 	if c.remote != nil {

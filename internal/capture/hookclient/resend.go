@@ -13,17 +13,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// refusedSuffix is for spool files that the publisher will never take.
+// refusedSuffix is added to the name of a spool file that the publisher refuses
+// permanently.
 const refusedSuffix = ".refused"
 
-// maxResend limits the files that one call sends, because an agent waits for it.
+// maxResend limits how many files one call sends, because an agent waits for the call.
 const maxResend = 200
 
-// ResendOptions name a publisher and the data directory whose spooled events it gets.
+// ResendOptions name a data directory with spooled events and the publisher that
+// receives them.
 type ResendOptions struct{ DataDir, Tenant, Publisher, Token string }
 
 // Resend sends the spooled events of a data directory to the publisher until none is
-// left, and returns the number of files. The publisher drops events that it has.
+// left. It returns the number of files. The publisher drops events that it already
+// has.
 func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir}}
 	for {
@@ -35,8 +38,8 @@ func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	}
 }
 
-// resend sends spooled events to the publisher that has just answered. What is left
-// waits for the next call.
+// resend sends spooled events to the publisher, which has just answered. If the time
+// is too short for all files, a later call sends the rest.
 func (r *recorder) resend(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -68,8 +71,9 @@ func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
 	return sent, err
 }
 
-// sendFile sends the events of a file and removes it, unless another process has it
-// locked. It renames a file that the publisher refuses, so that the error occurs once.
+// sendFile sends the events of the spool file at path and removes the file. It skips a
+// file that another process has locked. If the publisher refuses the events, sendFile
+// renames the file, so that the error occurs only once.
 func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -98,7 +102,7 @@ func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err er
 	return true, nil
 }
 
-// statusError is a response without success.
+// statusError is the error for a response whose status is not a success.
 type statusError struct {
 	code   int
 	status string

@@ -30,8 +30,8 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
-// maxSpooled limits the files for a publisher that never answers. Further events go to
-// the shared outbox, which has a limit too and records its losses.
+// maxSpooled limits the number of spool files if a publisher never answers. Further
+// events go to the shared outbox, which has a limit too and records its losses.
 const maxSpooled = 20_000
 
 func spoolHasRoom(dataDir string) bool {
@@ -55,9 +55,9 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// Sweep moves the spooled events of a data directory into its shared outbox. An
-// interruption can store events twice. Sweep continues after a file that fails, and
-// returns the first error. Several processes may sweep at the same time.
+// Sweep moves the spooled events of a data directory into its shared outbox. If it is
+// interrupted, an event can be stored twice. Sweep continues after a file that fails,
+// and returns the first error. Several processes may sweep at the same time.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,8 @@ func Sweep(ctx context.Context, dataDir string) error {
 	return err
 }
 
-// sweepFile moves one file into the shared outbox, unless another process has it locked.
+// sweepFile moves the events of one spool file into the shared outbox. It skips a file
+// that another process has locked.
 func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -98,8 +99,9 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	return nil
 }
 
-// spooled returns the events of a spool file, which another process may have removed.
-// It renames an unreadable file, so that the error occurs only once.
+// spooled returns the events in the spool file at path. It returns none if another
+// process has removed the file. It renames an unreadable file, so that the error
+// occurs only once.
 func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +118,7 @@ func spooled(path string) (list []events.Event, err error) {
 	return list, nil
 }
 
-// SweepAlways sweeps at an interval until ctx ends, and logs errors.
+// SweepAlways calls Sweep every 30 seconds until ctx ends, and logs errors.
 func SweepAlways(ctx context.Context, dataDir string, logger *slog.Logger) {
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()

@@ -15,12 +15,13 @@ import (
 
 // CloudEvents yields the events of lines that are CloudEvents in JSON structured mode.
 //
-// It removes the producer, the sequence and the salt, which belong to the outbox that
-// sent the event before. All other attributes and fields stay. An event without a
-// tenant gets the tenant of opts. The records of Hooktrail's own services, such as
-// seals, access records and edits of issues, are about another outbox or by somebody
-// else. They are reported as a LineError that wraps [ErrReserved], unless opts.Records
-// is set. Chunks of blobs stay, because events refer to them.
+// It removes the producer, the sequence and the salt, because they belong to the
+// outbox that sent the event before. All other attributes and fields stay. An event
+// without a tenant gets the tenant of opts. Some records come from Hooktrail's own
+// services, such as seals, access records and edits of issues. They describe another
+// outbox or the action of another person. CloudEvents reports each of them as a
+// LineError that wraps [ErrReserved], unless opts.Records is set. It yields chunks of
+// blobs, because events refer to them.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -52,9 +53,9 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// DecodeEvent reads one CloudEvent as [CloudEvents] reads a line, but no [Reserved] kind.
-// It returns errors of [events.Decode] and [events.Event.Normalize], errors that wrap
-// [ErrReserved], and errors about ids.
+// DecodeEvent reads one CloudEvent in the same way as [CloudEvents], but rejects every
+// [Reserved] kind, including chunks. It returns errors of [events.Decode] and
+// [events.Event.Normalize], errors that wrap [ErrReserved], and errors about ids.
 func DecodeEvent(data []byte) (events.Event, error) { return decodeEvent(data, Reserved) }
 
 func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, error) {
@@ -68,8 +69,9 @@ func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, er
 	return e, nil
 }
 
-// numberBytes exceeds the length of the producer id and the salt that an outbox adds
-// to an event. With these bytes the attributes must stay within their limit.
+// numberBytes is more than the length of the producer id and the salt that an outbox
+// adds to an event. adopt checks the event with that many additional bytes, so that
+// the attributes stay within their limit.
 const numberBytes = 64
 
 func adopt(e *events.Event, reserved func(events.Kind) bool) error {

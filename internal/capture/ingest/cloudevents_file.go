@@ -14,9 +14,9 @@ import (
 // CloudEventsFormat is the name of the format.
 const CloudEventsFormat = "cloudevents"
 
-// CloudEventFile yields the events of a file that has one event in each line, a list
-// of events, or events that span lines. Events of other tenants are reported and
-// skipped.
+// CloudEventFile yields the events of a file. The file has one event in each line, a
+// list of events, or events that span several lines. Events of other tenants are
+// reported and skipped.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -29,7 +29,7 @@ func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[ev
 			if err == nil {
 				e, err = opts.event(p.Text, p.Line)
 				if report, ok := errors.AsType[*LineError](err); ok {
-					report.Column = 0 // it counts from the start of the event
+					report.Column = 0 // the column counts from the start of the event
 				}
 			}
 			if !yield(e, err) {
@@ -39,7 +39,8 @@ func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[ev
 	}
 }
 
-// joined yields each object as one fragment, and the elements of lists unchanged.
+// joined combines the members of each object into one fragment. It yields the elements
+// of lists unchanged.
 func joined(fragments iter.Seq2[Fragment, error]) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		var whole Object
@@ -47,7 +48,7 @@ func joined(fragments iter.Seq2[Fragment, error]) iter.Seq2[Fragment, error] {
 			switch {
 			case err != nil:
 			case p.End && whole.Empty():
-				continue // of a list
+				continue // the end of a list
 			case p.End:
 				p.Text, whole = whole.JSON(), Object{}
 			case p.Element < 0:
@@ -61,15 +62,17 @@ func joined(fragments iter.Seq2[Fragment, error]) iter.Seq2[Fragment, error] {
 	}
 }
 
-// hasLines reports whether the input begins no list and its first line ends with
-// neither "{" nor ",".
+// hasLines reports whether an input that begins with head has one event in each line.
+// This is not the case if it begins with a list, or if its first line ends with "{" or
+// ",".
 func hasLines(head []byte) bool {
 	line, _, _ := bytes.Cut(Opening(head), []byte("\n"))
 	line = bytes.TrimRight(line, " \t\r")
 	return len(line) == 0 || line[0] != '[' && !bytes.HasSuffix(line, []byte("{")) && !bytes.HasSuffix(line, []byte(","))
 }
 
-// DetectCloudEvents reports whether an input with this head has CloudEvents.
+// DetectCloudEvents reports whether an input that begins with head contains
+// CloudEvents.
 func DetectCloudEvents(head []byte, _ string) bool {
 	if first, list := FirstElement(head); list {
 		head = first

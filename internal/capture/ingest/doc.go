@@ -1,20 +1,21 @@
-// Package ingest is the toolkit of adapters, which turn the files of other tools into
-// events. It also reads CloudEvents ([CloudEvents]). Each transcript format is a
-// package below this one with two functions:
+// Package ingest contains the shared code of adapters. An adapter turns the files of
+// another tool into events. The package also reads CloudEvents ([CloudEvents]). Each
+// transcript format is a package below this one with two functions:
 //
 //	Events(ctx, r, opts) iter.Seq2[events.Event, error]
 //	Detect(head []byte, path string) bool
 //
-// An adapter reads its input once and yields events in the order of the input. In
-// memory it has counters, ids and a bounded amount of content. It yields a
-// [*LineError] for unreadable input and continues where it can. Any other error ends
+// An adapter reads its input once and yields events in the order of the input. It
+// keeps only counters, ids and a bounded amount of content in memory. It yields a
+// [*LineError] for unreadable input and continues if possible. Any other error ends
 // the input.
 //
-// The ids of events are derived from their position in the transcript, so importing a
-// longer version of it gives the same events. Ids and contents do not depend on later
-// input. Exceptions are the aggregates response.completed, step.finished and
-// run.finished, which change as the input grows. Their ids cover their content, and
-// the latest one counts.
+// The id of an event is derived from its position in the transcript, so importing a
+// longer version of the transcript gives the same events. Ids and contents do not
+// depend on later input. The aggregates response.completed, step.finished and
+// run.finished are exceptions, because they change as the input grows. The id of an
+// aggregate is derived from its content, and the latest version of an aggregate is the
+// valid one.
 //
 // An adapter uses an [Emitter] to read lines, yield events and report faults, and a
 // [Run] for each run of the input:

@@ -18,19 +18,19 @@ type Fragment struct {
 	Document int             // index of the document in the input
 	Member   string          // name of the member; empty for the elements of a document that is a list
 	Element  int             // index in the list; -1 for a whole member
-	Line     int             // the line in which it begins, from 1
+	Line     int             // the line in which the fragment begins, from 1
 	Text     json.RawMessage // valid JSON; the receiver may keep it
 	End      bool            // the document ended; only Document and Line are set
 }
 
 // Documents yields the fragments of the JSON documents in r. The elements of a list,
-// and of members named in lists, are separate fragments. Documents holds one fragment
-// of at most [MaxLine] bytes in memory.
+// and the elements of a member whose name is in lists, are separate fragments.
+// Documents holds one fragment of at most [MaxLine] bytes in memory.
 //
 // A document that is neither an object nor a list is reported and skipped. A syntax
 // error is reported as a [*LineError] and ends the input, because the start of the
-// next value is unknown. With opts.Open, an incomplete document is neither a fault nor
-// ended.
+// next value is unknown. If opts.Open is set, an incomplete document is not reported
+// as a fault, and it has no fragment with End.
 func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
@@ -106,7 +106,8 @@ func (in *documents) object() error {
 	return err
 }
 
-// listed yields the elements of a list, or else the whole member.
+// listed yields each element of the member name if it is a list. Otherwise it yields
+// the whole member.
 func (in *documents) listed(name string) error {
 	token, err := in.dec.Token()
 	if err != nil {
@@ -121,7 +122,8 @@ func (in *documents) listed(name string) error {
 	return in.give(name, -1, JSON(token))
 }
 
-// opened reads the rest of an object after its brace.
+// opened yields the member name as a whole. Its value is an object whose opening brace
+// has been read.
 func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {
@@ -184,8 +186,8 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail reports the error that ended the input. It returns whether to yield the end of
-// the document too.
+// fail reports the error that ended the input. It returns true if the end of the
+// document must also be yielded.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -212,8 +214,9 @@ func (in *documents) fail(err error) bool {
 	return in.yield(Fragment{}, report)
 }
 
-// broken returns the distance from the last good token to the syntax error. The offset
-// of the decoder's error has different origins.
+// broken returns the number of bytes from the last valid token to the syntax error. It
+// parses the buffered input again, because the offset in err does not always count
+// from the same position.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon
@@ -226,8 +229,8 @@ func (in *documents) broken(err error) int64 {
 	return 0
 }
 
-// Documents calls read with each fragment of [Documents], as [Emitter.Lines] does with
-// lines.
+// Documents calls read with each fragment of [Documents], until the receiver stops. It
+// reports whether it reached the end of the input.
 func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment), lists ...string) bool {
 	return each(m, Documents(ctx, r, m.opts, lists...), func(p Fragment) {
 		m.line = p.Line
@@ -235,7 +238,8 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 	})
 }
 
-// WrongShape reports an error of encoding/json about the current fragment.
+// WrongShape reports an error of encoding/json about the current fragment. kept is
+// true if the fragment still becomes events.
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
 	report.Column, report.Kept = 0, kept // the column counts from the start of the fragment

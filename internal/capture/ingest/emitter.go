@@ -60,13 +60,14 @@ func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	return true
 }
 
-// At sets the line of the following events. An adapter that delays lines calls it.
+// At sets the line number for faults in the events that are sent next. An adapter
+// calls it if it handles a line later than it has read it.
 func (m *Emitter) At(line int) { m.line = line }
 
 // Stopped reports whether the receiver of the events stopped.
 func (m *Emitter) Stopped() bool { return m.stopped }
 
-// Report yields a fault. The input ends after any error but a [*LineError].
+// Report yields a fault. Any error other than a [*LineError] ends the input.
 func (m *Emitter) Report(err error) {
 	if !m.stopped {
 		m.stopped = !m.yield(events.Event{}, err)
@@ -79,7 +80,8 @@ func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports an error of decoding l.
+// NotJSON reports that decoding the line l failed with err. kept is true if the line
+// still becomes events.
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
@@ -139,7 +141,8 @@ type Origin struct {
 	Time  time.Time // when it happened
 }
 
-// Time returns the time in text, or else before. It reports an invalid time.
+// Time parses text as a time. It returns before if text is empty. It also returns
+// before if text is invalid, and reports that.
 func (m *Emitter) Time(text string, before time.Time) time.Time {
 	if at, ok := Time(text); ok {
 		return at
@@ -150,8 +153,8 @@ func (m *Emitter) Time(text string, before time.Time) time.Time {
 	return before
 }
 
-// Now returns the time for events whose input has no time. From then on, the ids of
-// aggregates do not cover times.
+// Now returns the time for events whose input has no time. After the first call, the
+// ids of aggregates no longer depend on times.
 func (m *Emitter) Now() time.Time {
 	m.untimed = true
 	if m.opts.Now == nil {

@@ -8,12 +8,13 @@ import (
 	"strconv"
 )
 
-// Opening returns head from the start of its first document.
+// Opening returns head without a byte order mark and white space at the start.
 func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns the start of the first element of a list, for [Members].
+// FirstElement returns the part of head from the first element of a list on, as input
+// for [Members]. list is false if head does not begin with a list.
 func FirstElement(head []byte) (first []byte, list bool) {
 	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {

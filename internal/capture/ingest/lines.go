@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine bounds a line. Longer lines are reported and skipped.
+// MaxLine limits the length of a line in bytes. Longer lines are reported and skipped.
 const MaxLine = 64 << 20
 
 // LineError reports a fault of one line of the input.

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// HeadBytes is the length of the head by which formats are detected.
+// HeadBytes is the number of bytes at the start of an input that the detection of a
+// format may read.
 const HeadBytes = 64 << 10
 
 // HeadObjects yields the JSON objects in the lines of head. If head cuts the last

@@ -4,18 +4,19 @@ import "time"
 
 // Options describe the input of an adapter.
 type Options struct {
-	File   string // the name for reports, and for the session of a transcript without one
+	File   string // name for reports; also gives a session id to a transcript without one
 	Tenant string // the tenant of the events
 	Only   bool   // [CloudEvents] reports events of other tenants instead of yielding them
 
-	// Records makes [CloudEvents] yield the seals and gaps of other outboxes, for readers
-	// that publish nothing.
+	// Records makes [CloudEvents] also yield the records of other outboxes, such as
+	// seals and gaps. It is for readers that do not publish events.
 	Records bool
 
 	HookKey []byte // secret from which the ids of stored hook payloads derive; may be nil
 
-	// Now returns the time for events whose input has no time, which for a file is its
-	// last change. No id depends on it. The default is the start of 1970.
+	// Now returns the time for events whose input has no time. For a file, that is the
+	// time of its last change. No id depends on this time. The default is the start of
+	// 1970.
 	Now func() time.Time
 	// Open is set while the input is still being written. An incomplete last line is no
 	// fault, and the end of the input does not finish steps and runs.

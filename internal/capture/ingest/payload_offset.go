@@ -8,8 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// offsetInInput converts the offset of an error of Normalize, which counts bytes of a
-// compacted payload, to an offset in input.
+// offsetInInput corrects the offset in err, which is an error of Normalize. Normalize
+// counts the bytes of a compacted payload. The corrected offset counts the bytes of
+// input.
 func offsetInInput(input []byte, e events.Event, err error) error {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); !ok || invalid.Offset < 0 {
 		return err

@@ -9,11 +9,11 @@ import (
 // positionReader maps offsets to lines and limits the length of a value.
 type positionReader struct {
 	r     *bufio.Reader
-	taken func() int64 // the number of bytes in values that were read
+	taken func() int64 // returns the number of bytes in the values that were read
 	limit int64
 	read  int64
 
-	ends  []int64 // the starts of lines behind the latest position
+	ends  []int64 // the starts of the lines after the latest position
 	line  int     // of the latest position
 	start int64   // the start of that line
 }

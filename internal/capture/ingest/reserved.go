@@ -22,6 +22,6 @@ func Reserved(k events.Kind) bool {
 
 func allKinds(events.Kind) bool { return false }
 
-// reservedInHistory are the kinds that a copy of recorded events leaves out. Chunks stay,
-// because the events after them refer to them.
+// reservedInHistory reports whether a copy of recorded events leaves out events of
+// kind k. Chunks stay, because the events after them refer to them.
 func reservedInHistory(k events.Kind) bool { return k != events.BlobChunk && Reserved(k) }

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Identity is shared by all events of a run.
+// Identity contains the attributes that all events of a run share.
 type Identity struct {
 	Run     string
 	Session string
@@ -17,7 +17,7 @@ type Identity struct {
 	ParentRun, ParentAgent string
 }
 
-// Sub returns the identity of a run below the run of i.
+// Sub returns the identity of a child run of i. name distinguishes the children of i.
 func (i Identity) Sub(name, agent string) Identity {
 	return Identity{Run: i.Run + "/" + name, Session: i.Session, Agent: agent, ParentRun: i.Run, ParentAgent: i.Agent}
 }
@@ -42,7 +42,8 @@ type Run struct {
 	tokens                                 events.Tokens
 }
 
-// call stays after its result, to detect a second result.
+// call is a tool call of a run. It is kept after its result, so that a second result
+// is detected.
 type call struct {
 	tool     string
 	at       time.Time
@@ -66,7 +67,7 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
 // Emit emits an event of the run and of its open step. The id is derived from the
-// origin and the kind, so a block can emit only one event of a kind.
+// origin p and the kind, so a block can emit only one event of each kind.
 func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))
@@ -94,7 +95,7 @@ func (r *Run) event(at time.Time, kind events.Kind, payload any) events.Event {
 	return e
 }
 
-// Touch extends the duration of the run to at.
+// Touch extends the duration of the run, if at is after its end.
 func (r *Run) Touch(at time.Time) {
 	if at.After(r.last) {
 		r.last = at
@@ -159,7 +160,7 @@ func (r *Run) Spend(tokens events.Tokens) {
 	}
 }
 
-// Finished returns the data of run.finished for the current state of the run.
+// Finished returns the data for a run.finished event in the current state of the run.
 func (r *Run) Finished() events.RunFinishedData {
 	tokens := r.tokens
 	return events.RunFinishedData{

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID bounds the id of a session, an agent or a call. Two ids fit into one run id.
+// MaxID limits the length in bytes of the id of a session, an agent or a call. A run
+// id can contain two such ids.
 const MaxID = 120
 
 // Usable reports whether s can be an id in an attribute. CloudEvents forbids some
@@ -23,7 +24,8 @@ func Usable(s string) bool {
 	})
 }
 
-// SessionOf derives the session from the name of a file.
+// SessionOf derives a session id from the name of a file. It returns "transcript" if
+// the name is not usable as an id.
 func SessionOf(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -33,7 +35,8 @@ func SessionOf(file string) string {
 	return name
 }
 
-// Time parses a time in RFC 3339, and reports whether an event can have it.
+// Time parses a time in RFC 3339. It also reports whether the time is valid for an
+// event.
 func Time(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	t = t.UTC()
@@ -62,7 +65,7 @@ const (
 	MaxMessage = 2000 // of an error message
 )
 
-// MaxCount bounds counts, so that sums do not overflow.
+// MaxCount limits counts, so that sums do not overflow.
 const MaxCount = 1 << 40
 
 // AreCounts reports whether all numbers are valid counts.
@@ -88,7 +91,8 @@ func Text(raw json.RawMessage) string {
 	return s
 }
 
-// Flatten returns the text of a content, which is a string or a list of blocks.
+// Flatten returns the text in content, which is a string or a list of blocks. It joins
+// the texts of the blocks with line feeds.
 func Flatten(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// unified returns a unified diff, which ignores the kind of line ends.
+// unified returns a unified diff of before and after, with the file names from and to.
+// It treats CRLF and LF as the same line end.
 func unified(from, to string, before, after []byte) string {
 	return udiff.Unified(from, to, unixLines(before), unixLines(after))
 }

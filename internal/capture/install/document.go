@@ -9,8 +9,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// SyntaxError reports the place at which a file cannot be understood. It quotes at most
-// one character, because configurations can hold secrets.
+// SyntaxError reports where and why a configuration file cannot be parsed. It quotes
+// at most one character of the file, because configurations can contain secrets.
 type SyntaxError struct {
 	File   string
 	Line   int // from 1
@@ -29,23 +29,27 @@ const (
 	kindText   = '"'
 )
 
-// maxNested bounds the lists and objects of a document, because the parser recurses.
+// maxNested limits how many lists and objects a document may contain. The parser is
+// recursive, and the number of brackets limits its depth.
 const maxNested = 100_000
 
-// maxDepth bounds the nesting. No configuration needs as much.
+// maxDepth limits how deep lists and objects may be nested. Real configurations need
+// far less.
 const maxDepth = 200
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// document is JSON with comments and trailing commas. Offsets count the bytes of data.
+// document is a parsed configuration file. The format is JSON with comments and
+// trailing commas. All offsets are byte offsets in data.
 type document struct {
 	file string
 	mark []byte
-	data []byte // without the mark
+	data []byte // without the byte order mark
 	root *hujson.Value
 }
 
-// parse reads a document. It refuses duplicate keys.
+// parse parses data as a document. It rejects duplicate keys and too deep nesting.
+// file is the file name for errors.
 func parse(file string, data []byte) (*document, error) {
 	d := &document{file: file, data: data}
 	if rest, ok := bytes.CutPrefix(data, byteOrderMark); ok {
@@ -73,8 +77,8 @@ func parse(file string, data []byte) (*document, error) {
 	return d, d.checkKeys()
 }
 
-// deepest returns the offset of the first value that is more than limit levels below
-// v.
+// deepest returns the offset of the first value that is nested more than limit levels
+// below v.
 func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 	if limit < 0 {
 		return v.StartOffset, true
@@ -98,8 +102,8 @@ func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 
 func (d *document) bytes() []byte { return append(bytes.Clone(d.mark), d.data...) }
 
-// refused returns an error of the parser as a SyntaxError, without the text of
-// literals.
+// refused converts an error of the parser to a SyntaxError. It drops the text of
+// literals, because they can be secrets.
 func (d *document) refused(err error) error {
 	report := &SyntaxError{File: d.file, Line: 1, Column: 1}
 	place, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
@@ -174,7 +178,8 @@ func items(v *hujson.Value) []item {
 	return all
 }
 
-// literal returns the text of a string, and the JSON of another literal.
+// literal returns the value of a JSON string. For another literal, such as a number,
+// it returns the JSON text.
 func literal(v *hujson.Value) string {
 	l, _ := v.Value.(hujson.Literal)
 	return l.String()

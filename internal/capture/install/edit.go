@@ -34,7 +34,8 @@ func (d *document) newline() string {
 	return "\n"
 }
 
-// indent returns the first indentation in the root, or two spaces.
+// indent returns the indentation of the members of the root object, or two spaces if
+// no member is indented.
 func (d *document) indent() string {
 	for _, it := range items(d.root) {
 		if lead, blank := d.lead(it.start); blank && lead != "" {
@@ -44,7 +45,8 @@ func (d *document) indent() string {
 	return "  "
 }
 
-// lead returns the text before an offset on its line, and whether it is blank.
+// lead returns the text between the start of the line and the offset at. The bool is
+// true if that text is blank.
 func (d *document) lead(at int) (string, bool) {
 	line := string(d.data[bytes.LastIndexByte(d.data[:at], '\n')+1 : at])
 	return line, strings.Trim(line, " \t") == ""
@@ -55,8 +57,9 @@ func (d *document) leadOf(at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// added returns the document with v as the last element of a list or, with a key, as the
-// last member of an object. It copies the layout of the item before.
+// added returns the document with v appended to the list or object to. If to is an
+// object, key is the name of the new member. The new item gets the same layout as the
+// item before it.
 func (d *document) added(to *hujson.Value, key string, v any) (*document, error) {
 	all := items(to)
 	if len(all) == 0 {
@@ -69,7 +72,7 @@ func (d *document) added(to *hujson.Value, key string, v any) (*document, error)
 	switch {
 	case ownLine:
 		before = d.newline() + lead
-	case d.data[at] == '\r', d.data[at] == '\n': // perhaps after a comment
+	case d.data[at] == '\r', d.data[at] == '\n': // the line ends here, perhaps after a comment
 		before = d.newline() + d.leadOf(last.start)
 	}
 	written, err := d.encoded(key, v, lead, ownLine)
@@ -82,7 +85,7 @@ func (d *document) added(to *hujson.Value, key string, v any) (*document, error)
 	return d.with(splice{last.value.EndOffset, last.value.EndOffset, ","}, splice{at, at, before + written})
 }
 
-// addedFirst is added for an empty list or object.
+// addedFirst does the work of added for an empty list or object.
 func (d *document) addedFirst(to *hujson.Value, key string, v any) (*document, error) {
 	outer := d.leadOf(to.StartOffset)
 	inner := outer + d.indent()
@@ -95,14 +98,14 @@ func (d *document) addedFirst(to *hujson.Value, key string, v any) (*document, e
 	if bytes.IndexByte(d.data[start:end], '\n') < 0 {
 		after = d.newline() + outer
 	}
-	if !d.bare(to) { // it has a comment
+	if !d.bare(to) { // to contains a comment, which must stay
 		return d.with(splice{start, start, d.newline() + inner + written}, splice{end, end, after})
 	}
 	return d.with(splice{start, end, d.newline() + inner + written + d.newline() + outer})
 }
 
-// afterComment returns the end of the comment that follows an offset on its line, or
-// else the offset.
+// afterComment returns the end of a comment that begins after the offset at on the
+// same line. If there is no such comment, it returns at.
 func (d *document) afterComment(at int) int {
 	rest := d.data[at:]
 	blank := len(rest) - len(bytes.TrimLeft(rest, " \t"))
@@ -119,8 +122,9 @@ func (d *document) afterComment(at int) int {
 	return at
 }
 
-// encoded returns the text of a value or, with a key, of a member. If lines is set,
-// the text spans lines that are indented by lead.
+// encoded returns the JSON text of v. If key is not empty, it returns the member
+// "key": v. If lines is true, the text spans several lines, which are indented by
+// lead.
 func (d *document) encoded(key string, v any, lead string, lines bool) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -153,8 +157,8 @@ func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before returns the start of the white space in front of an offset, or the end of the
-// previous line if the offset is alone on its line.
+// before returns the offset at which the white space in front of at begins. If only
+// white space precedes at on its line, before returns the end of the previous line.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--

@@ -14,15 +14,15 @@ import (
 
 // Options configure a plan.
 type Options struct {
-	Project string // empty selects the configuration of the user
+	Project string // folder of a project; empty selects the user's configuration
 	Home    string
-	// Program is "publisher" or a path, quoted for a shell. Flags follow the tool's
-	// name.
+	// Program is the program that the hooks run, "publisher" or a path, quoted for a
+	// shell. Flags are added to the command after the name of the tool.
 	Program   string
 	Flags     string
-	Timeout   time.Duration // the agent's limit; at least one second
+	Timeout   time.Duration // how long the agent waits for a hook; at least one second
 	Uninstall bool
-	Getenv    func(string) string // reads variables; nil reads none
+	Getenv    func(string) string // reads environment variables; nil reads none
 }
 
 // Change is a planned change of a tool's configuration.
@@ -31,7 +31,7 @@ type Change struct {
 	File string
 	Note string
 
-	before, after   []byte // nil without a file
+	before, after   []byte // nil if the file does not exist
 	removed, exists bool
 }
 
@@ -59,7 +59,7 @@ func (c *Change) Action() Action {
 	return Updated
 }
 
-// Diff returns c as a unified diff, empty if nothing changes.
+// Diff returns the change as a unified diff. The diff is empty if nothing changes.
 func (c *Change) Diff() string {
 	from, to := c.File, c.File
 	if !c.exists {
@@ -130,7 +130,8 @@ func (c *Change) planHooks(t *tool, opts Options) error {
 	return nil
 }
 
-// fill adds hooks and removes outdated ones.
+// fill adds the settings and hooks of t to the document. It removes our hooks from
+// events that t does not use any more.
 func (e *editor) fill(t *tool, opts Options) (err error) {
 	if err := e.clear(t.events); err != nil {
 		return err
@@ -159,7 +160,7 @@ func (e *editor) fill(t *tool, opts Options) (err error) {
 }
 
 // holdsOnly reports whether the document has no comments and at most one member, which
-// is one of members.
+// must be one of members. Uninstalling then removes the file.
 func (d *document) holdsOnly(members []setting) bool {
 	if len(bytes.TrimSpace(d.data)) != d.root.EndOffset-d.root.StartOffset { // a comment around the object
 		return false

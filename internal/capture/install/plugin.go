@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// openCodePlugin stands in for hook commands, which OpenCode does not have.
+// openCodePlugin is a plugin that runs publisher hook. OpenCode has no hook commands.
 //
 //go:embed opencode.js
 var openCodePlugin string

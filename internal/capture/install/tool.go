@@ -15,7 +15,7 @@ type tool struct {
 	events  []string
 	entry   func(c caller) any
 	top     []setting
-	note    string // another step that the user must take
+	note    string // a further step that the user must take
 
 	eventArgument bool // payloads do not name their event, so the command does
 	plugin        bool // the whole file is ours
@@ -62,8 +62,8 @@ var tools = []tool{
 		user: func(home string, _ func(string) string) string {
 			return filepath.Join(home, ".gemini", "settings.json")
 		},
-		// Gemini CLI sends a model event with the whole conversation for each piece of
-		// an answer, so none is here.
+		// This list has no model events. Gemini CLI sends a model event with the whole
+		// conversation for each piece of an answer.
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
 		},
@@ -97,8 +97,8 @@ func named(name string) (*tool, error) {
 	return &tools[i], nil
 }
 
-// below returns a function that locates a file in the folder that a variable names, or
-// else below the home folder.
+// below returns a function that locates file. If the environment variable is set, it
+// names the directory of file. Otherwise file is in folder below the home directory.
 func below(variable, folder, file string) func(string, func(string) string) string {
 	return func(home string, env func(string) string) string {
 		if dir := env(variable); dir != "" {
@@ -122,8 +122,9 @@ type handler struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// group returns a function that builds entries without a matcher, which receive every
-// event.
+// group returns a function that builds the configuration entry of a hook. The entry
+// has no matcher, so the hook receives every event of its list. unit converts the
+// timeout to a number.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {

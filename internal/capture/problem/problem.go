@@ -17,8 +17,8 @@ type Problem struct {
 	Line       int      `json:"line,omitempty"`      // in the body, from 1
 	Offset     *int     `json:"offset,omitempty"`    // in the body
 	Accepted   int      `json:"accepted,omitempty"`
-	Duplicates int      `json:"duplicates,omitempty"` // stored before
-	Shed       int      `json:"shed,omitempty"`       // dropped and recorded as a gap
+	Duplicates int      `json:"duplicates,omitempty"` // events that were stored before
+	Shed       int      `json:"shed,omitempty"`       // events that were dropped and recorded as a gap
 	IDs        []string `json:"ids,omitempty"`
 }
 

@@ -12,28 +12,29 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Sent has the outbox and the tenants of an import, for [AwaitAuditor].
+// Sent identifies the events that an import has sent. Producer is the id of its
+// outbox. [AwaitAuditor] waits for these events.
 type Sent struct {
 	Producer string
 	Tenants  []string
 }
 
-// Audited says how far the auditor has read what was sent.
+// Audited describes whether the auditor has recorded the sent events.
 type Audited string
 
 // The states after [AwaitAuditor].
 const (
 	AuditedAll     Audited = "all"
-	AuditedBehind  Audited = "behind"  // the time is up
+	AuditedBehind  Audited = "behind"  // the timeout came first
 	AuditedNone    Audited = "none"    // no auditor reads the stream
-	AuditedUnknown Audited = "unknown" // the broker does not say it
-	AuditedSkipped Audited = "skipped" // nobody waited
+	AuditedUnknown Audited = "unknown" // the state of the auditor could not be read
+	AuditedSkipped Audited = "skipped" // the wait was not requested
 )
 
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// An auditor that restarts has no request at the broker for a moment.
+	// A running auditor has a request at the broker. While it restarts, it has none.
 	awaitRestart = 2 * time.Second
 	// An auditor that commits a large batch shows no progress.
 	awaitCommit = 20 * time.Second
@@ -47,9 +48,10 @@ type AwaitOptions struct {
 	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// AwaitAuditor waits until the auditor has acknowledged the last manifest of each tenant.
-// It acknowledges a message after the ledger has it. The error is the reason of
-// [AuditedUnknown], or that ctx has ended.
+// AwaitAuditor waits until the auditor has acknowledged the last manifest of each
+// tenant. The auditor acknowledges a message after it has stored the message in the
+// ledger. If the state is [AuditedUnknown], the error says why. It can also be the
+// error of ctx.
 func AwaitAuditor(ctx context.Context, o AwaitOptions) (Audited, error) {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
@@ -76,7 +78,7 @@ type wait struct {
 	deadline time.Time
 	target   uint64 // sequence of the last manifest
 
-	delivered, acked uint64 // by the auditor
+	delivered, acked uint64 // latest values of the auditor's consumer
 	since            time.Time
 }
 
@@ -130,8 +132,10 @@ func lastOn(ctx context.Context, js jetstream.JetStream, name, subject string) (
 	return msg.Sequence, nil
 }
 
-// auditor returns the consumer of the auditor of all tenants or of this one, or nil. If
-// there are both, one that reads comes first, and then the one that is further.
+// auditor returns the consumer of an auditor that reads the events of w.tenant. There
+// can be one auditor for all tenants and one for this tenant. auditor prefers the one
+// that is reading now, and then the one that has acknowledged more. It returns nil if
+// there is none.
 func (w *wait) auditor(ctx context.Context, js jetstream.JetStream, space subjects.Space) (best *jetstream.ConsumerInfo, err error) {
 	for _, tenant := range []string{"", w.tenant} {
 		name, err := space.Durable(string(subjects.AuditorRole), tenant)
@@ -177,8 +181,8 @@ func (w *wait) reached(info *jetstream.ConsumerInfo) bool {
 	return info.AckFloor.Stream >= w.target
 }
 
-// isGone reports whether no auditor reads. A serving auditor has a request at the broker,
-// unless it handles a batch or restarts.
+// isGone reports whether no auditor is reading. A running auditor has a request at the
+// broker, except while it handles a batch or restarts.
 func (w *wait) isGone(info *jetstream.ConsumerInfo) bool {
 	if info == nil {
 		return true
@@ -188,7 +192,7 @@ func (w *wait) isGone(info *jetstream.ConsumerInfo) bool {
 	}
 	w.delivered, w.acked = info.Delivered.Consumer, info.AckFloor.Stream
 	limit := awaitRestart
-	switch own := w.Broker.Embedded(); { // then no auditor was here before this process
+	switch own := w.Broker.Embedded(); { // an embedded broker had no auditor before this process
 	case own && info.NumAckPending == 0:
 		limit = 0
 	case !own && info.NumAckPending > 0:

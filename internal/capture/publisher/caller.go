@@ -14,9 +14,9 @@ import (
 // callerKey is the context key of the caller's tenant.
 type callerKey struct{}
 
-// TenantOf returns the only tenant that the caller of a request may act for: the tenant
-// of the token or of this publisher. It is empty if the caller may name any tenant.
-// [Handler] sets it.
+// TenantOf returns the only tenant for which the caller of a request may act. That is
+// the tenant of the token, or else the tenant of this publisher. It is empty if the
+// caller may name any tenant. [Handler] sets it.
 func TenantOf(ctx context.Context) string {
 	tenant, _ := ctx.Value(callerKey{}).(string)
 	return tenant
@@ -26,8 +26,8 @@ func withTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, callerKey{}, tenant)
 }
 
-// authorized refuses requests without a required token, and sets the tenant of the
-// caller.
+// authorized rejects a request without a valid token if tokens are required. It stores
+// the tenant of the caller in the context of the request.
 func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		tenant, err := h.tenantOf(r)

@@ -14,7 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// ownHooks lets hooks ask other decision services, but not this one.
+// ownHooks returns the options with which a hooks file is registered. Its hooks may
+// ask other decision services, but not this one.
 func ownHooks(b *broker.Broker) hookfile.Options {
 	c := decision.Client{Conn: b.Conn(), Space: b.Space()}
 	return hookfile.Options{Requester: c, Own: c.Own}
@@ -34,8 +35,8 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns a decider with the hooks of file, or nil without a file. It records
-// each decision in to.
+// NewDecider returns a decider with the hooks of file, or nil if file is nil. The
+// decider appends the event of each decision to the appender to.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
 		return nil, nil //nolint:nilnil // nil is a valid Decider
@@ -51,8 +52,8 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, or nil if d is nil. It decides only
-// for the tenant of the caller, see [TenantOf].
+// Handler returns the handler of POST /v1/decisions, or nil if d is nil. The handler
+// decides only for the tenant of the caller, see [TenantOf].
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil
@@ -60,7 +61,8 @@ func (d *Decider) Handler() http.Handler {
 	return d.service
 }
 
-// Run answers over NATS until ctx ends. It returns after the open requests.
+// Run answers requests over NATS until ctx ends. It returns after the open requests
+// are answered.
 func (d *Decider) Run(ctx context.Context) error {
 	if d == nil {
 		<-ctx.Done()
@@ -78,8 +80,8 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// start runs d in a goroutine. stop ends it and returns its error. failed receives the
-// error of an early end.
+// start runs d in a goroutine. stop ends it and returns its error. If d ends before
+// that, failed receives an error.
 func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

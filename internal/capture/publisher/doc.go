@@ -1,4 +1,4 @@
-// Package publisher is the service that takes events in and sends them to the stream.
+// Package publisher is the service that receives events and sends them to the stream.
 //
 //	Run, Handler   CloudEvents, OpenTelemetry and hook payloads over HTTP, and decisions
 //	HookService    hook payloads over HTTP, and the socket that publisher hook uses
@@ -6,11 +6,11 @@
 //	Outboxes       state of the outboxes, and FlushOutboxes to send their events
 //
 // Import, Pipe and Run each have an outbox in the data directory. All hook commands
-// share another one, which Run forwards. An event is in the outbox before its sender
-// gets an acknowledgement. It reaches the stream once and in order, even after a
-// crash, a stopped broker or a full disk. The next run sends unsent events.
+// share another one, which Run forwards. A sender gets an acknowledgement only after
+// the event is in the outbox. The event reaches the stream once and in order, even
+// after a crash, a stopped broker or a full disk. The next run sends unsent events.
 //
-// The outboxes of Import, Pipe and Run drop duplicates, by tenant, source and id, so
-// input can be sent again safely. The outbox of Run remembers the latest 500,000
-// events for this.
+// The outboxes of Import, Pipe and Run recognize duplicates by tenant, source and id
+// and drop them, so a sender can safely send its input again. For this, the outbox of
+// Run remembers the latest 500,000 events.
 package publisher

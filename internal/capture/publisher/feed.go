@@ -77,10 +77,10 @@ type feed struct {
 	list      []Malformed // the first malformed lines
 	last      Malformed   // the latest one
 	runs      map[string]struct{}
-	tenants   map[string]struct{} // nil if they do not matter
+	tenants   map[string]struct{} // nil if the caller does not need them
 }
 
-// take appends all events of the input. It counts malformed lines and goes on. Any
+// take appends all events of the input. It counts malformed lines and continues. Any
 // other error ends the input.
 func (f *feed) take(ctx context.Context, file string, input iter.Seq2[events.Event, error]) error {
 	for e, err := range input {
@@ -118,7 +118,8 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted reports whether err concerns a single line or event, and counts it then.
+// noted counts err if it concerns only a single line or event. In that case it returns
+// true.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -138,7 +139,9 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts the line of m once, and lists its first report with a loss.
+// add counts a malformed line. If there are several reports of one line, add counts
+// the line once. It lists the first report that says that the line was lost, or else
+// the first report.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -159,12 +162,12 @@ func outboxDir(dataDir, name string) string { return filepath.Join(dataDir, "out
 
 const (
 	lockWarning = 2 * time.Second
-	// interruptedFlush is the time that an interrupted process has to send events.
+	// interruptedFlush is how long an interrupted process may still send events.
 	interruptedFlush = 2 * time.Second
 )
 
-// openOutbox opens the outbox opts.Name. The default redactor has all rules of
-// pkg/redact.
+// openOutbox opens the outbox with the name opts.Name. If opts has no redactor,
+// openOutbox uses all rules of pkg/redact.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
 	opts.Dir, opts.Journal = outboxDir(dataDir, opts.Name), publish.JournalDir(dataDir)
 	if opts.Redactor == nil {
@@ -184,8 +187,9 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox waits until all events are in the stream, or for [interruptedFlush] once
-// ctx has ended. The error says how many events stay.
+// closeOutbox sends all events of p to the stream and closes p. After ctx has ended,
+// it waits only for [interruptedFlush]. The error says how many events stay in the
+// outbox dir.
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

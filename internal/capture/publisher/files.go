@@ -27,18 +27,18 @@ type input struct {
 	info  fs.FileInfo
 }
 
-// found has the files of some paths, without duplicates.
+// found collects the files below some paths, without duplicates.
 type found struct {
 	inputs  []input
 	bytes   uint64
 	seen    map[string]bool
 	unread  error
-	skipped []string // files of sub-agents of the inputs that are not inputs
+	skipped []string // files of sub-agents that belong to an input, but are not inputs
 }
 
-// findTranscripts returns the files of paths. In a folder it finds names that end in one
-// of exts, with or without .gz. The file of a session comes before those of its
-// sub-agents, in <session>/subagents.
+// findTranscripts returns the files of paths. In a folder it finds names that end in
+// one of exts, with or without .gz. The file of a session comes before the files of
+// its sub-agents, which are in <session>/subagents.
 func findTranscripts(paths, exts []string) (found, error) {
 	all := found{seen: map[string]bool{}}
 	for _, path := range paths {
@@ -116,7 +116,8 @@ func (all *found) add(in input) {
 	}
 }
 
-// walk follows links to files, and a link to a folder only if dir is one.
+// walk adds the files below dir that end in one of exts. It follows links to files. It
+// follows a link to a folder only if dir itself is the link.
 func (all *found) walk(dir string, exts []string) error {
 	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {

@@ -16,7 +16,8 @@ type followed struct {
 	done  bool // the file was taken as complete
 }
 
-// pauseFactor times the duration of the latest read is the pause before the next one.
+// pauseFactor limits how often a file is read. The pause after a read is at least
+// pauseFactor times as long as the read.
 const pauseFactor = 10
 
 // follow imports the files of all paths, and then their changes, until ctx ends. It
@@ -53,7 +54,8 @@ func (im *importer) follow(ctx, work context.Context) error {
 	}
 }
 
-// find returns the files that exist now. A path may have none yet.
+// find returns the files that exist now. A path without files is not an error, because
+// files may appear later.
 func (im *importer) find(ctx context.Context) ([]input, error) {
 	var all []input
 	for _, path := range im.opts.Paths {
@@ -68,7 +70,8 @@ func (im *importer) find(ctx context.Context) ([]input, error) {
 	return all, nil
 }
 
-// state also reports whether the file has changed since its latest read.
+// state returns the entry of the file in, and whether the file has changed since the
+// latest read.
 func (im *importer) state(in input) (f *file, changed bool) {
 	f = im.files[in.path]
 	if f == nil {
@@ -79,7 +82,8 @@ func (im *importer) state(in input) (f *file, changed bool) {
 	return f, before == nil || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime()) || !os.SameFile(before, now)
 }
 
-// update reads a file that has changed, or that has not changed for Rest.
+// update reads a file if it has changed. Once the file has not changed for Rest,
+// update reads it again as a complete file.
 func (im *importer) update(work context.Context, in input) error {
 	f, changed := im.state(in)
 	now := time.Now()
@@ -93,7 +97,8 @@ func (im *importer) update(work context.Context, in input) error {
 	return im.reread(work, f, in, !rested)
 }
 
-// complete takes changed and incomplete files as complete.
+// complete reads the files that have changed or were last read as incomplete. It
+// treats them as complete.
 func (im *importer) complete(work context.Context) error {
 	inputs, err := im.find(work)
 	if err != nil {
@@ -120,7 +125,7 @@ func (im *importer) reread(work context.Context, f *file, in input, open bool) e
 	f.state = followed{info: in.info, ended: time.Now(), took: time.Since(began), done: !open}
 	if _, ok := errors.AsType[*inputError](err); ok {
 		im.opts.Logger.WarnContext(work, "transcript could not be read", "file", in.path, "error", err)
-		err = nil // the next change of the file is the next attempt
+		err = nil // the next change of the file leads to another attempt
 	}
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", in.path, err)

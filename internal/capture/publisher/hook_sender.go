@@ -18,7 +18,8 @@ func (s *HookService) tenant(ctx context.Context) string {
 	return orDefault(cmp.Or(TenantOf(ctx), s.opts.Tenant))
 }
 
-// tenantFor returns the tenant of a request that names one, or none.
+// tenantFor returns the tenant of a request. named is the tenant in the request and
+// may be empty. It returns an error if the caller may not act for named.
 func (s *HookService) tenantFor(ctx context.Context, named string) (string, error) {
 	own := cmp.Or(TenantOf(ctx), s.opts.Tenant)
 	switch {
@@ -30,13 +31,14 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf returns the context of a payload. The sender at a socket may choose the key
-// of its ids, so that events of its spool are duplicates.
+// contextOf returns the context for the payload of r. A sender at a socket may choose
+// the key for the event ids. If the sender has also spooled the events, these copies
+// have the same ids and count as duplicates.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)
 	if err == nil && named != "" && TenantOf(r.Context()) == "" {
-		err = s.opts.Tenants.Admit(named) // a caller that may act for any tenant may not add many
+		err = s.opts.Tenants.Admit(named) // limits the tenants that such a caller can add
 	}
 	c := agents.Context{
 		Tenant: tenant, Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), CallIDs: s.callIDs, IDKey: s.idKey,

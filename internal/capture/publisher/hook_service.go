@@ -32,12 +32,12 @@ type HookService struct {
 	opts     Options
 }
 
-// NewHookService returns a service with the hooks of file, which may be nil. It records
-// in to.
+// NewHookService returns a service with the hooks of file, which may be nil. It
+// appends events to the appender to.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	key, err := hookclient.IDKey(opts.DataDir)
-	if err != nil { // hooks matter more than ids that nobody can predict
+	if err != nil { // without the key, hooks still work, but their event ids can be predicted
 		opts.Logger.Warn("ids of hook events can be predicted", "error", err)
 	}
 	s := &HookService{to: to, opts: opts, callIDs: hookclient.CallIDs(opts.DataDir), idKey: key}
@@ -54,12 +54,14 @@ func (s *HookService) close(ctx context.Context) {
 	}
 }
 
-// ServeHTTP answers a payload with status 200, the stdout of the hook command,
-// [hookclient.ExitHeader] and [hookclient.StderrHeader]. The event is in the outbox by then. ?event=NAME names
-// the event of payloads without its name, and ?tenant=NAME the tenant. Errors are
-// problems: 403 for another or an unknown tenant, 404 for an unknown tool,
-// 413 for a large payload, and 503 if the event cannot be recorded. A denial is answered
-// even then.
+// ServeHTTP answers a payload with status 200 after its event is in the outbox. The
+// body is the stdout of the hook command. The headers [hookclient.ExitHeader] and
+// [hookclient.StderrHeader] contain the exit status and stderr. The query parameter
+// event is the name of the event for payloads that do not contain it. The query
+// parameter tenant is the tenant. Errors are problems: 403 for another or an unknown
+// tenant, 404 for an unknown tool, 413 for a payload that is too large, and 503 if the
+// event cannot be recorded. A deny or an ask gets status 200 even if it cannot be
+// recorded.
 //
 // A body of type [hookclient.DocumentType] is a request for a decision. It gets 403 if
 // it names another tenant or an unknown one.
@@ -115,7 +117,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 			s.refuse(w, r, problemOf(err).Status, err)
 			return
 		}
-		// Agents go on after any response that is not in their format.
+		// Send the denial anyway. An agent continues after a response that is not in
+		// its format.
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
 	w.Header().Set(hookclient.ExitHeader, strconv.Itoa(reply.Exit))
@@ -127,8 +130,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	w.Write(reply.Stdout)
 }
 
-// record appends events to the outbox within a time limit, because a full outbox may
-// block.
+// record appends the events in list to the outbox. It has a time limit, because a full
+// outbox may block.
 func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookclient.DefaultTimeout)
 	defer cancel()

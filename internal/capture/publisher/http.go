@@ -24,33 +24,36 @@ type Appender interface {
 // HandlerOptions configure a [Handler].
 type HandlerOptions struct {
 	Tenant      string            // the only accepted tenant; empty accepts all, and "default" is for events without one
-	MaxBody     int64             // of a request, uncompressed; 0 is [DefaultMaxBody]
+	MaxBody     int64             // limit of an uncompressed request body in bytes; 0 is [DefaultMaxBody]
 	AllowRemote bool              // accept requests to host names outside the loopback
 	Tokens      *tokens.File      // nil if senders need no token
-	Tenants     *admission.Policy // of events that name their tenant; nil accepts all
+	Tenants     *admission.Policy // decides which tenants an event may name; nil accepts all
 	Logger      *slog.Logger
 
-	Decisions http.Handler // of POST /v1/decisions; may be nil
-	Hooks     http.Handler // of POST /v1/hooks/{tool}, with the path value; may be nil
+	Decisions http.Handler // handler of POST /v1/decisions; may be nil
+	Hooks     http.Handler // handler of POST /v1/hooks/{tool}, with the path value; may be nil
 }
 
 // Handler returns the handler of all endpoints below /v1.
 //
-// POST /v1/events takes CloudEvents in structured, binary or batch mode, and as JSON
-// lines, also compressed with gzip. It stores events as they come in, and answers 202
-// with the ids once all are in the outbox. Errors are problems (RFC 9457) with the
-// position of the bad event and the number of events stored before it: 400 for an
-// invalid event, 403 for another or an unknown tenant, 408, 413, 415, 429, and 503 if the outbox is full.
-// Duplicates are accepted and add nothing, see [publish.ErrDuplicate].
+// POST /v1/events receives CloudEvents in structured, binary or batch mode, and as
+// JSON lines, also compressed with gzip. It stores events while they arrive, and
+// answers 202 with the ids once all are in the outbox. Errors are problems (RFC 9457)
+// with the position of the bad event and the number of events stored before it. The
+// status is 400 for an invalid event, 403 for another or an unknown tenant, 408, 413,
+// 415, 429, or 503 if the outbox is full. Duplicates are accepted and add nothing, see
+// [publish.ErrDuplicate].
 //
-// POST /v1/traces and POST /v1/logs take OpenTelemetry, see package otlp. POST
+// POST /v1/traces and POST /v1/logs receive OpenTelemetry, see package otlp. POST
 // /v1/decisions and POST /v1/hooks/{tool} go to Decisions and Hooks.
 //
-// With Tokens, callers need a bearer token and act only for its tenant. Others get 401.
-// If the Appender returns a [quota.ExceededError], the caller gets 429 with Retry-After.
+// If tokens are required, a caller needs a bearer token and acts only for the tenant
+// of the token. Other callers get 401. If the Appender returns a
+// [quota.ExceededError], the caller gets 429 with Retry-After.
 //
-// The handler refuses pages of other origins and, without AllowRemote, host names
-// outside the loopback. So no web page can write events.
+// The handler refuses requests from web pages of other origins. Without AllowRemote it
+// also refuses host names outside the loopback. Therefore web pages cannot write
+// events.
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))

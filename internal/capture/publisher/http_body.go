@@ -13,7 +13,8 @@ import (
 
 // Default size limits of a request in bytes.
 const (
-	// DefaultMaxBody limits a body, of which only an event is in memory at a time.
+	// DefaultMaxBody limits a request body. Only one event of the body is in memory at
+	// a time.
 	DefaultMaxBody = 256 << 20
 	// DefaultMaxEvent limits one event.
 	DefaultMaxEvent = 16 << 20
@@ -24,13 +25,15 @@ const (
 	chunkSize    = 1 << 20
 	chunkTimeout = time.Minute
 	replyTimeout = time.Minute
-	// drainLimit and drainTimeout limit the rest of a refused body that is read.
+	// drainLimit and drainTimeout limit how much of a refused body is still read, and
+	// for how long.
 	drainLimit   = 64 << 20
 	drainTimeout = 10 * time.Second
 )
 
-// drained reads the rest of a refused body before the response, because many senders
-// read no response before that. It also extends the deadlines of large bodies.
+// drained reads the rest of a refused body before it sends the response. Many senders
+// read the response only after they have sent the whole body. drained also extends the
+// deadlines for large bodies.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -81,7 +84,8 @@ func inflate(r *http.Request, limit int64) error {
 	return nil
 }
 
-// timedBody extends the deadlines of its request after each chunk.
+// timedBody extends the deadlines of a request each time another chunkSize bytes of
+// the body have arrived.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -93,8 +97,9 @@ func (p *timedBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	before := p.read / chunkSize
 	if p.read += int64(n); p.read/chunkSize > before {
-		// Not every server supports deadlines. Over HTTP/2 no response is possible after
-		// the write deadline, so it is later than the read deadline.
+		// Not every server supports deadlines. Over HTTP/2 no response is possible
+		// after the write deadline, so the write deadline is later than the read
+		// deadline.
 		_ = p.control.SetReadDeadline(time.Now().Add(chunkTimeout))
 		_ = p.control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout))
 	}
@@ -128,7 +133,7 @@ func (d *draining) WriteHeader(status int) {
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends b, with status 200 unless another one was sent.
+// Write sends b. If no status was sent before, it sends status 200 first.
 func (d *draining) Write(b []byte) (int, error) {
 	if !d.done {
 		d.WriteHeader(http.StatusOK)

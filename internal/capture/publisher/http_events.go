@@ -23,8 +23,9 @@ type accepted struct {
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 
-// events stores the events of a request one by one, and stops at the first error. The
-// earlier events are duplicates if the sender repeats the request.
+// events stores the events of a request one by one, and stops at the first error. If
+// the sender repeats the request, the events that are already stored count as
+// duplicates.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
@@ -45,7 +46,8 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, http.StatusAccepted, "application/json", append(body, '\n'))
 }
 
-// located adds the position of the bad event to p, and the events before it.
+// located adds the position at of the bad event to p, and the counts of the events
+// before it.
 func located(p problem.Problem, at cehttp.Received, done accepted) problem.Problem {
 	if p.Index == nil && p.Line == 0 && at.Index >= 0 {
 		offset := int(at.Offset)
@@ -55,8 +57,9 @@ func located(p problem.Problem, at cehttp.Received, done accepted) problem.Probl
 	return p
 }
 
-// take waits at most [replyTimeout] for room in a full outbox, because a lost connection
-// is not visible while the body comes in.
+// take checks and stores one event. It waits at most [replyTimeout] for space in a
+// full outbox, because the server does not notice a lost connection while it reads the
+// body.
 func (h *handler) take(ctx context.Context, e events.Event, done *accepted) error {
 	if k := e.Kind(); ingest.Reserved(k) {
 		return fmt.Errorf("%s: %w", k, ingest.ErrReserved)
@@ -85,8 +88,8 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	return nil
 }
 
-// assign sets a missing tenant, and refuses one that the caller may not act for. A caller
-// that may act for any tenant may not add tenants without a limit.
+// assign sets a missing tenant, and rejects a tenant for which the caller may not act.
+// If tenant is empty, the caller may name any tenant that opts.Tenants admits.
 func (h *handler) assign(e *events.Event, tenant string) error {
 	switch {
 	case e.Tenant == "":

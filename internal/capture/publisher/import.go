@@ -21,12 +21,12 @@ type ImportOptions struct {
 	Broker  *broker.Broker
 	DataDir string // the outbox is DataDir/outbox/import
 	Tenant  string // tenant of the runs; "default" if empty
-	Format  string // of the inputs; empty or [AutoFormat] detects it
+	Format  string // format of the inputs; empty or [AutoFormat] detects it
 	Paths   []string
 	Stdin   io.Reader // input of the path "-"
 
-	// Follow goes on with added lines and new files until ctx ends, and then returns
-	// without an error.
+	// Follow keeps importing new lines and new files until ctx ends. Import then
+	// returns without an error.
 	Follow bool
 	Poll   time.Duration // interval of the search for changes; default 250 ms
 	Rest   time.Duration // time without a change after which the runs of a file are finished; default 1 minute
@@ -51,7 +51,7 @@ func (o ImportOptions) withDefaults() ImportOptions {
 // DefaultRest is the default of [ImportOptions.Rest].
 const DefaultRest = time.Minute
 
-// ErrFollowStdin is returned for Follow with stdin.
+// ErrFollowStdin is returned if Follow is set and stdin is one of the inputs.
 var ErrFollowStdin = errors.New("stdin cannot be followed; without --follow, import reads stdin until it ends")
 
 // Validate reports the first invalid option.
@@ -65,9 +65,9 @@ func (o ImportOptions) Validate() error {
 	return checkFormat(o.withDefaults().Format)
 }
 
-// Import reads transcripts and returns once all their events are in the stream. It skips
-// events of earlier imports. With an error, the summary covers the imported part, and
-// unsent events stay in the outbox.
+// Import reads transcripts and returns once all their events are in the stream. It
+// skips events of earlier imports. If it returns an error, the summary covers the
+// imported part, and unsent events stay in the outbox.
 func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
 	if err := opts.Validate(); err != nil {
 		return sum, err
@@ -104,10 +104,11 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	return sum, errors.Join(err, found.unread, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
 }
 
-// lingerTimeout is the time to finish the current input after an interrupt.
+// lingerTimeout is how long Import may still work on the current input after an
+// interrupt.
 const lingerTimeout = 10 * time.Second
 
-// lingering returns a context that outlives ctx by [lingerTimeout], unless stop is
+// lingering returns a context that ends [lingerTimeout] after ctx, or when stop is
 // called.
 func lingering(ctx context.Context) (work context.Context, stop context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -130,20 +131,21 @@ type importer struct {
 	order       []*file
 	unknown     []string // files in folders with an unknown format
 	done, total uint64   // bytes
-	here        uint64   // of the current input
+	here        uint64   // bytes of the current input that were read
 }
 
 type file struct {
 	input
 	format string
-	feed   feed // of the latest read
+	feed   feed // result of the latest read
 	fresh  int  // new events of all reads
 
 	recorded bool
 	state    followed
 }
 
-// all imports the inputs one after the other, and goes on after an unreadable one.
+// all imports the inputs one after the other. It continues after an input that cannot
+// be read.
 func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	var unread error
 	for _, in := range inputs {
@@ -171,8 +173,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 // ErrUnrecognised is returned for a file with an unknown format.
 var ErrUnrecognised = errors.New("unknown format")
 
-// read stops reading when ctx ends, and appending when work ends. open means that the
-// input is still being written.
+// read imports one input. It stops reading when ctx ends, and stops appending events
+// when work ends. open is true if another program still writes the input.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {
@@ -192,7 +194,7 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 		case begins == nil:
 			return im.unrecognised(in)
 		case format != nil && format != begins:
-			return nil // a file in a folder, of another format
+			return nil // skip a file of another format in a folder
 		}
 		format, name = begins, begins.name
 	}
@@ -214,7 +216,8 @@ func inputName(path string) string {
 	return path
 }
 
-// unrecognised fails only for a file that the user named.
+// unrecognised handles a file with an unknown format. It returns an error if the user
+// named the file. Otherwise the summary lists the file.
 func (im *importer) unrecognised(in input) error {
 	if in.given {
 		return ErrUnrecognised
@@ -251,7 +254,7 @@ func (im *importer) counted(r io.Reader) io.Reader {
 	})
 }
 
-// passed counts an input as done, even if only a part was read.
+// passed counts the whole input as done, even if only a part of it was read.
 func (im *importer) passed(in input) {
 	if in.info != nil {
 		im.here = uint64(in.info.Size())

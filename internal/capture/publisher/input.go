@@ -17,10 +17,10 @@ type opened struct {
 	*bufio.Reader
 	bytes *watched
 	close func() error
-	now   func() time.Time // the time of events without one
+	now   func() time.Time // returns the time for events that have none
 }
 
-// watched remembers the error of a reader.
+// watched is a reader that remembers the error of the last failed read.
 type watched struct {
 	io.Reader
 	err error
@@ -35,13 +35,14 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inputError does not affect the other inputs.
+// inputError is an error of one input. Import continues with the other inputs.
 type inputError struct{ error }
 
 // Unwrap returns the cause.
 func (e *inputError) Unwrap() error { return e.error }
 
-// failure makes a failed read an inputError, even if err is nil.
+// failure returns an inputError if reading the input has failed, even if err is nil.
+// Otherwise it returns err.
 func (o *opened) failure(err error) error {
 	switch failed := o.bytes.err; {
 	case failed == nil, err != nil && !errors.Is(err, failed):
@@ -74,7 +75,7 @@ func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	}
 	o.bytes = &watched{Reader: r}
 	o.Reader = bufio.NewReaderSize(o.bytes, ingest.HeadBytes)
-	if magic, _ := o.Peek(2); string(magic) != "\x1f\x8b" { // a failed read fails again
+	if magic, _ := o.Peek(2); string(magic) != "\x1f\x8b" { // a read error occurs again later
 		return o, nil
 	}
 	unpacked, err := gzip.NewReader(o.Reader)
@@ -86,7 +87,7 @@ func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	return o, nil
 }
 
-// endsWith turns errors of r into io.EOF once ctx has ended.
+// endsWith returns a reader that replaces errors of r by io.EOF once ctx has ended.
 func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
@@ -97,7 +98,8 @@ func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// openFile opens a file. The end of ctx interrupts a pipe that blocks.
+// openFile opens the file called name. If the file is a pipe that blocks, the end of
+// ctx interrupts the read.
 func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
 		return os.Open(name)
@@ -112,8 +114,9 @@ func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// detect also returns the beginning of the input, which is empty for an empty input.
-// From a pipe, which can be slow, it reads only as many bytes as it needs.
+// detect returns the format of the input and the beginning of the input. f is nil if
+// the format is unknown. head is empty if the input is empty. A pipe can be slow, so
+// detect reads only as many bytes from it as it needs.
 func (o *opened) detect(in input) (f *format, head []byte) {
 	n := 1
 	if in.info != nil && in.info.Mode().IsRegular() {

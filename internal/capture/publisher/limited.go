@@ -9,24 +9,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// limited is an [Appender] with limits for each tenant.
+// limited is an [Appender] that counts the events of each tenant. If refuses is set,
+// it rejects events above the limits.
 type limited struct {
 	to      Appender
 	quotas  *quota.Quotas
 	refuses bool
 }
 
-// Limit returns two appenders with the same limits for each tenant. The first one is for
-// events, and returns a [quota.ExceededError] for a tenant above them. The second one is
-// for hooks and decisions, and only counts. Otherwise an agent could send too much, and
-// its next calls would be neither decided nor recorded.
+// Limit returns two appenders that share the limits of each tenant. The appender sent
+// is for events. It returns a [quota.ExceededError] for a tenant above the limits. The
+// appender decided is for hooks and decisions. It counts events, but never refuses
+// them. Otherwise an agent could send so many events that its next calls are neither
+// decided nor recorded.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
 	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}
 }
 
-// Append implements [Appender]. It does not charge duplicates, so that a sender that
-// repeats a request of many events comes to its end.
+// Append implements [Appender]. It does not charge duplicates. If a sender repeats a
+// request of many events, the events that are already stored cost nothing, so the
+// request can succeed.
 func (l limited) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	tenant := orDefault(e.Tenant)
 	if l.refuses {

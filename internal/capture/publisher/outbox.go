@@ -18,7 +18,7 @@ type Outbox struct {
 	Shared   bool              `json:"shared"`
 	Waiting  uint64            `json:"waiting"`
 	Bytes    int64             `json:"bytes"`
-	Oldest   *time.Time        `json:"oldest,omitempty"` // of the first waiting event
+	Oldest   *time.Time        `json:"oldest,omitempty"` // time of the first waiting event
 	Tenants  map[string]uint64 `json:"tenants"`          // by tenant
 	DiskSize int64             `json:"disk_bytes"`
 	Gaps     []publish.Gap     `json:"gaps"`       // not yet in the stream
@@ -33,8 +33,8 @@ type Outbox struct {
 	prefix string // of producer ids
 }
 
-// Outboxes returns the state of the named outboxes in dataDir, or of all. With an error
-// it still returns those that it could read.
+// Outboxes returns the state of the named outboxes in dataDir, or of all if there are
+// no names. If it fails for some of them, it still returns the others.
 func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	folder := filepath.Join(dataDir, "outbox")
 	entries, err := os.ReadDir(folder)

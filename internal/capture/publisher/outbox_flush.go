@@ -28,10 +28,10 @@ const (
 	flushOpen = time.Second
 )
 
-// FlushOutboxes sends the waiting events of outboxes, announces the end of killed ones, and
-// returns the number of events. If
-// another process has an outbox open, it waits for that process. The failure of one
-// outbox does not affect the others.
+// FlushOutboxes sends the waiting events of outboxes, and returns their number. For the
+// outbox of a killed process, it also announces the end of the producer. If another
+// process has an outbox open, FlushOutboxes waits until that process has sent the
+// events. The failure of one outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)
@@ -55,7 +55,8 @@ func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err err
 	return sent, err
 }
 
-// flushOne returns the number of events that remain.
+// flushOne sends the events of the outbox o. It returns the number of events that
+// remain.
 func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(left uint64)) (left uint64, err error) {
 	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 && (!o.isExpected || o.Open) {
 		return 0, nil

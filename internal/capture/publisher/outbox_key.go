@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// ChangeKeys gives the named outboxes new keys, see [publish.Publisher.ChangeKey]. It fails
-// for an outbox that another process has open. The failure of one outbox does not affect
-// the others.
+// ChangeKeys gives each of the named outboxes a new key, see
+// [publish.Publisher.ChangeKey]. It fails for an outbox that another process has open.
+// The failure of one outbox does not affect the others.
 func ChangeKeys(ctx context.Context, opts FlushOptions) error {
 	list, err := Outboxes(opts.DataDir, opts.Names...)
 	for _, o := range list {

@@ -23,7 +23,7 @@ type PipeOptions struct {
 	Tenant  string // as in [HandlerOptions]
 	Name    string // name of the input in reports
 
-	Tenants *admission.Policy // as in [HandlerOptions]; the input ends at another tenant
+	Tenants *admission.Policy // as in [HandlerOptions]; an event of a refused tenant ends the input
 
 	Redactor publish.Redactor // nil for all rules of pkg/redact
 	Logger   *slog.Logger
@@ -61,7 +61,7 @@ func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, err
 	return sum, errors.Join(err, closeOutbox(ctx, p, outboxDir(opts.DataDir, "pipe")))
 }
 
-// admitting refuses events of tenants that are not accepted.
+// admitting is a sink that rejects events of tenants that are not admitted.
 type admitting struct {
 	sink
 	tenants *admission.Policy
@@ -77,9 +77,9 @@ func (a admitting) Append(ctx context.Context, e events.Event) (events.Event, er
 
 func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
 
-// interruptible returns a reader of the bytes that copyTo writes. It fails once ctx has
-// ended, and copyTo may then block in a read until the process ends. The caller closes
-// the reader.
+// interruptible returns a reader of the bytes that copyTo writes. The reader fails
+// once ctx has ended. copyTo may then still block in a read until the process ends.
+// The caller must close the reader.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

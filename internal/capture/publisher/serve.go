@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// uniqueLast is the number of recent events that are recognised as duplicates. They take
-// up to 80 MiB of memory.
+// uniqueLast is how many of the latest events the outbox remembers to recognise
+// duplicates. They take up to 80 MiB of memory.
 const uniqueLast = 500_000
 
 // DefaultListen is the default address of the HTTP server.
@@ -42,7 +42,7 @@ type Options struct {
 	Heartbeat   time.Duration       // announced interval of manifests; 0 is the default of pkg/publish
 	Full        *publish.FullPolicy // policy for a full outbox; nil is [publish.Fail]
 	Redactor    publish.Redactor    // nil for all rules of pkg/redact
-	Hooks       *hookfile.File      // nil if nothing decides
+	Hooks       *hookfile.File      // hooks that decide; may be nil
 
 	Ready  func(address string) // called once the server listens, unless nil
 	Logger *slog.Logger
@@ -81,7 +81,7 @@ const (
 )
 
 // Open opens the outbox of [Run], for callers that serve [Handler] themselves. The
-// caller closes it.
+// caller must close the outbox with [Close].
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	if _, err := hookclient.IDKey(opts.DataDir); err != nil {
@@ -93,8 +93,9 @@ func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	}, opts.Logger)
 }
 
-// Run takes events over HTTP until ctx ends. Then it answers open requests, sends events
-// from the outbox for some seconds, and returns nil. The next run sends the rest.
+// Run receives events over HTTP until ctx ends. Then it answers open requests, sends
+// events from the outbox for some seconds, and returns nil. The next run sends the
+// rest.
 func Run(ctx context.Context, opts Options) error {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -103,7 +104,7 @@ func Run(ctx context.Context, opts Options) error {
 	p, err := Open(ctx, opts)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // another process has the outbox
+		return nil // ctx ended while another process had the outbox open
 	case err != nil:
 		return err
 	}
@@ -113,8 +114,8 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, Close(ctx, p, time.Now().Add(drainOutbox), opts.Logger))
 }
 
-// Close sends events from an outbox until deadline, also after ctx has ended. Events that
-// remain are logged, and the next run sends them.
+// Close sends events from the outbox of p until deadline, even if ctx has ended. It
+// logs how many events remain. The next run sends them.
 func Close(ctx context.Context, p *publish.Publisher, deadline time.Time, logger *slog.Logger) error {
 	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
@@ -131,7 +132,8 @@ type handlers struct {
 	decisions, hooks http.Handler
 }
 
-// serveAll serves HTTP, the socket and, if there are hooks, NATS.
+// serveAll serves HTTP, the socket of the data directory and, if there are hooks,
+// decisions over NATS.
 func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	sent, decided := Limit(p, opts.Access.Limits)
 	d, err := NewDecider(opts.Hooks, decided, opts)
@@ -147,7 +149,7 @@ func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	return errors.Join(serve(ctx, opts, p, handlers{sent, d.Handler(), h}, failed), stopDecider(), stopHooks())
 }
 
-// serve runs until ctx ends or failed receives an error.
+// serve serves HTTP and the group socket until ctx ends or failed receives an error.
 func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, failed <-chan error) error {
 	l, err := Listen(ctx, opts.Listen, "--listen")
 	if err != nil {
@@ -212,7 +214,8 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a handle
 	return opts.Access.Server(ctx, newMux(opts, p, senders, a, draining), opts.Logger)
 }
 
-// ready answers without a broker too, because the outbox stores the events.
+// ready writes the response of /readyz. It reports ok even without a broker, because
+// the outbox stores the events.
 func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 	if draining {
 		w.WriteHeader(http.StatusServiceUnavailable)

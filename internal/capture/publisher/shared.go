@@ -11,13 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared forwards the events of DataDir/outbox/shared until ctx ends. It waits until
-// no other process forwards them, and then calls running. After ctx has ended it goes on
-// until the time that deadline returns. The next run sends the rest.
+// RunShared forwards the events of DataDir/outbox/shared until ctx ends. If another
+// process forwards them, RunShared waits for its end first. Then it calls running.
+// After ctx has ended, it continues to send until the time that deadline returns. The
+// next run sends the rest.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)
-	if _, err := hookclient.IDKey(opts.DataDir); err != nil { // before there is an outbox
+	if _, err := hookclient.IDKey(opts.DataDir); err != nil { // IDKey must run before the outbox exists
 		return fmt.Errorf("forward hook events: %w", err)
 	}
 	recordLost(ctx, opts, dir)
@@ -56,7 +57,8 @@ const (
 	maxRetry   = time.Minute
 )
 
-// startShared runs [RunShared], and runs it again after a failure, until stop is called.
+// startShared runs [RunShared] in a goroutine until stop is called. After a failure it
+// runs RunShared again.
 func startShared(ctx context.Context, opts Options) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

@@ -17,14 +17,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// listenSocket listens on the socket of a data directory, for this user only. It
-// replaces an existing socket, because the process with the outbox open is the publisher
-// of the directory. remove leaves the socket of a later publisher.
+// listenSocket listens on the socket of a data directory. Only the current user can
+// connect. listenSocket replaces an existing socket, because the process that has the
+// outbox open is the publisher of the directory. remove removes the socket, unless a
+// later publisher has replaced it.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	// Clients can connect only after the rename, when the permissions are set.
+	// Listen under a temporary name, and rename the socket once the permissions are
+	// set. Clients can connect only after the rename.
 	temporary := hookclient.SocketName + "." + strconv.Itoa(os.Getpid())
 	if err := os.Remove(filepath.Join(dataDir, temporary)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -55,9 +57,10 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	}, nil
 }
 
-// Start serves the socket of the data directory, and sweeps spool files, until ctx ends
-// or stop is called. Call stop after the last payload. It waits for the hooks. A socket
-// that cannot be created is only logged, because hook commands work without a publisher.
+// Start serves the socket of the data directory, and sweeps spool files, until ctx
+// ends or stop is called. Call stop after the last payload. stop waits for the hooks
+// that still run. If the socket cannot be created, Start only logs the error, because
+// hook commands work without a publisher.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -83,7 +86,8 @@ func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	}
 }
 
-// serveSocket returns after the last response.
+// serveSocket serves hook requests on l until ctx ends. Then it calls remove, and
+// returns after the last response.
 func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove func() error) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/hooks/{tool}", s)

@@ -1,8 +1,9 @@
 // Package quota limits how much each tenant sends to a publisher.
 //
-// A tenant has three limits, for events, bytes of payload and new runs per second. It may
-// use the limits of [Limits.Burst] at once. A run is new if it is not among the latest
-// thousands of its tenant. The memory of [Quotas] is bounded for any number of tenants.
+// A tenant has three limits per second: events, bytes of payload and new runs. It may
+// send as much as the limits allow for the time [Limits.Burst] at once. A run counts
+// as new if it is not among the latest thousands of runs of its tenant. The memory of
+// [Quotas] is bounded for any number of tenants.
 package quota
 
 import (
@@ -21,8 +22,8 @@ import (
 type Limits struct {
 	Events, Bytes, Runs float64
 
-	Burst   time.Duration  // how many seconds' limits may be used at once; 0 is a second
-	Factors map[string]int // multiply the limits of a tenant; 0 lifts them
+	Burst   time.Duration  // time whose limits a tenant may use at once; 0 means one second
+	Factors map[string]int // by tenant, multiply its limits; 0 removes them
 }
 
 // Names of the flags, for errors.
@@ -34,7 +35,7 @@ const (
 	flagFactor = "rate-factor"
 )
 
-// Default returns limits that no honest engine reaches.
+// Default returns limits that are far above the normal rate of an engine.
 func Default() Limits {
 	return Limits{Events: 5000, Bytes: 16 << 20, Runs: 500, Burst: 5 * time.Second}
 }
@@ -55,10 +56,10 @@ func (l Limits) Validate() error {
 }
 
 const (
-	maxTenants = 1024            // with limits of their own
-	maxRuns    = 4096            // that a tenant has at least at the same time
+	maxTenants = 1024            // tenants with separate limits
+	maxRuns    = 4096            // runs that are remembered for each tenant, at least
 	sweepPause = time.Second     // between two searches for idle tenants
-	idle       = 5 * time.Minute // after which a tenant is forgotten if there are too many
+	idle       = 5 * time.Minute // time after which a tenant is forgotten if there are too many
 )
 
 // Quotas counts what tenants send. A nil Quotas has no limits. Its methods may be called
@@ -69,7 +70,7 @@ type Quotas struct {
 
 	mu      sync.Mutex // guards the other fields
 	tenants map[string]*tenant
-	others  *tenant // those beyond maxTenants share their limits
+	others  *tenant // shared by all tenants beyond maxTenants
 	swept   time.Time
 }
 
@@ -100,7 +101,8 @@ func (q *Quotas) newTenant(name string) *tenant {
 	return &tenant{events: limiter(q.limits.Events), bytes: limiter(q.limits.Bytes), runs: limiter(q.limits.Runs), latest: map[uint64]struct{}{}}
 }
 
-// of returns the state of a tenant. q.mu is held.
+// of returns the state of the tenant name. It creates a missing state, unless there
+// are too many tenants. The caller holds q.mu.
 func (q *Quotas) of(name string, now time.Time) *tenant {
 	t := q.tenants[name]
 	if t == nil && len(q.tenants) >= maxTenants && now.Sub(q.swept) >= sweepPause {
@@ -123,8 +125,8 @@ func (q *Quotas) of(name string, now time.Time) *tenant {
 	return t
 }
 
-// Check returns an [ExceededError] if a tenant has used up a limit for an event of run,
-// which may be empty.
+// Check returns an [ExceededError] if the tenant name must wait before it sends an
+// event of run. run may be empty. Check does not count the event. Charge does.
 func (q *Quotas) Check(name, run string) error {
 	if q == nil {
 		return nil
@@ -145,8 +147,8 @@ func (q *Quotas) Check(name, run string) error {
 	return nil
 }
 
-// Charge counts an event that was stored. It may exceed the limit, and the next event
-// then waits for longer.
+// Charge counts a stored event of run with this number of bytes. The event may exceed
+// a limit of the tenant. Later events must then wait for longer.
 func (q *Quotas) Charge(name, run string, bytes int) {
 	if q == nil {
 		return
@@ -170,7 +172,7 @@ func (t *tenant) has(run uint64) bool {
 	return isLatest || isOlder
 }
 
-// add returns true if the run is new.
+// add remembers run, and reports whether it was new.
 func (t *tenant) add(run uint64) bool {
 	isNew := !t.has(run)
 	if len(t.latest) >= maxRuns {
@@ -197,7 +199,7 @@ func charge(l *rate.Limiter, now time.Time, n int) {
 type ExceededError struct {
 	Tenant     string
 	Limit      string // "events", "bytes" or "new runs"
-	Flag       string // that changes the limit
+	Flag       string // name of the flag that changes the limit
 	PerSecond  float64
 	RetryAfter time.Duration
 }

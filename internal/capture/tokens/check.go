@@ -14,13 +14,13 @@ type File struct {
 	path string
 
 	mu       sync.RWMutex     // guards seen, tokens and required
-	seen     os.FileInfo      // nil if none was read
+	seen     os.FileInfo      // describes the file that was read last; nil if none
 	tokens   map[string]Token // by id
 	required bool             // the file has existed at some time
 }
 
-// isSame reports whether a file is unchanged. The inode differs if it was replaced
-// within a clock tick.
+// isSame reports whether a and b describe the same version of a file. Times and sizes
+// can be equal if the file was replaced within one clock tick. Then the inodes differ.
 func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }

@@ -48,8 +48,8 @@ func Create(ctx context.Context, path, tenant, note string) (Secret, Token, erro
 	return secret, token, nil
 }
 
-// Revoke removes the token with this id, or whole secret, from the file at path. If
-// tenant is not empty, it does not find tokens of other tenants.
+// Revoke removes a token from the file at path. id is the id of the token or the whole
+// secret. If tenant is not empty, Revoke finds only tokens of that tenant.
 func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
 	id = idOf(id)
 	var revoked Token
@@ -87,7 +87,8 @@ func List(path string) ([]Token, error) {
 	return c.Tokens, nil
 }
 
-// change replaces the contents of the file by the result of do, under a lock.
+// change locks the token file, applies do to its contents and writes them back. A
+// missing file counts as empty.
 func change(ctx context.Context, path string, do func(*contents) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -19,7 +19,8 @@ type Token struct {
 	Created time.Time `json:"created"`
 }
 
-// Secret is a token as its owner uses it. It prints only its id.
+// Secret is a whole token, as a client sends it. When it is printed or encoded, only
+// its id appears, so that logs do not contain the secret.
 type Secret string
 
 const prefix = "htk_"
@@ -36,13 +37,13 @@ func newSecret() Secret {
 // Reveal returns the token as plain text.
 func (s Secret) Reveal() string { return string(s) }
 
-// String returns the id of the token.
+// String returns the prefix and the id of the token, without the secret part.
 func (s Secret) String() string { return prefix + s.id() + "_…" }
 
-// GoString returns the id of the token.
+// GoString returns the same text as String.
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText returns the id of the token.
+// MarshalText returns the same text as String.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 func (s Secret) id() string {

@@ -51,7 +51,7 @@ func Forwarded(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	return srv.Events(tb)
 }
 
-// Calls returns the decisions about tool calls among events.
+// Calls returns the data of all tool.before events in list.
 func Calls(tb testing.TB, list []events.Event) (calls []events.ToolBeforeData) {
 	tb.Helper()
 	for _, e := range list {

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders returns the event of binary mode. It builds the event as JSON, so that
-// all modes have the same rules for attributes.
+// fromHeaders returns the event of a request in binary mode. It builds the event as
+// JSON, so that the same rules for attributes apply to all modes.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {
@@ -95,7 +95,8 @@ func attributeError(name, reason string) error {
 	return e
 }
 
-// unquote removes the quotes around a value, as CloudEvents requires.
+// unquote removes quotes around a header value, as the CloudEvents HTTP binding
+// requires.
 func unquote(value string) string {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return value
@@ -110,8 +111,8 @@ func unquote(value string) string {
 	return b.String()
 }
 
-// percentDecode resolves %XX. Other percent signs stay, because some senders encode
-// nothing.
+// percentDecode decodes %XX. Other percent signs stay, because some senders do not
+// encode them.
 func percentDecode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

@@ -69,8 +69,8 @@ func BodyError(err error) *Error {
 	return e
 }
 
-// asError returns err as an error of the event with this position and text, and nil
-// for nil.
+// asError converts err to an *Error about the event at this position with this text.
+// It returns nil if err is nil.
 func asError(err error, at Received, text []byte) error {
 	if err == nil {
 		return nil
@@ -88,7 +88,8 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody corrects the position of an error about an event of binary mode. Attributes
+// inBody changes the position in err to a position in the request body. text is the
+// event that fromHeaders has built, and the body begins at start in it. Attributes
 // come from headers and have no position in the body.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))

@@ -37,7 +37,8 @@ var (
 	errTooLarge = errors.New("too large")
 )
 
-// fault returns the answer for an error that ended the scan.
+// fault returns the response for an error that ended the scan at the event with this
+// index.
 func (s *scanner) fault(err error, index int) error {
 	isOfArray := errors.Is(err, errNoArray) || errors.Is(err, errOpen) || errors.Is(err, errMore)
 	var e *Error
@@ -97,8 +98,8 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads a value, unless before is an error. The decoder checks later whether it
-// is JSON.
+// value reads the next value of the array. If before is an error, value returns that
+// error instead. The caller checks later whether the value is JSON.
 func (s *scanner) value(before error) (eventText, error) {
 	if errors.Is(before, io.EOF) {
 		return eventText{}, errOpen
@@ -137,7 +138,7 @@ func (n *nesting) endsBefore(c byte) bool {
 	return n.depth == 0 && !n.quoted && (c == ',' || c == ']' || isSpace(c))
 }
 
-// endsWith reads c and reports whether c closes the value.
+// endsWith updates n with the byte c, and reports whether c closes the value.
 func (n *nesting) endsWith(c byte) bool {
 	if n.quoted {
 		n.quoted = n.escaped || c != '"'

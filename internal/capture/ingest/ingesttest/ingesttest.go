@@ -1,5 +1,5 @@
-// Package ingesttest has the shared code of tests for transcript formats: recorded
-// sessions, summaries of events, and checks that hold for every adapter.
+// Package ingesttest contains the shared test code for transcript formats: recorded
+// sessions, summaries of events, and checks that apply to every adapter.
 package ingesttest
 
 import (
@@ -128,9 +128,10 @@ func Tools(tb testing.TB, list []events.Event) (tools map[string]int, exits map[
 	return tools, exits
 }
 
-// Check checks the events of any input. They are valid and have different ids.
-// Each call has at most one tool.before and one tool.result. The last
-// run.finished of each run agrees with its other events.
+// Check verifies properties that hold for the events of any input. The events are
+// valid and have different ids. Each call has at most one tool.before and one
+// tool.result. The last run.finished of each run agrees with the other events of the
+// run.
 func Check(tb testing.TB, list []events.Event) {
 	tb.Helper()
 	ids, calls := map[string]bool{}, map[string]bool{}
@@ -167,10 +168,10 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 }
 
-// Grow imports growing versions of one input. The result must equal the import of
-// the last version: the same events in the same order, and the same latest
-// aggregates. Grow also imports the versions as open inputs, which finish
-// nothing.
+// Grow imports growing versions of one input. All imports together must give the same
+// events in the same order, and the same latest aggregates, as an import of only the
+// last version. Grow also imports each version as an open input, which must not finish
+// a run.
 func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	tb.Helper()
 	seen := map[string][]byte{}
@@ -233,7 +234,8 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Compare checks the events of data, as brief describes them, and the reports.
+// Compare reads data and compares its events with want and its reports with
+// wantReports. brief turns an event into text for the comparison.
 func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
@@ -253,8 +255,8 @@ func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, eve
 	}
 }
 
-// Stable is the property of fuzz targets. The events of any input are valid and
-// have different ids, and reading the input again gives the same events.
+// Stable checks the property that fuzz targets test. The events of any input are valid
+// and have different ids, and reading the input again gives the same events.
 func Stable(tb testing.TB, read Adapter, data []byte) {
 	tb.Helper()
 	opts := ingest.Options{File: "fuzz"}

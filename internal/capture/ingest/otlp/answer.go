@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// Answer returns the body of a 200 in the media type of the request. why is the reason
-// of the first rejection.
+// Answer returns the body of a response with status 200, in the media type of the
+// request. rejected is the number of rejected items, and why is the reason of the
+// first rejection.
 func Answer(s Signal, media string, rejected int, why string) []byte {
 	if media == Protobuf {
 		if rejected == 0 {
@@ -27,8 +28,8 @@ func Answer(s Signal, media string, rejected int, why string) []byte {
 	}), '\n')
 }
 
-// Refusal returns the body of a refusal in the media type of the request, which is a
-// gRPC status.
+// Refusal returns the body of an error response, in the media type of the request. The
+// body is a gRPC status with code and why.
 func Refusal(media string, code int, why string) []byte {
 	if media == Protobuf {
 		return appendField(binary.AppendUvarint([]byte{1 << 3}, uint64(code)), 2, why)

@@ -19,7 +19,8 @@ type keyValue struct {
 // anyValue is a value in OTLP/JSON, for example {"stringValue":"x"}.
 type anyValue struct{ value any }
 
-// UnmarshalJSON reads a value. A value that is not of OTLP stays as it is.
+// UnmarshalJSON reads a value. A value that does not have the form of OTLP stays
+// unchanged.
 func (v *anyValue) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -144,8 +145,8 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content returns the first of these attributes as JSON. A text that is an object or a
-// list is decoded.
+// content returns the first of the named attributes that has a value, as JSON. If the
+// value is a text that contains a JSON object or list, content returns that JSON.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

@@ -39,7 +39,8 @@ func describe(raw json.RawMessage) (d described) {
 	return d
 }
 
-// identifier is a trace or span id in lower-case hex. It is empty for zeros.
+// identifier is a trace id or a span id in lower-case hex. An id that consists of
+// zeros is empty.
 type identifier string
 
 // UnmarshalJSON reads an id in hex, as OTLP/JSON defines it, and the forms of some

@@ -37,7 +37,7 @@ func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 		c.at = c.Observed.Time
 	}
 	if c.at.IsZero() {
-		// Only the order distinguishes two records with the same text.
+		// Without a time, only the order distinguishes two records with the same text.
 		c.at = r.opts.Now
 		c.id += "-" + strconv.Itoa(r.seen[c.id])
 		r.seen[hashOf(text)]++
@@ -100,8 +100,8 @@ func invalidOf(err error) string {
 	return "its ids"
 }
 
-// foreign adds the event of a record from an unknown tool. It is a message of the
-// GenAI conventions, or custom.
+// foreign adds the event of a record from an unknown tool. If the record is a message
+// of the GenAI conventions, the event is message.created. Otherwise it is custom.
 func (r *reader) foreign(m *made, c *record) {
 	role, isMessage := strings.CutPrefix(c.name, "gen_ai.")
 	role, hasRole := strings.CutSuffix(role, ".message")
@@ -195,7 +195,8 @@ func (r *reader) toolRecord(m *made, c *record) {
 	}
 }
 
-// result returns the result of a tool call. args are nil if tool.before has them.
+// result returns the result of a tool call. args are nil if the tool.before event
+// contains them.
 func (c *record) result(name string, args json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{
 		Tool: name, Args: args, Status: events.ToolSuccess, Result: c.a.content("output"), Common: events.Common{Raw: c.raw},

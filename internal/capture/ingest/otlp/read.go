@@ -51,8 +51,8 @@ type RejectedError struct {
 // Error returns the index and the reason. It quotes no text of the request.
 func (e *RejectedError) Error() string { return fmt.Sprintf("%d: %s", e.Index, e.Reason) }
 
-// Events yields the events of a request. An error that wraps [ErrDocument] is the only
-// value that it yields.
+// Events yields the events of a request. If the request cannot be read, it yields only
+// an error that wraps [ErrDocument].
 func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		d, err := parse(s, media, body)
@@ -74,8 +74,8 @@ func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.
 	}
 }
 
-// parse splits a request. It converts protobuf to JSON first, so that there is one
-// reader, and data.raw is JSON.
+// parse splits a request into spans and records. It converts protobuf to JSON first,
+// so that one reader handles both formats and data.raw is JSON.
 func parse(s Signal, media string, body []byte) (document, error) {
 	var err error
 	if media == Protobuf {
@@ -133,16 +133,16 @@ type reader struct {
 	yield   func(events.Event, error) bool
 	index   int
 	seen    map[string]int // counts equal records without a time
-	where                  // of the current span or record
+	where                  // resource and scope of the current span or record
 	stopped bool
 }
 
-// maxAround bounds a resource or a scope in the raw of each span. A longer one would
-// multiply the size of the request.
+// maxAround limits the size in bytes of a resource or a scope in data.raw. Every span
+// repeats its resource and scope, so long ones would multiply the size of the request.
 const maxAround = 4 << 10
 
-// around returns a resource or a scope for raw. A long one becomes a separate event,
-// and around returns its id.
+// around returns a resource or a scope in the form for data.raw. If text is too long,
+// around yields it as a separate event and returns its id.
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	if len(text) <= maxAround || r.stopped {
 		return text

@@ -21,7 +21,8 @@ const (
 	tool
 )
 
-// The values of class attributes, in lower case.
+// classes maps the values of each class attribute, in lower case, to the class of the
+// span.
 var classes = map[string]map[string]class{
 	"openinference.span.kind": {
 		"tool": tool, "agent": agent, "llm": model, "embedding": model, "retriever": model, "reranker": model, "chain": chain,
@@ -36,11 +37,12 @@ var classes = map[string]map[string]class{
 	"traceloop.span.kind": {"tool": tool, "agent": agent, "workflow": chain},
 }
 
-// inOrder is the order in which class attributes count.
+// inOrder lists the class attributes. The first one with a known value decides the
+// class.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf returns the class of a span. A span with tokens and without a model sums up
-// other spans.
+// classOf returns the class of a span. Tokens alone do not make a span a model call. A
+// span with tokens and without a model contains the sum of other spans.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {
@@ -164,8 +166,8 @@ func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (ev
 	return e, nil
 }
 
-// usable returns the first of these attributes, of the span or else of the resource,
-// that fits into an attribute of an event.
+// usable returns the first of the named attributes that is valid as an event
+// attribute. It searches the attributes a of the span, and then those of the resource.
 func (r *reader) usable(a attributes, names []string) string {
 	for _, from := range []attributes{a, r.attributes} {
 		for _, name := range names {

@@ -9,21 +9,22 @@ import (
 	"time"
 )
 
-// call is one execution of a hook and also its context, which needs no timer
-// until the hook calls Done. Times are measured from the start of the dispatch.
+// call is one execution of a hook. It is also the context that the hook gets. Unlike
+// [context.WithTimeout], it needs a timer only if the hook calls Done. All durations are measured
+// from the start of the dispatch.
 type call struct {
 	dispatch *dispatch
 	hook     *hook
 	index    int
 	start    time.Duration
-	deadline time.Duration // later answers are discarded
+	deadline time.Duration // time after which the answer is discarded
 
-	over  atomic.Pointer[error] // why the context has ended
+	over  atomic.Pointer[error] // reason why the context has ended, nil before
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context of the dispatch. For an asynchronous hook it never
-// ends, so that only the deadline ends the hook.
+// parent returns the context of the dispatch. An asynchronous hook gets a version that is never
+// cancelled, so that only its deadline ends it.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -31,14 +32,14 @@ func (c *call) parent() context.Context {
 	return c.dispatch.ctx
 }
 
-// Value returns the value of the dispatch's context for key.
+// Value returns the value for key in the context of the dispatch.
 func (c *call) Value(key any) any { return c.parent().Value(key) }
 
-// watch closes a channel when a context ends.
+// watch closes the channel done when the context of a call ends.
 type watch struct {
 	done chan struct{}
 
-	mu     sync.Mutex // guards closed and stop; taken last
+	mu     sync.Mutex // guards closed and stop; no other lock of this package is acquired while it is held
 	closed bool
 	stop   func() // stops the timer and the parent's callback
 }
@@ -48,7 +49,8 @@ type contribution struct {
 	modified bool
 }
 
-// Deadline returns the hook's deadline, or the caller's if it is earlier.
+// Deadline returns the deadline of the hook, or the deadline of the caller's context if that is
+// earlier.
 func (c *call) Deadline() (time.Time, bool) {
 	own := c.dispatch.began.Add(c.deadline)
 	if d, ok := c.parent().Deadline(); ok && d.Before(own) {
@@ -57,8 +59,8 @@ func (c *call) Deadline() (time.Time, bool) {
 	return own, true
 }
 
-// Done returns a channel that is closed when the hook times out, when its
-// dispatch is cancelled, or when it has returned.
+// Done returns a channel that is closed when the hook times out, when the dispatch is cancelled,
+// or when the hook has returned.
 func (c *call) Done() <-chan struct{} {
 	if w := c.watch.Load(); w != nil {
 		return w.done
@@ -71,7 +73,7 @@ func (c *call) Done() <-chan struct{} {
 	return w.done
 }
 
-// Err returns why Done is closed, or nil while it is open.
+// Err returns the reason why the context has ended, or nil if it has not.
 func (c *call) Err() error {
 	if over := c.over.Load(); over != nil {
 		return *over
@@ -92,11 +94,11 @@ var (
 	errCanceled = context.Canceled
 )
 
-// end ends the context. The first reason counts.
+// end ends the context with reason. Later calls do not change the reason.
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// Done stores the watch before it loads over, so one of the two sides sees the
-	// other.
+	// Done first stores the watch and then loads over. end does the reverse, so that at least one
+	// of them sees the value of the other and closes the channel.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}
@@ -146,8 +148,8 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard is deferred around a hook and turns a panic into [ErrPanicked]. The log
-// gets the stack of a panic but not its value, which may quote a payload.
+// guard is deferred around a hook. It replaces a panic with [ErrPanicked]. It logs the stack of
+// the panic but not its value, which may contain a part of a payload.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {

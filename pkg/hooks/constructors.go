@@ -1,6 +1,6 @@
 package hooks
 
-// The decisions of each decision point.
+// The types that hooks of each decision point return.
 type (
 	// ToolDecision answers [ToolBefore].
 	ToolDecision = Decision[ToolPatch]
@@ -27,15 +27,14 @@ type (
 	SubagentOutcome = Outcome[Subagent, SubagentPatch]
 )
 
-// NoOpinion returns nil, with which a hook leaves the decision to the others:
+// NoOpinion returns nil. A hook returns it to leave the decision to the other hooks:
 //
 //	return hooks.NoOpinion[hooks.ToolDecision](), nil
 //
-// Unlike an allow it changes nothing about the outcome. It also serves the hooks
-// of [Error].
+// Unlike an allow, it does not change the outcome. Hooks of [Error] can return it too.
 func NoOpinion[D any]() *D { return nil }
 
-// Unchanged returns nil, the answer of a transform hook that keeps the value:
+// Unchanged returns nil. A transform hook returns it to keep the value:
 //
 //	return hooks.Unchanged[hooks.ToolOutcome](), nil
 func Unchanged[V any]() *V { return nil }
@@ -46,10 +45,11 @@ func AllowTool() *ToolDecision { return &ToolDecision{Verdict: Allow} }
 // DenyTool denies a tool call.
 func DenyTool(reason string) *ToolDecision { return &ToolDecision{Verdict: Deny, Reason: reason} }
 
-// AskTool sends a tool call to [Approval] with the reason as its prompt.
+// AskTool requires that a hook of [Approval] allows the tool call. reason is the question for the
+// user.
 func AskTool(reason string) *ToolDecision { return &ToolDecision{Verdict: Ask, Reason: reason} }
 
-// ModifyTool replaces the arguments of a tool call and gives no verdict.
+// ModifyTool replaces the arguments of a tool call. It has no verdict.
 func ModifyTool(args JSON) *ToolDecision { return &ToolDecision{Patch: &ToolPatch{Args: args}} }
 
 // DenyPrompt denies a prompt.
@@ -57,12 +57,12 @@ func DenyPrompt(reason string) *PromptDecision {
 	return &PromptDecision{Verdict: Deny, Reason: reason}
 }
 
-// ModifyPrompt replaces the text of a prompt and gives no verdict.
+// ModifyPrompt replaces the text of a prompt. It has no verdict.
 func ModifyPrompt(text string) *PromptDecision {
 	return &PromptDecision{Patch: &PromptPatch{Prompt: &text}}
 }
 
-// ModifySession configures a session.
+// ModifySession changes the configuration of a session.
 func ModifySession(patch SessionPatch) *SessionDecision { return &SessionDecision{Patch: &patch} }
 
 // DenySubagent denies the start of a sub-agent.
@@ -70,25 +70,25 @@ func DenySubagent(reason string) *SubagentDecision {
 	return &SubagentDecision{Verdict: Deny, Reason: reason}
 }
 
-// AskSubagent sends the start of a sub-agent to [Approval].
+// AskSubagent requires that a hook of [Approval] allows the sub-agent.
 func AskSubagent(reason string) *SubagentDecision {
 	return &SubagentDecision{Verdict: Ask, Reason: reason}
 }
 
-// ModifySubagent selects another model for a sub-agent and gives no verdict.
+// ModifySubagent selects another model for a sub-agent. It has no verdict.
 func ModifySubagent(model string) *SubagentDecision {
 	return &SubagentDecision{Patch: &SubagentPatch{Model: model}}
 }
 
-// ModifyCompaction adds to the preserved and exported data of a compaction.
+// ModifyCompaction adds to the data that a compaction preserves or exports.
 func ModifyCompaction(patch CompactionPatch) *CompactionDecision {
 	return &CompactionDecision{Patch: &patch}
 }
 
-// Approve allows the call of an approval request.
+// Approve allows the tool call for which approval was requested.
 func Approve() *ApprovalDecision { return &ApprovalDecision{Verdict: Allow} }
 
-// Reject denies the call of an approval request.
+// Reject denies the tool call for which approval was requested.
 func Reject(reason string) *ApprovalDecision {
 	return &ApprovalDecision{Verdict: Deny, Reason: reason}
 }
@@ -96,5 +96,5 @@ func Reject(reason string) *ApprovalDecision {
 // DenyStep denies a step, which is then skipped.
 func DenyStep(reason string) *StepDecision { return &StepDecision{Verdict: Deny, Reason: reason} }
 
-// ModifyStep adds the members of an object to the state of a step.
+// ModifyStep adds the members of state, a JSON object, to the state of a step.
 func ModifyStep(state JSON) *StepDecision { return &StepDecision{Patch: &StepPatch{State: state}} }

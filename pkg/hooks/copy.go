@@ -2,11 +2,12 @@ package hooks
 
 import "reflect"
 
-// maxDepth limits the depth of copied values, as in events.
+// maxDepth limits how deeply nested values are copied. Zero values replace deeper parts. Package
+// events has the same limit.
 const maxDepth = 512
 
-// copier returns a function for deep copies, or nil if assignment is enough.
-// Functions, channels and the contents of errors are shared.
+// copier returns a function that makes deep copies of a T. It returns nil if an assignment is
+// already a deep copy. Functions, channels and the contents of errors are not copied.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil
@@ -43,7 +44,7 @@ func shares(t reflect.Type) bool {
 	return false
 }
 
-// copyInto makes dst independent of src, which was assigned to it.
+// copyInto replaces all parts of dst that it shares with src by copies. dst must be equal to src.
 func copyInto(dst, src reflect.Value, depth int) {
 	if depth > maxDepth {
 		dst.SetZero()
@@ -100,7 +101,7 @@ func copyElements(dst, src reflect.Value, depth int) {
 	}
 }
 
-// copyValue copies a value that is not addressable.
+// copyValue returns a copy of src, which need not be addressable.
 func copyValue(src reflect.Value, depth int) reflect.Value {
 	fresh := reflect.New(src.Type()).Elem()
 	fresh.Set(src)

@@ -6,26 +6,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DecisionPoint is a point at which hooks allow, deny, ask or patch an input.
+// DecisionPoint is a point at which hooks allow or deny an action, ask for approval, or patch the
+// input.
 type DecisionPoint[In, P any] struct {
 	info  *pointInfo
 	rules decisionRules[In, P]
 
-	copyInput func(In) In // nil if inputs are immutable
+	copyInput func(In) In // nil if inputs are immutable, so that no copy is needed
 	copyPatch func(P) P
 }
 
 type decisionRules[In, P any] struct {
-	gathered bool              // every hook sees the original input
-	noDeny   bool              // a deny or an ask is a failure of the hook
+	gathered bool              // every hook gets the original input, without patches
+	noDeny   bool              // the hook fails if it returns Deny or Ask
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply changes in and sum, or neither on an error. It reports whether p
-	// changes anything.
+	// apply applies the patch p to in, and adds p to sum. If it returns an error, it changes
+	// neither. It reports whether p changes anything.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
-	// The conversions to and from documents. By default Payload is the input,
-	// and Patch and Value are patches.
+	// These functions convert inputs and outcomes to and from documents. If one is nil, the
+	// default applies: Payload is the input, and Patch and Value are patches.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -39,20 +40,19 @@ func newDecision[In, P any](kind events.Kind, rules decisionRules[In, P]) *Decis
 // Kind returns the kind of the point and of its events.
 func (p *DecisionPoint[In, P]) Kind() events.Kind { return p.info.kind }
 
-// Register registers fn and returns its id. It fails and registers nothing if
-// fn or an option is nil, if an option does not fit the point, or if r is nil
-// or closed.
+// Register registers fn and returns its id. It returns an error and registers nothing if fn or an
+// option is nil, if an option is invalid or not allowed at the point, or if r is nil or closed.
 func (p *DecisionPoint[In, P]) Register(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) (ID, error) {
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is Register for callers that check [Registry.Err] once. It logs a refused
-// registration and returns an empty id.
+// On is like Register, but keeps its error for [Registry.Err], so that callers can register many
+// hooks and check once. If the registration fails, it logs the error and returns an empty id.
 func (p *DecisionPoint[In, P]) On(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch asks the hooks of the point about in. It never fails.
+// Dispatch calls the hooks of the point with in and returns the combined outcome. It never fails.
 func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta Meta, in In) Outcome[In, P] {
 	tool := toolOf(p.rules.call, in, &meta)
 	if !r.hasWork(p.info, &meta, tool, unknown) {
@@ -76,7 +76,8 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns an untyped nil for a nil function.
+// orNil returns fn, or an untyped nil if isNil is true. A nil function in an any would not be
+// equal to nil.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil
@@ -84,10 +85,10 @@ func orNil(fn any, isNil bool) any {
 	return fn
 }
 
-// Verdict is the decision of a hook or of a whole chain.
+// Verdict is the decision of one hook or the combined decision of all hooks.
 type Verdict = events.Verdict
 
-// The verdicts, strongest first.
+// The verdicts, from the strongest to the weakest.
 const (
 	Deny  = events.VerdictDeny
 	Ask   = events.VerdictAsk
@@ -95,12 +96,12 @@ const (
 	None  = events.VerdictNone // no opinion
 )
 
-// Execution reports how one hook ran in a dispatch.
+// Execution describes how one hook ran in a dispatch.
 type Execution = events.Execution
 
-// Decision is the answer of a decision hook. A nil *Decision and the zero
-// Decision have no opinion. A patch and a context count without a verdict. A
-// denial's patch is ignored, and its context is kept.
+// Decision is the answer of a decision hook. A nil *Decision and the zero Decision mean that the
+// hook has no opinion. Patch and Context also count without a verdict. If Verdict is Deny, Patch
+// is ignored and Context is kept.
 type Decision[P any] struct {
 	Verdict Verdict // empty means no opinion
 	Reason  string  // for people and models
@@ -108,16 +109,16 @@ type Decision[P any] struct {
 	Patch   *P      // nil changes nothing
 }
 
-// Outcome is the combined answer of the hooks of a decision point.
+// Outcome is the combined answer of all hooks of a decision point.
 type Outcome[In, P any] struct {
-	Verdict    Verdict     // the strongest; None if no hook has an opinion
-	Reason     string      // from the hook By
-	Context    string      // of all hooks in order, separated by blank lines
-	Input      In          // the patched input; for a denial, the input that was judged
-	Patch      P           // the combined patches; later ones win
-	Modified   bool        // whether a patch changed or added something
-	By         ID          // the first hook that gave the verdict
-	Executions []Execution // in order
+	Verdict    Verdict     // the strongest verdict; None if no hook has an opinion
+	Reason     string      // reason of the hook in By
+	Context    string      // contexts of all hooks in order, separated by blank lines
+	Input      In          // the input with all patches; after a denial, the input that was denied
+	Patch      P           // the combined patches, in which later ones replace earlier ones
+	Modified   bool        // whether a patch has changed or added anything
+	By         ID          // the first hook that returned Verdict
+	Executions []Execution // in the order of the hooks
 	Event      string      // id of the recorded event
 	RecordErr  error       // why the event was not recorded
 }

@@ -9,16 +9,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits on the unfinished executions of a hook, for hooks that always block.
+// Limits on the number of executions of one hook that have not ended. They are needed for hooks
+// that always block.
 const (
 	maxAbandoned = 64
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. Hooks that are not inline run on a
-// worker goroutine while the caller waits. The worker owns the dispatch except
-// while it is inside a hook. During that time the caller can take over by
-// swapping call to nil.
+// dispatch is the state of one dispatch. Hooks that are not inline run on a worker goroutine
+// while the caller of Dispatch waits. Only one of these two goroutines owns the dispatch and may
+// change it. The worker owns it, except while it is inside of a hook. During that time, the
+// caller can take over by swapping call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -26,18 +27,18 @@ type dispatch struct {
 	meta     Meta
 	tool     string
 	ending   ending
-	event    string // id of the recorded event, or empty
+	event    string // id of the event to record, empty if nothing is recorded
 	began    time.Time
-	now      time.Duration // since began, at the end of the last execution
+	now      time.Duration // end of the last execution, measured from began
 
 	executions []Execution
 	failures   []*HookExecutionError
-	calls      []call // preallocated
+	calls      []call // calls that prepare has not used yet
 	first      segment
-	waiter     *waiter // nil until a worker is needed
+	waiter     *waiter // nil until the first hook that needs a worker
 
-	call      atomic.Pointer[call] // nil while the worker owns the dispatch
-	cancelled atomic.Int64         // when the caller saw its context end, or 0
+	call      atomic.Pointer[call] // the running execution, nil while the worker owns the dispatch
+	cancelled atomic.Int64         // time at which the caller saw that its context had ended, or 0
 }
 
 func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *pointInfo, meta *Meta, tool string, end ending) {
@@ -103,22 +104,23 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin admits c and lets the caller take over from now on.
+// begin checks whether the hook of c may run. If it returns nil, the caller of the dispatch can
+// take over from then on.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
 	f.call.Store(c)
-	// The caller stores cancelled before it loads call, so one of the two sides
-	// sees the other.
+	// The caller first stores cancelled and then loads call. begin does the reverse, so that at
+	// least one of them sees the value of the other.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
 	return nil
 }
 
-// claim returns ownership to the worker, unless the caller has taken over. An
-// answer after the deadline becomes an error.
+// claim gives the dispatch back to the worker after a hook. It returns false if the caller has
+// taken over. If the hook has exceeded its deadline, claim sets err to ErrTimedOut.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -132,8 +134,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver returns an execution that has exceeded its time and that the caller
-// now owns. Otherwise it returns the time until the next check.
+// takeOver returns the execution in progress if it has exceeded its time. The caller then owns
+// the dispatch. Otherwise takeOver returns nil and the time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -208,8 +210,8 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records the end of an abandoned execution. It runs on the abandoned
-// worker, so it only reads fields that no longer change.
+// late records the end of an abandoned execution. It runs on the abandoned worker, which no
+// longer owns the dispatch. It therefore reads only fields that do not change.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

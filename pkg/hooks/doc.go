@@ -1,72 +1,70 @@
-// Package hooks lets an orchestrator call hooks at 26 points of a run. Hooks
-// decide on actions, transform values and observe events. [Engine] wraps the
-// functions of an orchestrator and dispatches at the right points.
+// Package hooks lets an orchestrator call hooks at 26 points of a run. Hooks decide about
+// actions, change values and observe events. An [Engine] wraps the functions of an orchestrator
+// and dispatches at the right points.
 //
-// Each point is a variable with its input types, so a hook with the wrong
-// signature does not compile. Hooks are registered at a point of a [Registry]:
+// Each point is a variable, and its type contains the input types. A hook with the wrong
+// signature therefore does not compile. A hook is registered at a point of a [Registry]:
 //
 //	id := hooks.ToolBefore.On(registry, fn, hooks.Name("no-force-push"))
 //	out := hooks.ToolBefore.Dispatch(ctx, registry, meta, call)
 //
-// Constructors such as [DenyTool] and [NoOpinion] make the answers.
-// [Registry.Use] registers a type with several hook methods.
-// [Registry.OnDocument] registers hooks in other processes and languages.
+// Hooks create their answers with constructors such as [DenyTool] and [NoOpinion]. [Registry.Use]
+// registers all hook methods of a type. [Registry.OnDocument] registers hooks that run in other
+// processes and languages.
 //
 // # Order
 //
-// Hooks run by [Priority], then in the order of registration. At a decision
-// point a deny ends the chain. Otherwise the strongest verdict counts, ask
-// before allow. Each hook sees the input as patched by the hooks before it.
+// Hooks run in the order of [Priority], and hooks of the same priority in the order of
+// registration. At a decision point, a deny ends the chain. If no hook denies, the strongest
+// verdict counts, and an ask is stronger than an allow. Each hook gets the input with the patches
+// of the hooks before it.
 //
-// [SessionStart], [CompactBefore] and [StepBefore] are gathered points. Each of
-// their hooks sees the original input, and the patches are merged in order,
-// where later keys win. [Error] asks every hook. A refusal to retry beats every
-// retry, otherwise the first answer counts. Notification hooks run in parallel.
-// A running dispatch ignores later registrations and removals.
+// [SessionStart], [CompactBefore] and [StepBefore] are gathered points. At these points, each
+// hook gets the original input. The patches are merged in order, and later values replace earlier
+// ones with the same key. [Error] calls every hook. If one of them refuses to retry, the run does
+// not retry. Otherwise the first answer counts. Notification hooks run in parallel. Hooks that
+// are registered or removed during a dispatch do not affect this dispatch.
 //
 // # Failures
 //
-// A hook fails if it returns an error, panics, ends its goroutine, misses its
-// deadline or returns an invalid answer. Its [FailureMode] decides how the
-// dispatch continues. By default the failure counts as no opinion. A message is
-// not written if a hook of [MessageCreate] or [MessageUpdate] fails, and
-// [RedactionFailed] replaces a result that a hook fails to redact. A blocking
-// hook of [ToolResult] withholds the result from the agent and from the event.
-// The dispatch itself never fails.
+// A hook fails if it returns an error, panics, ends its goroutine, exceeds its deadline or
+// returns an invalid answer. Its [FailureMode] decides how the dispatch continues. By default,
+// the dispatch continues as if the hook had no opinion. There are exceptions. If a hook of
+// [MessageCreate] or [MessageUpdate] fails, the message is not stored. If a hook fails to redact
+// a result, [RedactionFailed] is stored instead. If a hook of [ToolResult] fails and its mode is
+// Block, neither the agent nor the event gets the result. The dispatch itself never fails.
 //
-// Errors, reasons and logs name hooks, points and a [Fault]. They never contain
-// a payload.
+// Errors, reasons and logs contain the names of hooks and points, and a [Fault]. They never
+// contain a payload.
 //
 // # Time
 //
-// By default a hook has 5 seconds and all hooks of a dispatch together have 30.
-// Hooks that are not reached in time have failed. The context of a hook ends at
-// its deadline, when the hook returns, and, unless the hook is asynchronous,
-// with the caller's context.
+// By default, a hook has 5 seconds, and all hooks of a dispatch together have 30 seconds. A hook
+// that is not reached in this time has failed. The context of a hook ends at its deadline and
+// when the hook returns. It also ends with the context of the caller, unless the hook is
+// asynchronous.
 //
-// A worker goroutine runs neighbouring hooks of the chain. If a hook ignores
-// its context, the dispatch abandons the goroutine, continues without it and
-// discards a late answer, except for [Inline] hooks.
+// Consecutive hooks of a chain share one worker goroutine. If a hook continues to run after its
+// deadline, the dispatch abandons the goroutine, continues without it and discards a late answer.
+// This is not possible for [Inline] hooks.
 //
 // # Records
 //
-// With an [Appender] each dispatch records one event of the point's kind after
-// its hooks are done, even after the caller's context has ended. The event
-// lists every execution, including denials and failures. An asynchronous or
-// abandoned execution is recorded separately as hook.executed when it ends,
-// possibly before the event of the dispatch. A recording failure changes no
-// outcome. It is returned as RecordErr.
+// If the registry has an [Appender], each dispatch records one event of the point's kind when its
+// hooks have ended, even if the context of the caller has ended too. The event lists every
+// execution, including denials and failures. When an asynchronous or abandoned execution ends, a
+// separate event hook.executed is recorded, possibly before the event of the dispatch. If
+// recording fails, the outcome does not change and the error is returned as RecordErr.
 //
 // # Concurrency
 //
-// All functions are safe for concurrent use and may be called from inside a
-// hook. Concurrent dispatches call the same hook concurrently. Inputs and
-// answers are immutable or copied, so a hook can keep them, and influences a
-// run only through its return value.
+// All functions are safe for concurrent use and can be called from inside of a hook. Concurrent
+// dispatches call the same hook concurrently. Inputs and answers are immutable or copied. A hook
+// can therefore keep them, and it influences a run only through its return value.
 //
 // # Limits
 //
-// A hook with 64 abandoned or 1,024 asynchronous executions that still run is
-// not started again and fails with [ErrBusy]. [Registry.Close] waits for these
-// executions. Copies of values are cut off below a depth of 512.
+// If 64 abandoned or 1,024 asynchronous executions of a hook still run, the hook is not started
+// again and fails with [ErrBusy]. [Registry.Close] waits for these executions. In copies of
+// values, zero values replace all parts that are nested more than 512 levels deep.
 package hooks

@@ -9,10 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Document is an untyped dispatch for hooks in other processes and languages.
-// Points about a tool call use Tool and Args, and after the call Result or
-// Error. The Payload of other points has the field names of the point's event.
-// The Payload of [MessageCreate] is the message.
+// Document is the input of a hook without Go types, for hooks in other processes and languages.
+//
+// At points about a tool call, Tool and Args describe the call. After the call, Result or Error
+// is set too. At other points, Payload contains the input, with the field names of the point's
+// event. At [MessageCreate], Payload is the message itself.
 type Document struct {
 	Point   events.Kind
 	Meta    Meta
@@ -23,40 +24,40 @@ type Document struct {
 	Error   string
 }
 
-// Reply is the answer to a Document. A nil *Reply has no opinion. The hook has
-// failed if the Patch does not fit the point or if it denies where a denial is
-// impossible.
+// Reply is the answer to a Document. A nil *Reply means that the hook has no opinion. The hook
+// fails if Patch is not valid for the point, or if Verdict is Deny at a point that cannot be
+// denied.
 type Reply struct {
-	Verdict Verdict // of decisions; empty means no opinion
+	Verdict Verdict // for decision points; empty means no opinion
 	Reason  string
 	Context string // for the agent
-	// Patch changes the input, unless it is empty. For [ToolBefore] it is the
-	// new arguments. For [ToolResult] it holds the changed members of the
-	// outcome. For other transforms it is the new value, for [Error] the
-	// recovery, and for other decisions the patch.
+	// Patch changes the input. If it is empty, nothing changes. Its content depends on the point:
+	// for [ToolBefore] the new arguments, for [ToolResult] the changed members of the outcome,
+	// for other transforms the new value, for [Error] the recovery, and for other decisions the
+	// patch.
 	Patch JSON
 }
 
-// DocumentOutcome is the combined answer of the hooks to a Document.
+// DocumentOutcome is the combined answer of all hooks to a Document.
 type DocumentOutcome struct {
 	Point      events.Kind `json:"point"`
-	Verdict    Verdict     `json:"verdict"` // Deny if a transform was prevented
+	Verdict    Verdict     `json:"verdict"` // Deny if a hook prevented a transform
 	Reason     string      `json:"reason,omitempty"`
-	Args       JSON        `json:"args,omitempty"`  // patched arguments of a tool call
-	Value      JSON        `json:"value,omitempty"` // of a transform, or the combined patches of a decision
+	Args       JSON        `json:"args,omitempty"`  // arguments of the tool call, with patches
+	Value      JSON        `json:"value,omitempty"` // value of a transform, or combined patches of a decision
 	Context    string      `json:"context,omitempty"`
 	Executions []Execution `json:"executions"` // never nil
 	RecordErr  error       `json:"-"`
 }
 
-// untyped is a point without its type parameters.
+// untyped is the interface of all points without their type parameters.
 type untyped interface {
 	Kind() events.Kind
 	adapt(fn func(context.Context, Document) (*Reply, error)) any
 	dispatchDocument(ctx context.Context, r *Registry, d Document) (DocumentOutcome, error)
 }
 
-// OnDocument registers fn, which receives the inputs of the point as documents.
+// OnDocument registers fn at point. fn gets the input as a Document.
 func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Document) (*Reply, error), opts ...Option) (ID, error) {
 	p, err := untypedPoint(point)
 	if err != nil {
@@ -68,8 +69,8 @@ func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Docume
 	return r.add(infoOf(point), p.adapt(fn), opts)
 }
 
-// DispatchDocument dispatches d at its point. If the point does not exist or d
-// does not fit it, no hook runs and nothing is recorded.
+// DispatchDocument dispatches d at d.Point. If the point does not exist or d is not valid for it,
+// DispatchDocument returns an error. In that case no hook runs and nothing is recorded.
 func (r *Registry) DispatchDocument(ctx context.Context, d Document) (DocumentOutcome, error) {
 	p, err := untypedPoint(d.Point)
 	if err != nil {
@@ -119,8 +120,8 @@ func payloadAs[T any](d Document) (T, error) {
 
 func callOf(d Document) ToolCall { return ToolCall{ID: d.Meta.ToolCall, Tool: d.Tool, Args: d.Args} }
 
-// decodePatch decodes patch into v. It refuses unknown members, because a
-// misspelt patch would silently change nothing.
+// decodePatch decodes patch into v. It rejects unknown members, because otherwise a misspelled
+// member would have no effect and cause no error.
 func decodePatch(patch JSON, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(patch.Raw()))
 	dec.DisallowUnknownFields()

@@ -11,35 +11,34 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Engine calls an orchestrator's functions and dispatches the hooks around
-// them.
+// Engine calls the functions of an orchestrator and dispatches the hooks around them.
 //
-// It dispatches the decision points before a function and the transform and
-// notification points after it. A denied function is not called, and a panic is
-// returned as a *[PanicError]. The context of a function carries its tenant,
-// run, step, agent and parents to the calls inside it. [Report] adds to the
-// notification at the end.
+// It dispatches the decision points before a function, and the transform and notification points
+// after it. If hooks deny a function, the Engine does not call it. If a function panics, the
+// Engine returns a *[PanicError]. The context that a function gets contains the tenant, run,
+// step, agent and parents, so that calls of the Engine inside of the function know them. A
+// function can call [Report] to add to the notification that is dispatched at its end.
 //
-// The hooks after the function run and are recorded even if the context has
-// ended. A recording failure is logged and changes nothing.
+// The hooks after a function run and are recorded even if the context has ended. If recording
+// fails, the error is logged and nothing else changes.
 //
-// An Engine is safe for concurrent use, and several engines can share a
-// registry. The position in a context takes precedence over the engine's Meta,
-// even if another engine set it.
+// An Engine is safe for concurrent use, and several engines can share a registry. If a context
+// already contains a run, it has precedence over the engine's Meta, even if another engine
+// created the context.
 type Engine struct {
 	registry *Registry
 	meta     Meta
 }
 
-// NewEngine returns an engine on r. meta holds the defaults for every dispatch.
-// A nil r has no hooks and records nothing.
+// NewEngine returns an engine that uses the hooks of r. meta contains the defaults for every
+// dispatch. If r is nil, there are no hooks and nothing is recorded.
 func NewEngine(r *Registry, meta Meta) *Engine { return &Engine{registry: r, meta: meta} }
 
 // Registry returns the registry of e.
 func (e *Engine) Registry() *Registry { return e.registry }
 
-// Meta returns the Meta for the next dispatch at the position of ctx and
-// increments the run's sequence. Use it for direct dispatches:
+// Meta returns the Meta for the next dispatch in the run of ctx. Each call increments the
+// sequence number of the run. Use Meta to dispatch without the engine:
 //
 //	hooks.PromptSubmit.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Prompt{Text: text})
 func (e *Engine) Meta(ctx context.Context) Meta {
@@ -53,13 +52,13 @@ func (e *Engine) Meta(ctx context.Context) Meta {
 	return m
 }
 
-// frame is the position of a context in a run.
+// frame describes where in a run a context is. It is stored in the context.
 type frame struct {
 	meta Meta
 	run  *runProgress // nil outside a run
-	sums *sums        // of the innermost step, run or session
+	sums *sums        // sums of the innermost step, run or session
 
-	noRun bool // meta.Run is the session id because no run has begun
+	noRun bool // no run has begun, so that meta.Run is the id of the session
 }
 
 type frameKey struct{}
@@ -91,7 +90,8 @@ func (e *Engine) logger() *slog.Logger {
 	return e.registry.opts.Logger
 }
 
-// recorded logs a recording failure, which is not returned to the orchestrator.
+// recorded logs err if the event of point could not be recorded. The orchestrator does not get
+// this error.
 func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 	if err == nil {
 		return
@@ -103,11 +103,11 @@ func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 
 type endedKey struct{}
 
-// hasEnded reports whether ctx replaces an ended context.
+// hasEnded reports whether ctx was created by afterwards because another context had ended.
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns ctx, or a live copy if ctx has ended, so that the hooks
-// after a function have time to run.
+// afterwards returns ctx. If ctx has ended, it returns a copy that has not, so that the hooks
+// after a function can run.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -121,18 +121,18 @@ func notify[E any](ctx context.Context, e *Engine, point *NotificationPoint[E], 
 	e.recorded(ctx, point.Kind(), point.Dispatch(ctx, e.registry, meta, data).RecordErr)
 }
 
-// Notes describe a function's work beyond its result.
+// Notes describes what a function has done, in addition to its result.
 type Notes struct {
-	Tokens   events.Tokens  // used since the last report
+	Tokens   events.Tokens  // tokens used since the last report
 	Files    []string       // changed files
-	Summary  string         // of the result; the last one counts
-	Metadata map[string]any // such as complexity, partial_success, deferred; the last value counts
+	Summary  string         // summary of the result; the last one counts
+	Metadata map[string]any // such as complexity, partial_success or deferred; for each key, the last value counts
 }
 
-// Report adds notes to the notifications at the end of the step, run and
-// session of ctx. Tokens and files count in all of them, summary and metadata
-// in the innermost. A sub-agent's run adds nothing to its parent's run. Report
-// does nothing outside the functions of an [Engine].
+// Report adds notes to the notifications at the end of the step, run and session of ctx. Tokens
+// and files are added to all of them, summary and metadata only to the innermost. Reports in the
+// run of a sub-agent are not added to the run of its parent. Outside of the functions of an
+// [Engine], Report does nothing.
 func Report(ctx context.Context, notes Notes) {
 	f, ok := ctx.Value(frameKey{}).(frame)
 	if !ok || f.sums == nil {
@@ -158,18 +158,18 @@ type runProgress struct {
 	steps      atomic.Int64
 
 	mu       sync.Mutex // guards reported
-	reported error      // the last error that the hooks of Error have seen
+	reported error      // the last error that was dispatched to the hooks of Error
 }
 
-// sums are the totals of a step, run or session.
+// sums contains the totals of a step, run or session.
 type sums struct {
-	parent *sums // also receives every change
+	parent *sums // each change is applied to the parent too
 
-	mu       sync.Mutex // guards the fields below; two sums are never locked together
+	mu       sync.Mutex // guards the fields below; sums are locked one at a time
 	tokens   events.Tokens
-	calls    int // of tools
-	failed   int // calls with an error
-	open     int // unfinished calls
+	calls    int // number of tool calls
+	failed   int // number of tool calls with an error
+	open     int // number of tool calls that have not ended
 	files    map[string]bool
 	summary  string
 	metadata map[string]any

@@ -12,19 +12,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrDenied matches every *[DeniedError] with errors.Is.
+// ErrDenied is equal to every *[DeniedError] for errors.Is.
 var ErrDenied = errors.New("denied")
 
-// DeniedError reports that hooks denied an action. Its text omits the reason,
-// which may quote a payload.
+// DeniedError reports that hooks denied an action. The error text does not contain the reason,
+// because the reason may contain a part of a payload.
 type DeniedError struct {
 	Point  events.Kind
-	Name   string // of the tool, agent or step
+	Name   string // name of the tool, agent or step
 	Reason string // for people and models
-	By     ID     // the hook that denied, or that asked and was not approved
+	By     ID     // the hook that returned Deny, or that returned Ask without a later approval
 }
 
-// Error returns the denied action and the hook.
+// Error returns the denied action and the id of the hook.
 func (e *DeniedError) Error() string {
 	return fmt.Sprintf("%s of %q: denied by %s", e.Point, e.Name, e.By)
 }
@@ -32,7 +32,7 @@ func (e *DeniedError) Error() string {
 // Is reports whether target is [ErrDenied].
 func (e *DeniedError) Is(target error) bool { return target == ErrDenied }
 
-// PanicError reports a panic in a function of the orchestrator.
+// PanicError reports a panic in a function that the orchestrator passed to an [Engine].
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -47,16 +47,16 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. Without it,
-// errors of tools are a [ToolError]. Of the others, the engine recognises
-// network and permission errors and denials. The rest is an [UnknownError].
+// TypedError sets the type of an error for the hooks of [Error]. Errors without a type get one
+// from the engine. The error of a tool is a [ToolError]. Otherwise, the engine recognizes network
+// errors, permission errors and denials. All other errors are an [UnknownError].
 type TypedError struct {
 	Type  ErrorType
-	Model string // the model in use
+	Model string // model in use when the error occurred
 	Err   error
 }
 
-// Error returns the text of the cause.
+// Error returns the text of Err, or the type if Err is nil.
 func (e *TypedError) Error() string {
 	if e.Err == nil {
 		return string(e.Type) + " error"
@@ -67,7 +67,8 @@ func (e *TypedError) Error() string {
 // Unwrap returns the cause.
 func (e *TypedError) Unwrap() error { return e.Err }
 
-// typeOf returns the type of err, or otherwise if it does not recognise err.
+// typeOf returns the type of err. If it does not recognize err, it returns the parameter
+// otherwise.
 func typeOf(err error, otherwise ErrorType) ErrorType {
 	if typed, ok := errors.AsType[*TypedError](err); ok {
 		return typed.Type
@@ -119,23 +120,23 @@ func (e *Engine) guard(ctx context.Context, point events.Kind, fn func() error) 
 	return fn()
 }
 
-// Limits on retries, so that every run ends.
+// Limits on retries. They guarantee that every run ends.
 const (
-	MaxAttempts = 10              // calls of a function
-	MaxBackoff  = 5 * time.Minute // wait before a retry
+	MaxAttempts = 10              // maximum number of calls of a function
+	MaxBackoff  = 5 * time.Minute // maximum wait before a retry
 )
 
-// Attempt is the input of one call of a step's function.
+// Attempt is the input of one call of the function of a step.
 type Attempt struct {
-	State   JSON   // including additions of hooks
+	State   JSON   // state with the additions of hooks
 	Context string // for the agent
 	Number  int    // from 1
-	Model   string // of the step, or the fallback from a hook of [Error]
-	Prompt  string // from a hook of [Error]; empty for none
+	Model   string // model of the step, or a fallback from a hook of [Error]
+	Prompt  string // prompt from a hook of [Error], or empty
 }
 
-// attempts calls fn until it succeeds, the hooks of Error want no retry, ctx
-// ends, or MaxAttempts is reached.
+// attempts calls fn until it succeeds. It gives up if the hooks of Error refuse a retry, if ctx
+// ends, or after MaxAttempts calls.
 func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorType, fn func(Attempt) error) error {
 	for now := first; ; now.Number++ {
 		err := fn(now)
@@ -172,7 +173,7 @@ func (e *Engine) failed(ctx context.Context, err error, f Failure) *Recovery {
 	return answer.Recovery
 }
 
-// pause waits for d, and returns false if ctx ends before.
+// pause waits for d. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

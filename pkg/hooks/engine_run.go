@@ -10,20 +10,20 @@ import (
 
 // RunInfo describes a run.
 type RunInfo struct {
-	ID       string // globally unique; empty uses the engine's Meta or a new id
-	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT; empty uses the parent run's type
-	Agent    string // empty uses the current agent
+	ID       string // globally unique; if empty, the run of the engine's Meta or a new id
+	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT; if empty, the type of the parent run
+	Agent    string // if empty, the current agent
 	Role     string // FOREMAN, CODER, …
 	Title    string
 	Input    string // summary of the input
 	Model    string
 	Cwd      string
-	Version  string         // of the orchestrator
-	Metadata map[string]any // of run.started; run.finished adds the reported metadata
+	Version  string         // version of the orchestrator
+	Metadata map[string]any // metadata of run.started and run.finished; [Report] can add to the latter
 }
 
-// Run dispatches run.started, calls fn, and dispatches run.finished. It returns
-// the error of fn. A run inside another run has that run as its parent.
+// Run dispatches run.started, calls fn, and dispatches run.finished. It returns the error of fn.
+// If ctx already belongs to a run, that run becomes the parent of the new one.
 func (e *Engine) Run(ctx context.Context, info RunInfo, fn func(context.Context) error) error {
 	return e.run(ctx, e.at(ctx).enter(info), info, fn)
 }
@@ -65,8 +65,8 @@ func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(contex
 	return err
 }
 
-// finishRun dispatches run.finished, and before it an error that no step has
-// dispatched, except a cancellation.
+// finishRun dispatches run.finished. Before that, it dispatches err to the hooks of Error, unless
+// a step has already done so or err is a cancellation.
 func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
 	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
 		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})
@@ -96,11 +96,13 @@ func reasonOf(err error) string {
 	return "failed"
 }
 
-// Session dispatches session.start, calls fn, and dispatches session.ended with
-// the totals of its runs and their sub-agents. It returns the error of fn. fn
-// gets the hooks' configuration and context in the outcome. An empty id uses
-// the engine's Meta or a new id. Outside a run, events of the session that
-// belong to none of its runs are recorded under a run with the session's id.
+// Session dispatches session.start, calls fn, and dispatches session.ended with the totals of the
+// runs and sub-agents in the session. It returns the error of fn.
+//
+// The outcome that fn gets contains the configuration and the context from the hooks. If id is
+// empty, the session has the id in the engine's Meta or a new id. Every event needs a run. If the
+// session begins outside of a run, its events that belong to no run have the id of the session as
+// their run.
 func (e *Engine) Session(
 	ctx context.Context, id string, s Session, fn func(context.Context, SessionOutcome) error,
 ) (err error) {
@@ -132,11 +134,13 @@ func (e *Engine) Session(
 	return err
 }
 
-// Subagent calls fn as a sub-agent and returns its error, or a *[DeniedError]
-// if the hooks of subagent.start deny the sub-agent. The sub-agent has its own
-// run "<session>/<id>", or "<run>/<id>" outside a session. Its parents are the
-// run and the agent of ctx. subagent.stopped reports its end to the parent. fn
-// gets its model and additional context in the outcome.
+// Subagent calls fn as a sub-agent. It returns the error of fn, or a *[DeniedError] if the hooks
+// of subagent.start deny the sub-agent.
+//
+// The sub-agent has a separate run "<session>/<id>", or "<run>/<id>" outside of a session. The
+// parents of this run are the run and the agent of ctx. At the end, subagent.stopped is
+// dispatched in the parent run. The outcome that fn gets contains the model and the additional
+// context for the sub-agent.
 func (e *Engine) Subagent(
 	ctx context.Context, s Subagent, fn func(context.Context, SubagentOutcome) error,
 ) (err error) {
@@ -197,7 +201,7 @@ const (
 func subagentCall(s Subagent) ToolCall {
 	args, err := Marshal(map[string]string{"name": s.Name, "model": s.Model, "task_type": s.TaskType, "charter": s.Charter})
 	if err != nil {
-		args = "" // not reached: strings can always be encoded
+		args = "" // cannot happen, because strings can always be encoded
 	}
 	return ToolCall{ID: s.ID, Tool: string(SubagentStart.Kind()), Args: args}
 }

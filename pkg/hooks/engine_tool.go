@@ -8,14 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Tool calls fn with the arguments that the hooks of tool.before return, and
-// returns its result after the hooks of tool.result. It fails only if fn was
-// not called, either with a *[DeniedError] or because ctx has ended. The
-// outcome holds the end of the call, including an error or a panic of fn. For a
-// denied call it holds the message for the agent.
+// Tool calls fn for a tool call. fn gets the arguments as patched by the hooks of tool.before.
+// Tool returns the outcome as changed by the hooks of tool.result.
 //
-// If a hook asks, the call needs the approval of a hook of [Approval]. If fn
-// fails, the hooks of error decide whether it is called again.
+// The error of Tool is not nil only if fn was not called. It is then a *[DeniedError] or the
+// error of ctx. An error or a panic of fn is part of the outcome. If the call was denied, the
+// outcome contains the message for the agent.
+//
+// If a hook returns Ask, a hook of [Approval] must allow the call. If fn fails, the hooks of
+// error decide whether fn is called again.
 func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Context, ToolCall) (JSON, error)) (out ToolOutcome, err error) {
 	if call.ID == "" {
 		call.ID = events.NewID()
@@ -64,7 +65,7 @@ func resultOf(result JSON, err error) ToolOutcome {
 	return out
 }
 
-// exitError is an error such as *exec.ExitError.
+// exitError is an error with an exit code, such as *exec.ExitError.
 type exitError interface {
 	error
 	ExitCode() int
@@ -85,8 +86,8 @@ func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome)
 	return out
 }
 
-// StoreResult passes the result of a call, an object, through the hooks of
-// tool.result.store and calls store with it. It returns the error of store.
+// StoreResult passes result, which is the result of call, through the hooks of tool.result.store
+// and then calls store with the value that they return. It returns the error of store.
 func (e *Engine) StoreResult(ctx context.Context, call ToolCall, result JSON, store func(context.Context, JSON) error) error {
 	at := e.at(ctx)
 	at.meta.ToolCall = call.ID
@@ -112,9 +113,9 @@ func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling 
 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the action may proceed. An ask needs an approval. An
-// allow after ctx has ended does not count, because hooks may not have been
-// called.
+// resolve returns nil if the action that r rules on may proceed. If the verdict is Ask, the
+// action needs an approval. If ctx has ended, the action may not proceed even after an allow,
+// because some hooks may not have been called.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {
@@ -132,7 +133,7 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 		ApprovalRequest{Call: call, Prompt: r.reason, Options: approvalOptions})
 	e.recorded(ctx, Approval.Kind(), answer.RecordErr)
 	switch {
-	case answer.Verdict == Allow && answer.Patch.Selected != string(Deny): // one hook may allow and another select an option
+	case answer.Verdict == Allow && answer.Patch.Selected != string(Deny): // one hook can allow the call while another selects the option deny
 		return ctx.Err()
 	case answer.Verdict == Deny && answer.Reason != "":
 		denied.Reason, denied.By = answer.Reason, answer.By

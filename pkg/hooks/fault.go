@@ -6,9 +6,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fault is an error that may be recorded and logged, because its text contains
-// no payload. The text of other errors is dropped, because it may quote the
-// hook's input.
+// Fault is an error whose text can be recorded and logged, because it contains no payload. The
+// text of all other errors of hooks is dropped, because it may contain a part of the input. To
+// keep a reason, wrap a Fault:
 //
 //	return nil, fmt.Errorf("ask %s: %w", url, hooks.Fault("answer is not JSON"))
 type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what it is
@@ -16,7 +16,8 @@ type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what
 // Error returns the text of f.
 func (f Fault) Error() string { return string(f) }
 
-// Is matches timeouts and cancellation with the errors of package context.
+// Is makes faults for timeouts match [context.DeadlineExceeded], and [ErrCancelled] match
+// [context.Canceled].
 func (f Fault) Is(target error) bool {
 	if f == ErrTimedOut || f == ErrChainTimedOut {
 		return target == context.DeadlineExceeded
@@ -36,8 +37,8 @@ const (
 	ErrClosed        = Fault("registry closed")
 )
 
-// HookExecutionError reports which hook failed, where and why. Err is the full
-// cause, of which the text has only the [Fault].
+// HookExecutionError describes the failure of a hook. Err is the complete cause. The error text
+// contains only the [Fault] of Err.
 type HookExecutionError struct {
 	Hook  ID
 	Name  string
@@ -62,8 +63,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an inspected error of a hook. The error's methods are code of the
-// hook, so they are called within the hook's time.
+// cause is an error of a hook after it has been inspected. The methods of the error are code of
+// the hook and may block. They are therefore called within the timeout of the hook.
 type cause struct {
 	error
 
@@ -72,12 +73,12 @@ type cause struct {
 	cancelled bool
 }
 
-// Unwrap returns the hook's error.
+// Unwrap returns the original error of the hook.
 func (c *cause) Unwrap() error { return c.error }
 
 const failed = Fault("failed")
 
-// maxCauses limits the search, because an error can be its own cause.
+// maxCauses limits how many causes are searched, because an error can contain itself.
 const maxCauses = 100
 
 func causeOf(err error) (found error) {
@@ -103,7 +104,8 @@ func causeOf(err error) (found error) {
 	return c
 }
 
-// search inspects err and its causes. The first fault counts.
+// search looks for a fault, a timeout and a cancellation in err and its causes. If there are
+// several faults, the first one counts.
 func (c *cause) search(err error, left *int) {
 	if *left--; err == nil || *left < 0 {
 		return
@@ -127,7 +129,8 @@ func (c *cause) search(err error, left *int) {
 	}
 }
 
-// inspected returns err as a cause. Errors of this package are not one yet.
+// inspected returns err as a cause. It inspects err if that has not been done yet, which is the
+// case for errors of this package.
 func inspected(err error) *cause {
 	c, ok := err.(*cause) //nolint:errorlint // never wrapped, but in a HookExecutionError
 	if !ok {

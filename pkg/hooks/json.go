@@ -13,12 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// JSON is an immutable JSON document, so hooks share it without copies. The
-// empty JSON means no document. [FromRaw] and conversions from strings
-// do not validate it. [JSON.Decode] reports invalid text.
+// JSON is a JSON document as text. It is immutable, so that hooks can share it without copies. An
+// empty JSON means that there is no document. [FromRaw] and conversions from strings do not
+// validate the text. [JSON.Decode] returns an error if it is invalid.
 type JSON string
 
-// Marshal encodes v. It does not escape characters such as "<".
+// Marshal encodes v as JSON. Unlike [json.Marshal], it does not escape characters such as "<".
 func Marshal(v any) (JSON, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -29,10 +29,10 @@ func Marshal(v any) (JSON, error) {
 	return JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// FromRaw returns a copy of raw without validation.
+// FromRaw returns a copy of raw. It does not validate raw.
 func FromRaw(raw json.RawMessage) JSON { return JSON(raw) }
 
-// Raw returns a copy of j, or nil for no document.
+// Raw returns a copy of j, or nil if j is empty.
 func (j JSON) Raw() json.RawMessage {
 	if j == "" {
 		return nil
@@ -42,14 +42,13 @@ func (j JSON) Raw() json.RawMessage {
 
 // Valid reports whether j is one well-formed JSON value.
 func (j JSON) Valid() bool {
-	// Both functions only read, so no copy is needed. The first is fast and strict
-	// about Unicode.
+	// Both functions only read data, so that no copy is needed. IsData is fast and strict about
+	// Unicode.
 	data := unsafe.Slice(unsafe.StringData(string(j)), len(j)) //nolint:gosec // see above
 	return events.IsData(data) || json.Valid(data)
 }
 
-// Decode decodes j into v like [json.Unmarshal]. Its error contains no text of
-// j.
+// Decode decodes j into v like [json.Unmarshal]. Errors contain no text of j.
 func (j JSON) Decode(v any) error {
 	if err := json.Unmarshal([]byte(j), v); err != nil {
 		return fmt.Errorf("decode %T: %w", v, Fault("not the JSON that is wanted"))
@@ -57,7 +56,7 @@ func (j JSON) Decode(v any) error {
 	return nil
 }
 
-// Map decodes an object into a new map. Numbers are float64.
+// Map decodes j, which must be an object, into a new map. Numbers become float64.
 func (j JSON) Map() (map[string]any, error) {
 	var m map[string]any
 	if err := j.Decode(&m); err != nil {
@@ -66,7 +65,7 @@ func (j JSON) Map() (map[string]any, error) {
 	return m, nil
 }
 
-// MarshalJSON returns j, or null for no document.
+// MarshalJSON returns j, or null if j is empty.
 func (j JSON) MarshalJSON() ([]byte, error) {
 	if j == "" {
 		return []byte("null"), nil
@@ -74,7 +73,7 @@ func (j JSON) MarshalJSON() ([]byte, error) {
 	return []byte(j), nil
 }
 
-// UnmarshalJSON stores a copy of data. null becomes no document.
+// UnmarshalJSON sets j to a copy of data. If data is null, j becomes empty.
 func (j *JSON) UnmarshalJSON(data []byte) error {
 	*j = ""
 	if string(data) != "null" {
@@ -83,9 +82,9 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns the string member key of the object j. The last of several equal
-// keys counts, as in [JSON.Map]. It returns false if there is no such string,
-// and allocates only if the string has escapes.
+// Text returns the string value of the member key in the object j. If there are several members
+// key, the last one counts, as in [JSON.Map]. It returns false if the value is not a string or
+// does not exist. Text allocates memory only if the string contains escapes.
 func (j JSON) Text(key string) (string, bool) {
 	text, found := "", false
 	for c := j.members(); c.more(); {
@@ -96,8 +95,9 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the string members of the object j whose names are wanted, in
-// order and with duplicates. It returns nil if j is invalid.
+// Texts returns the string values of all members of the object j for whose name wanted returns
+// true. They are in the order of j and can contain duplicates. If j is invalid, Texts returns
+// nil.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {
@@ -113,10 +113,10 @@ func (j JSON) Texts(wanted func(name string) bool) []string {
 	return texts
 }
 
-// cursor is the unread part of a valid JSON document.
+// cursor is the rest of a valid JSON document that has not been read yet.
 type cursor string
 
-// members returns the members of j, or "" if j is not an object.
+// members returns a cursor at the first member of the object j, or "" if j is not an object.
 func (j JSON) members() cursor {
 	c := cursor(j)
 	if !j.Valid() || !c.take('{') {
@@ -137,7 +137,8 @@ func (c *cursor) member() (name, value string) {
 
 func (c *cursor) space() { *c = cursor(strings.TrimLeft(string(*c), " \t\r\n")) }
 
-// take skips b and the white space around it, or returns false without b.
+// take skips the byte b and the white space around it. It returns false if b is not the next
+// byte.
 func (c *cursor) take(b byte) bool {
 	c.space()
 	if len(*c) == 0 || (*c)[0] != b {
@@ -150,7 +151,7 @@ func (c *cursor) take(b byte) bool {
 
 func (c *cursor) next() string {
 	s := string(*c)
-	end := strings.IndexAny(s, ",:}] \t\r\n") // end of a number or a name
+	end := strings.IndexAny(s, ",:}] \t\r\n") // the end of a number, true, false or null
 	switch {
 	case strings.HasPrefix(s, `"`):
 		end = endOfText(s)
@@ -221,8 +222,8 @@ func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects returns the members of base and more, where more wins. An absent
-// document is an empty object.
+// mergeObjects returns an object with the members of base and more. If both have the same member,
+// the value in more counts. An empty document is the same as an empty object.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {
 		return base, nil
@@ -236,14 +237,14 @@ func mergeObjects(base, more JSON) (JSON, error) {
 	if err := more.Decode(&b); err != nil {
 		return "", err
 	}
-	if a == nil || b == nil { // null
+	if a == nil || b == nil { // null is not an object
 		return "", errNoObject
 	}
 	maps.Copy(a, b)
 	return Marshal(a)
 }
 
-// mergeBoth merges more into a and b, or into neither on an error.
+// mergeBoth merges more into a and into b. If it returns an error, it changes neither.
 func mergeBoth(a, b *JSON, more JSON) error {
 	mergedA, err := mergeObjects(*a, more)
 	if err != nil {

@@ -8,34 +8,33 @@ import (
 	"unicode/utf8"
 )
 
-// Subject is the tool call of a dispatch. It is empty at points without a tool
-// call.
+// Subject is the tool call of a dispatch. At points without a tool call, it is empty.
 type Subject struct {
 	Tool string
-	Args JSON // with the patches so far
+	Args JSON // arguments with the patches of the hooks so far
 }
 
-// Matcher selects dispatches for a hook. Match must be safe for concurrent use.
-// It runs within the hook's deadline, and a panic fails the hook.
+// Matcher selects the dispatches for which a hook is called. Match must be safe for concurrent
+// use. It runs within the deadline of the hook. If it panics, the hook fails.
 type Matcher interface {
 	Match(meta Meta, subject Subject) bool
 }
 
-// ForTool matches tool names, where '*' is any run of characters. It matches no
-// dispatch without a tool call.
+// ForTool returns a matcher of tool names. In pattern, '*' matches any characters. A dispatch
+// without a tool call never matches.
 func ForTool(pattern string) (Matcher, error) { return newGlob(globTool, pattern) }
 
-// ForAgent matches Meta.Agent, where '*' is any run of characters. "*" matches
-// every agent, also an empty name.
+// ForAgent returns a matcher of Meta.Agent. In pattern, '*' matches any characters. The pattern
+// "*" also matches an empty name.
 func ForAgent(pattern string) (Matcher, error) { return newGlob(globAgent, pattern) }
 
-// ForRunType matches Meta.RunType regardless of case, where '*' is any run of
+// ForRunType returns a matcher of Meta.RunType that ignores case. In pattern, '*' matches any
 // characters.
 func ForRunType(pattern string) (Matcher, error) {
 	return newGlob(globRunType, strings.ToUpper(pattern))
 }
 
-// All matches if each of matchers does. Without matchers it always matches.
+// All returns a matcher that matches if all matchers match. Without matchers, it always matches.
 func All(matchers ...Matcher) Matcher {
 	var all allOf
 	for _, m := range matchers {
@@ -83,7 +82,7 @@ const (
 type glob struct {
 	of      globOf
 	pattern string
-	parts   []string // one part without a star; otherwise the prefix, inner parts and suffix
+	parts   []string // parts of the pattern between the stars; a single part if there is no star
 }
 
 func newGlob(of globOf, pattern string) (Matcher, error) {

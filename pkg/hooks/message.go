@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// historyRules record counts and digests of a list of messages.
+// historyRules returns the rules for lists of messages. Their events contain the number and a
+// digest of the messages, but not the messages themselves.
 func historyRules[M any]() transformRules[NoSubject, []M] {
 	return transformRules[NoSubject, []M]{
 		same: func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },
@@ -84,8 +85,8 @@ var messageUpdateRules = transformRules[MessageID, JSON]{
 	show:  showJSON,
 }
 
-// messagePayload returns the event data of a message. Raw is the whole message
-// if it has no content, or members besides id, role and content.
+// messagePayload returns the event data for message. Raw contains the whole message if it has no
+// content, or if it has members other than id, role and content.
 func messagePayload(message JSON, outcome events.Outcome) events.MessageData {
 	data := events.MessageData{Outcome: outcome}
 	data.Message, _ = message.Text("id")
@@ -132,7 +133,7 @@ type stepOutput struct {
 	Output JSON   `json:"output,omitempty"`
 }
 
-// NoSubject is the subject of transforms that need none.
+// NoSubject is the subject of transform points whose value belongs to nothing else.
 type NoSubject struct{}
 
 // MessageID is the subject of [MessageUpdate].
@@ -141,10 +142,10 @@ type MessageID string
 // Message is a stored message.
 type Message struct {
 	ID         string  `json:"id"`
-	Role       string  `json:"role"` // system, user, assistant, tool
+	Role       string  `json:"role"` // system, user, assistant or tool
 	Content    *string `json:"content"`
 	Name       string  `json:"name,omitempty"`
-	ToolCalls  string  `json:"tool_calls,omitempty"` // JSON as text
+	ToolCalls  string  `json:"tool_calls,omitempty"` // JSON in a string
 	ToolCallID string  `json:"tool_call_id,omitempty"`
 	CreatedAt  int64   `json:"created_at"`
 	ParentID   string  `json:"parent_id,omitempty"`

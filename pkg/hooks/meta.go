@@ -2,8 +2,8 @@ package hooks
 
 import "time"
 
-// Meta is the position of a dispatch in a run. Hooks get it by value, so no
-// hook can change it for the next hook or the event.
+// Meta describes where in a run a dispatch takes place. Hooks get a copy, so that a hook cannot
+// change Meta for other hooks or for the recorded event.
 type Meta struct {
 	Tenant      string // owner of the run
 	Run         string
@@ -18,14 +18,14 @@ type Meta struct {
 	Thread      string
 	User        string
 	Flow        string
-	Side        string // of a conversation: "a" or "b"
-	ToolCall    string // id that pairs a tool call with its result
+	Side        string // side of a conversation: "a" or "b"
+	ToolCall    string // id of a tool call, which its result has too
 	AgentFS     string // AgentFS file of the run
-	Hooks       string // enabled sinks among "agentfs" and "beads"; empty means all
+	Hooks       string // enabled ones of "agentfs" and "beads"; empty means both
 	Traceparent string // W3C trace context
 
-	StepCount int       // model turns so far
-	Stopped   bool      // whether the run must stop
-	Time      time.Time // time of the reported event; zero means now
+	StepCount int       // number of steps or model turns so far
+	Stopped   bool      // the run must stop
+	Time      time.Time // time of the event; zero means now
 	Sequence  uint64    // number of the dispatch in its run, set by the engine
 }

@@ -16,7 +16,7 @@ type NotificationPoint[E any] struct {
 	copyEvent func(E) E
 }
 
-// Notified reports how the hooks of a notification point ran.
+// Notified reports how the hooks of a notification point ran and whether the event was recorded.
 type Notified struct {
 	Executions []Execution           // of the hooks that ran, by priority
 	Errors     []*HookExecutionError // of the hooks that failed, in the same order
@@ -31,18 +31,18 @@ func newNotification[E any](kind events.Kind, rules notificationRules[E]) *Notif
 // Kind returns the kind of the point and of its events.
 func (p *NotificationPoint[E]) Kind() events.Kind { return p.info.kind }
 
-// Register registers fn and returns its id. See [DecisionPoint.Register].
+// Register registers fn and returns its id. See [DecisionPoint.Register] for errors.
 func (p *NotificationPoint[E]) Register(r *Registry, fn func(context.Context, Meta, E) error, opts ...Option) (ID, error) {
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is Register for callers that check [Registry.Err] once.
+// On is like Register, but keeps its error for [Registry.Err].
 func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E) error, opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch calls the hooks of the point in parallel, each with its own copy of
-// e, and waits for all that are not asynchronous.
+// Dispatch calls the hooks of the point in parallel. Each hook gets a separate copy of e.
+// Dispatch waits for all hooks that are not asynchronous.
 func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
 	end := unknown
 	if p.rules.ending != nil {
@@ -59,19 +59,19 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch whose hooks run in parallel. The goroutine of each
-// hook fills its slot. The caller fills the slot of a hook that exceeds its
-// time.
+// notification is a dispatch whose hooks run in parallel. Each hook has a slot, which the
+// goroutine of the hook fills when the hook ends. If a hook exceeds its time, the caller fills
+// the slot instead.
 type notification[E any] struct {
 	dispatch
 
-	mu    sync.Mutex // guards slots and open; no other lock is taken under it
+	mu    sync.Mutex // guards slots and open; no other lock is acquired while it is held
 	slots []slot
-	open  int // empty slots
+	open  int // number of empty slots
 }
 
 type slot struct {
-	call *call // nil once the slot is filled
+	call *call // nil when the slot has been filled
 	ran  bool
 	end  Execution
 	err  error
@@ -86,7 +86,7 @@ func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta *
 		out.Event, out.RecordErr = n.record(p.info.kind, p.payload(e, n.executions))
 	}
 	if n.chain.hasAsync() {
-		e = copied(p.copyEvent, e) // the caller may change its own value
+		e = copied(p.copyEvent, e) // the caller may change its value after Dispatch has returned
 		n.startAsync(func(c *call) (bool, error) { return n.ask(c, copied(p.copyEvent, e)) })
 	}
 	return out
@@ -136,7 +136,7 @@ func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
 	var inline []*call
 	for _, c := range calls {
 		switch {
-		case n.slots[c.index].call == nil: // not admitted; no other goroutine has started yet
+		case n.slots[c.index].call == nil: // not admitted, so that the slot is already filled; no other goroutine runs yet
 		case c.hook.isolation == Inline:
 			inline = append(inline, c)
 		default:
@@ -155,7 +155,7 @@ func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
 
 func (n *notification[E]) run(c *call, e E) {
 	ran, err := true, error(ErrExited)
-	defer func() { n.fill(c, ran, err) }() // runs even if the hook ends its goroutine
+	defer func() { n.fill(c, ran, err) }() // deferred, because the hook may call runtime.Goexit
 	ran, err = n.ask(c, e)
 }
 
@@ -168,7 +168,8 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill fills the slot of c, or records a late end if the caller already has.
+// fill fills the slot of c. If the caller has already filled it because of a timeout, fill
+// records the late end of the hook instead.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()
@@ -186,12 +187,12 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// put fills the slot of c, and wakes the waiting caller after the last slot.
-// Its caller holds n.mu.
+// put fills the slot of c. If it was the last empty slot, put wakes the caller of the dispatch.
+// n.mu must be locked.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {
-		n.waiter.done <- struct{}{} // buffered, and sent once
+		n.waiter.done <- struct{}{} // does not block, because the channel is buffered and gets one value
 	}
 }
 
@@ -211,8 +212,8 @@ func (n *notification[E]) wait() {
 	}
 }
 
-// giveUp abandons the hooks that exceed their time, and returns the time until
-// the next check.
+// giveUp abandons the hooks that have exceeded their time. It returns the time until the next
+// check.
 func (n *notification[E]) giveUp() time.Duration {
 	now := n.clock()
 	n.mu.Lock()

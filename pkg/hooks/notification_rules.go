@@ -4,7 +4,7 @@ import "github.com/hooktrail/hooktrail/pkg/events"
 
 type notificationRules[E any] struct {
 	setExecutions func(*E, []Execution)
-	ending        func(E) ending // nil if the point does not report success
+	ending        func(E) ending // nil if the event does not distinguish success from failure
 }
 
 var (

@@ -10,20 +10,20 @@ import (
 // Option configures when and how a hook runs.
 type Option func(*settings)
 
-// FailureMode decides how a dispatch treats a failed hook.
+// FailureMode decides how a dispatch continues after a hook has failed.
 type FailureMode uint8
 
-// The failure modes. Hooks of [MessageCreate], [MessageUpdate] and
-// [ToolResultStore] default to Block, all others to Warn.
+// The failure modes. The default is Block for hooks of [MessageCreate], [MessageUpdate] and
+// [ToolResultStore], and Warn for all others.
 const (
-	// Warn logs the failure and treats it as no opinion.
+	// Warn logs the failure. The dispatch continues as if the hook had no opinion.
 	Warn FailureMode = iota + 1
-	// Block denies or prevents the action and ends the chain. At
-	// [ToolResultStore] it stores [RedactionFailed] instead of the result. At
-	// [Error] it refuses to retry, but the remaining hooks still run. At
-	// [SessionStart] and at notification points it acts as Warn.
+	// Block denies or prevents the action and skips the remaining hooks. Some points differ. At
+	// [ToolResultStore], [RedactionFailed] is stored instead of the result. At [Error], Block
+	// refuses to retry, but the remaining hooks still run. At [SessionStart] and at notification
+	// points, Block is the same as Warn.
 	Block
-	// Ignore records the failure and does not log it.
+	// Ignore records the failure without logging it.
 	Ignore
 )
 
@@ -40,21 +40,20 @@ func (m FailureMode) String() string {
 	return "default"
 }
 
-// Isolation separates a hook from its caller.
+// Isolation decides how a hook is separated from the caller of the dispatch.
 type Isolation uint8
 
 // The levels of isolation.
 const (
-	// Pooled is the default. The hook shares a worker goroutine with its
-	// neighbours in the chain. At its deadline it is abandoned.
+	// Pooled is the default. The hook runs on a worker goroutine, together with the hooks before
+	// and after it. When the hook exceeds its deadline, the dispatch abandons it and continues.
 	Pooled Isolation = iota
-	// Inline runs the hook on the caller's goroutine, for trusted code only. A
-	// panic is caught, but a hook that never returns stalls the caller, and
-	// runtime.Goexit ends the caller. Inline notification hooks run one after the
-	// other.
+	// Inline runs the hook on the goroutine of the caller. Use it for trusted code only. A panic
+	// is recovered, but a hook that never returns blocks the caller, and runtime.Goexit ends the
+	// goroutine of the caller. Inline hooks of a notification point run one after the other.
 	Inline
-	// External is Pooled for hooks that call another process. After the deadline
-	// the hook has [Grace] to clean up before it is abandoned.
+	// External is like Pooled, but for hooks that call another process. After its deadline, the
+	// hook has [Grace] to clean up before the dispatch abandons it.
 	External
 )
 
@@ -71,49 +70,50 @@ func (i Isolation) String() string {
 	return "unknown"
 }
 
-// DefaultTimeout is the timeout of a hook without its own.
+// DefaultTimeout is the timeout of a hook if neither the hook nor the registry sets one.
 const DefaultTimeout = 5 * time.Second
 
-// DefaultChainTimeout limits the total time of all hooks of a dispatch.
+// DefaultChainTimeout limits the total time of all hooks of one dispatch.
 const DefaultChainTimeout = 30 * time.Second
 
-// Grace is the time after its deadline in which an [External] hook can clean
-// up.
+// Grace is the time that an [External] hook has after its deadline to clean up.
 const Grace = 250 * time.Millisecond
 
 // Name sets the hook's name in executions, errors and lists.
 func Name(name string) Option { return func(s *settings) { s.name = name } }
 
-// Priority orders the hooks of a point, lower values first. The default is 0.
+// Priority sets the order of the hooks at a point. Hooks with lower values run first. The default
+// is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
-// Match calls the hook only if m matches. Several matchers must all match. A
-// matcher from [ForTool] is an error at points without a tool call.
+// Match calls the hook only if m matches. If Match is used several times, all matchers must
+// match. At points without a tool call, a matcher from [ForTool] is an error.
 func Match(m Matcher) Option {
 	return func(s *settings) { s.matchers = append(s.matchers, m) }
 }
 
-// WhenSuccess calls the hook only after a success. It is valid at [ToolResult],
-// [StepFinished], [RunFinished] and [SubagentStopped].
+// WhenSuccess calls the hook only after a success. It is allowed at [ToolResult], [StepFinished],
+// [RunFinished] and [SubagentStopped].
 func WhenSuccess() Option { return func(s *settings) { s.when = success } }
 
-// WhenFailure calls the hook only after a failure. See [WhenSuccess].
+// WhenFailure calls the hook only after a failure. It is allowed at the same points as
+// [WhenSuccess].
 func WhenFailure() Option { return func(s *settings) { s.when = failure } }
 
-// Timeout sets the hook's timeout. The registry's timeout applies unless d is
-// positive.
+// Timeout sets the timeout of the hook. If d is not positive, the timeout of the registry
+// applies.
 func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
 
 // OnFailure sets the hook's failure mode.
 func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = m } }
 
-// Async runs the hook without waiting for it. Its answer is discarded, and its
-// end is recorded as hook.executed. It is valid at notification points,
-// [ToolResult] and [StepOutput].
+// Async starts the hook without waiting for it. The answer of the hook is discarded. When the
+// hook has ended, a separate event hook.executed is recorded. Async is allowed at notification
+// points, [ToolResult] and [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
-// Enabled calls the hook only if enabled returns true. enabled runs before each
-// call and within the hook's timeout. A panic in it fails the hook.
+// Enabled calls the hook only if enabled returns true. enabled is called before each call of the
+// hook and within its timeout. If enabled panics, the hook fails.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }
@@ -133,7 +133,7 @@ type settings struct {
 	isolation Isolation
 }
 
-// ending is the end of a tool call, step, run or sub-agent.
+// ending tells how a tool call, step, run or sub-agent has ended.
 type ending uint8
 
 const (

@@ -6,14 +6,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Class is the influence of a point's hooks on a run.
+// Class describes how the hooks of a point can influence a run.
 type Class string
 
 // The classes.
 const (
-	DecisionClass     Class = "decision"     // decide or patch the input
-	TransformClass    Class = "transform"    // change a value
-	NotificationClass Class = "notification" // observe only
+	DecisionClass     Class = "decision"     // hooks decide about an action or patch its input
+	TransformClass    Class = "transform"    // hooks change a value
+	NotificationClass Class = "notification" // hooks observe only
 )
 
 // Point describes a hook point.
@@ -24,7 +24,7 @@ type Point struct {
 	Async   bool     // whether hooks can be asynchronous
 }
 
-// Points returns the 26 points.
+// Points returns all 26 hook points.
 func Points() []Point {
 	list := make([]Point, len(pointTable))
 	for i := range pointTable {
@@ -33,7 +33,7 @@ func Points() []Point {
 	return list
 }
 
-// PointNamed returns the point with the given kind or alias.
+// PointNamed returns the point whose kind or alias is name.
 func PointNamed(name string) (Point, bool) {
 	for i := range pointTable {
 		if string(pointTable[i].kind) == name || slices.Contains(pointTable[i].aliases, name) {
@@ -47,9 +47,9 @@ type pointInfo struct {
 	kind           events.Kind
 	class          Class
 	aliases        []string
-	tool           bool // about a tool call
+	tool           bool // the point is about a tool call
 	async          bool
-	reportsSuccess bool // tells success from failure
+	reportsSuccess bool // events of the point distinguish success from failure
 	blocks         bool // the default failure mode is Block
 	cannotBlock    bool // Block acts as Warn
 	index          int  // in pointTable and Registry.chains

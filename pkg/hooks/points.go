@@ -4,30 +4,29 @@ import "github.com/hooktrail/hooktrail/pkg/events"
 
 // The decision points.
 var (
-	// ToolBefore decides on a tool call before it is made.
+	// ToolBefore decides about a tool call before the tool runs.
 	ToolBefore *DecisionPoint[ToolCall, ToolPatch] = newDecision(events.ToolBefore, toolBeforeRules)
-	// PromptSubmit decides on a prompt before a model sees it.
+	// PromptSubmit decides about a prompt before a model gets it.
 	PromptSubmit *DecisionPoint[Prompt, PromptPatch] = newDecision(events.PromptSubmit, promptSubmitRules)
-	// SessionStart configures a session. A hook that returns Deny or Ask has
-	// failed, because a session cannot be denied.
+	// SessionStart configures a session. If a hook returns Deny or Ask, it has failed, because a
+	// session cannot be denied.
 	SessionStart *DecisionPoint[Session, SessionPatch] = newDecision(events.SessionStart, sessionStartRules)
-	// SubagentStart decides on a sub-agent before it starts.
+	// SubagentStart decides about a sub-agent before it starts.
 	SubagentStart *DecisionPoint[Subagent, SubagentPatch] = newDecision(events.SubagentStart, subagentStartRules)
-	// CompactBefore saves information that a compaction would lose.
+	// CompactBefore saves information that would be lost in a compaction.
 	CompactBefore *DecisionPoint[Compaction, CompactionPatch] = newDecision(events.CompactBefore, compactBeforeRules)
-	// Error decides how a run continues after an error.
+	// Error decides whether and how a run continues after an error.
 	Error *RecoveryPoint = &RecoveryPoint{info: infoOf(events.Error)}
-	// Approval resolves a tool call for which a hook returned Ask. An [Engine]
-	// treats every verdict except Allow as a denial.
+	// Approval decides about a tool call for which a hook returned Ask. An [Engine] treats every
+	// verdict except Allow as a denial.
 	Approval *DecisionPoint[ApprovalRequest, ApprovalPatch] = newDecision(events.Approval, approvalRules)
-	// StepBefore adds to the state that an agent starts from, or denies the
-	// step.
+	// StepBefore adds to the state with which an agent starts, or denies the step.
 	StepBefore *DecisionPoint[Step, StepPatch] = newDecision(events.StepBefore, stepBeforeRules)
 )
 
 // The transform points.
 var (
-	// MessagesFilter selects and changes the messages that become the context.
+	// MessagesFilter selects and changes the messages that become the context of a model.
 	MessagesFilter *TransformPoint[NoSubject, []Message] = newTransform(events.MessagesFilter, historyRules[Message]())
 	// LLMRequest changes the messages that are sent to a model.
 	LLMRequest *TransformPoint[NoSubject, []LLMMessage] = newTransform(events.LLMRequest, historyRules[LLMMessage]())
@@ -65,7 +64,7 @@ var (
 	ResponseCompleted *NotificationPoint[events.ResponseCompletedData] = newNotification(events.ResponseCompleted, responseCompletedRules)
 	// CheckpointCreated reports that an agent checkpoint has been made.
 	CheckpointCreated *NotificationPoint[events.CheckpointCreatedData] = newNotification(events.CheckpointCreated, checkpointCreatedRules)
-	// ModelSwitched reports that the run uses another model.
+	// ModelSwitched reports that the run now uses another model.
 	ModelSwitched *NotificationPoint[events.ModelSwitchedData] = newNotification(events.ModelSwitched, modelSwitchedRules)
 	// MemoryUpdated reports that the memory of an agent has changed.
 	MemoryUpdated *NotificationPoint[events.MemoryUpdatedData] = newNotification(events.MemoryUpdated, memoryUpdatedRules)

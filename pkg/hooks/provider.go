@@ -6,7 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A provider has one or more of these methods. [Registry.Use] registers them.
+// A provider implements one or more of these interfaces. [Registry.Use] registers their methods
+// as hooks.
 type (
 	// PreToolUser hooks into [ToolBefore].
 	PreToolUser interface {
@@ -114,20 +115,19 @@ type (
 	}
 )
 
-// Named sets the name of a provider's hooks. The option [Name] takes
-// precedence.
+// Named sets the name of the hooks of a provider. The option [Name] has precedence over it.
 type Named interface {
 	Name() string
 }
 
-// Enabler decides before each call of a provider's hooks whether to make it.
-// See [Enabled].
+// Enabler is called before each call of a hook of the provider. If IsEnabled returns false, the
+// hook is not called. See [Enabled].
 type Enabler interface {
 	IsEnabled(ctx context.Context, meta Meta) bool
 }
 
-// Registrar is a provider that registers its own hooks. It applies opts after
-// its own options and registers all hooks or none.
+// Registrar is a provider that registers hooks itself. Register must apply opts after the
+// provider's options, and must register either all hooks or none.
 type Registrar interface {
 	Register(r *Registry, opts ...Option) ([]ID, error)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recordTimeout limits an append whose caller's context has ended.
+// recordTimeout limits the time of an append if the context of the caller has ended.
 const recordTimeout = 5 * time.Second
 
 func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
 	return f.event, f.append(f.ctx, f.event, kind, f.meta.Time, payload)
 }
 
-// recordExecuted records an execution that outlives its dispatch. It logs a
-// failure, because no caller is left to receive it.
+// recordExecuted records an execution that ended after its dispatch. If that fails, it logs the
+// error, because no caller waits for it.
 func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	if f.event == "" {
 		return
@@ -32,7 +32,7 @@ func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	}
 }
 
-// append records an event of the dispatch, even after ctx has ended.
+// append records an event of the dispatch, even if ctx has ended.
 func (f *dispatch) append(ctx context.Context, id string, kind events.Kind, at time.Time, payload any) error {
 	m := &f.meta
 	e := events.Event{
@@ -63,8 +63,8 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j as event data. It repairs invalid Unicode, and encodes j as a
-// string if an event cannot hold it.
+// rawOf returns j as event data. It repairs invalid Unicode. If j still is not valid event data,
+// it returns j encoded as a JSON string.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {
@@ -76,7 +76,7 @@ func rawOf(j JSON) json.RawMessage {
 	}
 	text, err := Marshal(string(j))
 	if err != nil {
-		return nil // not reached: a string can always be encoded
+		return nil // cannot happen, because a string can always be encoded
 	}
 	return text.Raw()
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecoveryPoint is a point at which hooks decide about a retry, the type of
-// [Error].
+// RecoveryPoint is the type of [Error], the point at which hooks decide whether a run retries
+// after an error.
 type RecoveryPoint struct {
 	info *pointInfo
 }
 
-// Recovered is the combined answer of the hooks of [Error].
+// Recovered is the combined answer of all hooks of [Error].
 type Recovered struct {
 	Recovery   *Recovery   // nil if no hook has an answer
-	By         ID          // the hook that gave it
-	Executions []Execution // in order
+	By         ID          // the hook that returned Recovery
+	Executions []Execution // in the order of the hooks
 	Event      string
 	RecordErr  error
 }
@@ -24,18 +24,18 @@ type Recovered struct {
 // Kind returns the kind of the point and of its events.
 func (p *RecoveryPoint) Kind() events.Kind { return p.info.kind }
 
-// Register registers fn and returns its id. fn returns nil if it has no answer.
-// See [DecisionPoint.Register].
+// Register registers fn and returns its id. fn returns nil if it has no answer. See
+// [DecisionPoint.Register] for errors.
 func (p *RecoveryPoint) Register(r *Registry, fn func(context.Context, Meta, Failure) (*Recovery, error), opts ...Option) (ID, error) {
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is Register for callers that check [Registry.Err] once.
+// On is like Register, but keeps its error for [Registry.Err].
 func (p *RecoveryPoint) On(r *Registry, fn func(context.Context, Meta, Failure) (*Recovery, error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch asks every hook of the point. It never fails.
+// Dispatch calls every hook of the point and returns the combined answer. It never fails.
 func (p *RecoveryPoint) Dispatch(ctx context.Context, r *Registry, meta Meta, f Failure) Recovered {
 	if !r.hasWork(p.info, &meta, "", unknown) {
 		return Recovered{}
@@ -89,7 +89,7 @@ func (d *recovery) ask(c *call) (answer *Recovery, ran bool, err error) {
 	return answer, true, err
 }
 
-// count keeps the first answer, unless a later one refuses to retry.
+// count stores answer if it is the first answer, or if it is the first one that refuses to retry.
 func (d *recovery) count(by ID, answer Recovery) {
 	answer.Backoff = max(answer.Backoff, 0)
 	if d.out.Recovery == nil || d.out.Recovery.Retry && !answer.Retry {
@@ -97,7 +97,7 @@ func (d *recovery) count(by ID, answer Recovery) {
 	}
 }
 
-// block refuses to retry. The remaining hooks still run.
+// block counts as an answer that refuses to retry. The remaining hooks still run.
 func (d *recovery) block(h *hook, _ error) chainState {
 	d.count(h.id, Recovery{})
 	return proceed

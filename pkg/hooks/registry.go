@@ -15,20 +15,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Appender records events. Append keeps the id, source and time of the event
-// and returns the event as stored. Append must be safe for concurrent use.
+// Appender records events. Append must keep the id, source and time of e, and returns the event
+// as it was stored. Append must be safe for concurrent use.
 type Appender interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
-// Options configure a registry. The zero Options are valid.
+// Options configures a [Registry]. The zero Options are valid.
 type Options struct {
-	Appender     Appender         // records one event per dispatch; nil records nothing
-	Source       string           // source of these events; "/engine" by default
-	Logger       *slog.Logger     // logs failures of hooks, without payloads; nil discards them
-	Timeout      time.Duration    // default timeout of a hook; [DefaultTimeout] unless positive
-	ChainTimeout time.Duration    // limit for all hooks of a dispatch; [DefaultChainTimeout] unless positive
-	Now          func() time.Time // clock for a dispatch without Meta.Time; nil is time.Now
+	Appender     Appender         // gets one event for each dispatch; if nil, nothing is recorded
+	Source       string           // source of the recorded events; "/engine" by default
+	Logger       *slog.Logger     // logs failures of hooks without payloads; nil discards them
+	Timeout      time.Duration    // timeout of a hook without one; [DefaultTimeout] unless positive
+	ChainTimeout time.Duration    // limit for all hooks of a dispatch together; [DefaultChainTimeout] unless positive
+	Now          func() time.Time // returns the time of a dispatch without Meta.Time; nil means time.Now
 }
 
 func (o Options) withDefaults() Options {
@@ -47,7 +47,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ID names a registered hook: "hook-" and eight hexadecimal digits.
+// ID is the id of a registered hook. It consists of "hook-" and eight hexadecimal digits.
 type ID string
 
 // Registration describes a registered hook.
@@ -57,8 +57,8 @@ type Registration struct {
 	Point      events.Kind
 	Class      Class
 	Priority   int
-	Agent      string // pattern; "*" matches every agent
-	Tool       string // pattern; "*" matches every tool
+	Agent      string // pattern of agents; "*" matches every agent
+	Tool       string // pattern of tools; "*" matches every tool
 	Timeout    time.Duration
 	OnFailure  FailureMode
 	Async      bool
@@ -66,15 +66,15 @@ type Registration struct {
 	Registered time.Time
 }
 
-// Registry holds the hooks of every point and runs them. A nil *Registry has no
-// hooks and records nothing. Close a registry after use.
+// Registry contains the hooks of every point and runs them. A nil *Registry has no hooks and
+// records nothing. Close must be called after use.
 type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
-	mu     sync.Mutex // guards hooks, err, closed and stores to chains; no other lock is taken under it
+	mu     sync.Mutex // guards hooks, err, closed and stores to chains; no other lock is acquired while it is held
 	hooks  []*hook
-	err    error // refused registrations, joined
+	err    error // errors of failed registrations, joined
 	closed bool
 
 	outstanding outstanding
@@ -84,7 +84,7 @@ type Registry struct {
 // NewRegistry returns a registry without hooks.
 func NewRegistry(opts Options) *Registry { return &Registry{opts: opts.withDefaults()} }
 
-// Off removes a hook and reports whether it was registered.
+// Off removes the hook id. It returns false if the hook is not registered.
 func (r *Registry) Off(id ID) bool {
 	if r == nil {
 		return false
@@ -115,7 +115,8 @@ func (r *Registry) List() []Registration {
 	return list
 }
 
-// Err returns the joined errors of all refused calls of On, or nil.
+// Err returns the errors of all calls of On that failed, joined. It returns nil if there are
+// none.
 func (r *Registry) Err() error {
 	if r == nil {
 		return errNoRegistry
@@ -125,11 +126,10 @@ func (r *Registry) Err() error {
 	return r.err
 }
 
-// Close refuses further registrations and waits until all asynchronous and
-// abandoned executions have ended. If ctx ends first, the error has their
-// number. Later dispatches run the registered hooks without the asynchronous
-// ones. An asynchronous hook must not call Close, because it would wait for
-// itself.
+// Close rejects new registrations and waits until all asynchronous and abandoned executions have
+// ended. If ctx ends first, Close returns an error with the number of executions that still run.
+// A dispatch after Close runs the registered hooks, except asynchronous ones. An asynchronous
+// hook must not call Close, because Close would wait for that hook.
 func (r *Registry) Close(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -179,7 +179,7 @@ func (r *Registry) on(info *pointInfo, fn any, opts []Option) ID {
 	return id
 }
 
-// newID returns an unused id. The caller holds r.mu.
+// newID returns an unused id. r.mu must be locked.
 func (r *Registry) newID() ID {
 	for {
 		var b [4]byte

@@ -14,20 +14,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Runner calls the hooks of an agent pipeline when a run starts, after each
-// step, and when the run ends. A failing hook is logged and recorded and never
-// fails the pipeline. A Runner is safe for concurrent use. Close it after the
-// pipeline.
+// Runner calls the hooks of an agent pipeline when a run starts, after each step, and when the
+// run ends. If a hook fails, the failure is logged and recorded, and the pipeline continues. A
+// Runner is safe for concurrent use. Close must be called after the pipeline has ended.
 type Runner struct {
 	registry *Registry
 	meta     Meta
 }
 
-// RunnerOptions configure a [Runner]. The zero RunnerOptions record nothing.
+// RunnerOptions configures a [Runner]. With the zero RunnerOptions, nothing is recorded.
 type RunnerOptions struct {
-	Appender Appender      // records runs and steps if AgentFS or Beads is enabled
-	AgentFS  string        // AgentFS file for the events; empty disables it
-	Beads    bool          // tracks issues from the events
+	Appender Appender      // records the runs and steps, but only if AgentFS or Beads is enabled
+	AgentFS  string        // name of the AgentFS file for the events; empty disables AgentFS
+	Beads    bool          // enables the tracking of issues from the events
 	Timeout  time.Duration // timeout of each hook; [DefaultTimeout] unless positive
 	Logger   *slog.Logger  // nil discards logs
 }
@@ -51,8 +50,8 @@ func NewRunner(opts RunnerOptions) *Runner {
 	return r
 }
 
-// Use registers the RunStart, AfterStep and RunEnd methods of hook, like
-// [Registry.Use]. It fails if hook has none of them.
+// Use registers the methods RunStart, AfterStep and RunEnd of hook, like [Registry.Use]. It
+// returns an error if hook has none of them.
 func (r *Runner) Use(hook any, opts ...Option) error {
 	if err := checkProvider(hook); err != nil {
 		return fmt.Errorf("use %T: %w", hook, err)
@@ -66,16 +65,16 @@ func (r *Runner) Use(hook any, opts ...Option) error {
 	return err
 }
 
-// Hooks returns the enabled sinks among agentfs and beads, joined by a comma.
+// Hooks returns the enabled ones of "agentfs" and "beads", joined by a comma.
 func (r *Runner) Hooks() string { return r.meta.Hooks }
 
-// Engine returns an engine with the hooks and the Appender of r.
+// Engine returns an engine that uses the hooks and the Appender of r.
 func (r *Runner) Engine(meta Meta) *Engine {
 	meta.AgentFS, meta.Hooks = r.meta.AgentFS, r.meta.Hooks
 	return NewEngine(r.registry, meta)
 }
 
-// Close waits like [Registry.Close].
+// Close rejects new hooks and waits for executions, like [Registry.Close].
 func (r *Runner) Close(ctx context.Context) error { return r.registry.Close(ctx) }
 
 // AgentRun describes the current state of a pipeline.
@@ -134,17 +133,17 @@ func dispatchFor[E any](ctx context.Context, r *Runner, point *NotificationPoint
 
 // The environment variables of [RunnerFromEnv].
 const (
-	EnvAgentFSEnabled = "GWI_AGENTFS_ENABLED" // "true" records for AgentFS
-	EnvAgentFSID      = "GWI_AGENTFS_ID"      // the AgentFS file
-	EnvBeadsEnabled   = "GWI_BEADS_ENABLED"   // "true" records for the issue tracker
+	EnvAgentFSEnabled = "GWI_AGENTFS_ENABLED" // "true" enables recording for AgentFS
+	EnvAgentFSID      = "GWI_AGENTFS_ID"      // name of the AgentFS file
+	EnvBeadsEnabled   = "GWI_BEADS_ENABLED"   // "true" enables recording for the issue tracker
 	EnvHookDebug      = "GWI_HOOK_DEBUG"      // "true" enables debug logs
 	EnvHookTimeout    = "GWI_HOOK_TIMEOUT_MS" // timeout of each hook in milliseconds, 5000 by default
 )
 
-// RunnerFromEnv returns a runner that the environment configures. If AgentFS or
-// Beads is enabled, it records runs and steps to appender, and the attribute
-// "hooks" of their events names the enabled ones. AgentFS without an id stays
-// off with a warning. An invalid timeout counts as 5000. Logs go to stderr.
+// RunnerFromEnv returns a runner with options from environment variables. If AgentFS or Beads is
+// enabled, it records runs and steps to appender. The attribute "hooks" of the events lists which
+// ones are enabled. If AgentFS is enabled without an id, it stays disabled and a warning is
+// logged. If the timeout is invalid, it is 5000. Logs are written to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }
@@ -170,7 +169,8 @@ func runnerFromEnv(getenv func(string) string, stderr io.Writer, appender Append
 
 const switchedOn = "true"
 
-// millisecondsOf returns the milliseconds in text, or 0 unless positive.
+// millisecondsOf returns the number of milliseconds in text as a duration, or 0 if text is not a
+// positive number.
 func millisecondsOf(text string) time.Duration {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64/int64(time.Millisecond) {

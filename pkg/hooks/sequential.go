@@ -2,11 +2,11 @@ package hooks
 
 import "time"
 
-// sequence is the typed half of a dispatch that runs its hooks in order.
+// sequence contains the methods that depend on the type of a point whose hooks run in order.
 type sequence interface {
 	// invoke calls the hook of c with the current input and applies the answer.
 	invoke(c *call) chainState
-	// block applies the failure of a hook whose failure mode is Block.
+	// block applies the failure err of h, whose failure mode is Block.
 	block(h *hook, err error) chainState
 }
 
@@ -15,11 +15,10 @@ type chainState uint8
 const (
 	proceed chainState = iota
 	endChain
-	abandoned // the caller owns the dispatch; do not touch it
+	abandoned // the caller owns the dispatch, so that the worker must not change it
 )
 
-// run calls the hooks in order. Consecutive hooks that are not inline share one
-// worker goroutine.
+// run calls the hooks in order. Consecutive hooks that are not inline share one worker goroutine.
 func (f *dispatch) run(s sequence) {
 	hooks := f.chain.list()
 	for i := 0; i < len(hooks); {
@@ -30,7 +29,7 @@ func (f *dispatch) run(s sequence) {
 		}
 		g := &f.first
 		if i > 0 {
-			g = &segment{} // an abandoned worker may still use the first one
+			g = &segment{} // a worker that was abandoned may still use f.first
 		}
 		*g = segment{dispatch: f, sequence: s, next: i}
 		if h.isolation == Inline {
@@ -45,8 +44,7 @@ func (f *dispatch) run(s sequence) {
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// An abandoned worker never touches the waiter, so the waiter can be
-		// reused.
+		// The waiter can be reused, because an abandoned worker never uses it.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil
@@ -56,8 +54,8 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits for the worker and returns the index of the next hook. It
-// abandons the worker when a hook has exceeded its time.
+// await waits until the worker has called its hooks. If a hook exceeds its time, await abandons
+// the worker. It returns the index of the next hook.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()
@@ -82,9 +80,9 @@ func (f *dispatch) await(g *segment) int {
 	}
 }
 
-// waiter lets a caller wait for its worker. Registries reuse it.
+// waiter lets the caller of a dispatch wait for its worker. A registry reuses its waiters.
 type waiter struct {
-	timer *time.Timer   // stopped between dispatches
+	timer *time.Timer   // not running between dispatches
 	done  chan struct{} // buffered, so that the sender never blocks
 }
 
@@ -97,7 +95,7 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is a range of consecutive hooks, all of them inline or none.
+// segment is a sequence of consecutive hooks. Either all of them are inline or none.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence
@@ -105,7 +103,7 @@ type segment struct {
 	call     *call
 }
 
-// run calls the hooks of g, and returns false if the worker was abandoned.
+// run calls the hooks of g. It returns false if the caller has abandoned this worker.
 func (g *segment) run() bool {
 	f, hooks := g.dispatch, g.dispatch.chain.hooks
 	inline := hooks[g.next].isolation == Inline

@@ -114,21 +114,21 @@ type Prompt struct {
 // PromptPatch changes a prompt.
 type PromptPatch struct {
 	Prompt     *string  `json:"prompt,omitempty"`     // the new text; nil keeps the text
-	Directives []string `json:"directives,omitempty"` // standing instructions found in the prompt
+	Directives []string `json:"directives,omitempty"` // standing instructions that were found in the prompt
 }
 
 // Session is the input of [SessionStart].
 type Session struct {
-	From    string `json:"from,omitempty"` // startup, resume, clear, compact
+	From    string `json:"from,omitempty"` // startup, resume, clear or compact
 	Model   string `json:"model,omitempty"`
 	Charter string `json:"charter,omitempty"` // purpose of the agent
 	Config  JSON   `json:"config,omitempty"`  // an object
 }
 
-// SessionPatch configures a session.
+// SessionPatch changes the configuration of a session.
 type SessionPatch struct {
 	Model  string `json:"model,omitempty"`
-	Config JSON   `json:"config,omitempty"` // an object, merged key by key
+	Config JSON   `json:"config,omitempty"` // an object, which is merged by keys
 }
 
 // Subagent is the input of [SubagentStart].
@@ -137,7 +137,7 @@ type Subagent struct {
 	Name     string `json:"name,omitempty"`
 	Model    string `json:"model,omitempty"`
 	TaskType string `json:"task_type,omitempty"`
-	Charter  string `json:"charter,omitempty"` // text or path
+	Charter  string `json:"charter,omitempty"` // a text or the path of a file
 }
 
 // SubagentPatch changes a sub-agent.
@@ -153,29 +153,29 @@ type Compaction struct {
 	MaxTokens int64  `json:"max_tokens,omitempty"`
 }
 
-// CompactionPatch saves information before a compaction.
+// CompactionPatch saves information that would be lost in a compaction.
 type CompactionPatch struct {
-	Preserve []string `json:"preserve,omitempty"` // stays in the context
-	Export   JSON     `json:"export,omitempty"`   // an object, merged key by key
+	Preserve []string `json:"preserve,omitempty"` // texts that stay in the context
+	Export   JSON     `json:"export,omitempty"`   // an object, which is merged by keys
 }
 
-// Step is the input of [StepBefore], the state that an agent starts from.
+// Step is the input of [StepBefore]. It contains the state with which an agent starts.
 type Step struct {
 	State JSON `json:"state,omitempty"` // an object
 }
 
-// StepPatch adds to the state.
+// StepPatch adds members to the state.
 type StepPatch struct {
-	State JSON `json:"state,omitempty"` // an object, merged key by key
+	State JSON `json:"state,omitempty"` // an object, which is merged by keys
 }
 
 // StepState is the subject of [StepOutput].
 type StepState struct {
 	Agent string
-	State JSON // state that the agent started from
+	State JSON // state with which the agent started
 }
 
-// ErrorType is the origin of an error.
+// ErrorType describes where an error comes from.
 type ErrorType string
 
 // The origins of errors.
@@ -193,13 +193,13 @@ type Failure struct {
 	Err     error
 	Type    ErrorType
 	Model   string // the model in use
-	Attempt int    // from 1, if the engine counts
+	Attempt int    // number of the attempt, from 1; 0 if unknown
 }
 
-// Recovery continues a run after an error.
+// Recovery tells how a run continues after an error.
 type Recovery struct {
-	Retry    bool          // false gives up
-	Fallback string        // the next model; empty keeps the model
-	Prompt   string        // the next prompt; empty keeps the prompt
+	Retry    bool          // if false, the run gives up
+	Fallback string        // model of the next attempt; if empty, the model stays
+	Prompt   string        // prompt of the next attempt; if empty, the prompt stays
 	Backoff  time.Duration // wait before the retry
 }

@@ -109,7 +109,7 @@ var toolResultRules = transformRules[ToolDone, ToolOutcome]{
 	show:  showToolResult,
 }
 
-// RedactionFailed is stored instead of a result that could not be redacted.
+// RedactionFailed is stored instead of a result if a hook fails to redact the result.
 const RedactionFailed JSON = `{"redaction_failed":true}`
 
 var toolResultStoreRules = transformRules[ToolCall, JSON]{
@@ -157,8 +157,8 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause returns the failure of the last execution, which has blocked
-// the transform.
+// preventedBecause returns the error of the last execution as a reason. The last execution is the
+// one that prevented the transform, because no hook runs after it.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""
@@ -173,42 +173,41 @@ func preventedBecause(executions []Execution) string {
 
 // ToolCall is the input of [ToolBefore].
 type ToolCall struct {
-	ID   string // pairs the call with its result
-	Tool string // name as the agent sent it
+	ID   string // id that the result of the call has too
+	Tool string // name of the tool as the agent wrote it
 	Args JSON
 }
 
 // ToolPatch changes a tool call.
 type ToolPatch struct {
-	Args JSON `json:"args,omitempty"` // all new arguments; empty keeps the arguments
+	Args JSON `json:"args,omitempty"` // replaces all arguments; if empty, the arguments stay
 }
 
-// ToolDone is the subject of [ToolResult], the call that ended.
+// ToolDone is the subject of [ToolResult]. It describes the call that has ended.
 type ToolDone struct {
 	Call     ToolCall
 	Duration time.Duration
 }
 
-// ToolOutcome is the value of [ToolResult], the outcome of a call.
+// ToolOutcome is the value of [ToolResult]. It describes how the call has ended.
 type ToolOutcome struct {
 	Status   events.ToolStatus `json:"status"`
-	Result   JSON              `json:"result,omitempty"` // of a success
-	Error    string            `json:"error,omitempty"`  // of a failure
+	Result   JSON              `json:"result,omitempty"` // after a success
+	Error    string            `json:"error,omitempty"`  // after a failure
 	Stack    string            `json:"stack,omitempty"`
 	Context  string            `json:"additional_context,omitempty"` // for the agent
 	ExitCode *int              `json:"exit_code,omitempty"`          // of a command
 	Suppress bool              `json:"suppress_output,omitempty"`    // hide the result
 }
 
-// ApprovalRequest is the input of [Approval], a call for which a hook returned
-// Ask.
+// ApprovalRequest is the input of [Approval]. Call is a tool call for which a hook returned Ask.
 type ApprovalRequest struct {
 	Call    ToolCall
 	Prompt  string   // question for the user
 	Options []string // possible answers
 }
 
-// ApprovalPatch selects an option.
+// ApprovalPatch selects one of the options of an approval request.
 type ApprovalPatch struct {
 	Selected string `json:"selected,omitempty"`
 }

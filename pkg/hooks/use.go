@@ -7,13 +7,14 @@ import (
 	"reflect"
 )
 
-// Use registers every hook method of provider with the options, and returns the
-// ids in the order of [Points]. The interfaces from [PreToolUser] to
-// [MemoryFollower] define the methods. A [Registrar] registers itself.
+// Use registers every hook method of provider with opts. It returns the ids of the hooks in the
+// order of [Points]. The interfaces from [PreToolUser] to [MemoryFollower] define the hook
+// methods. If provider is a [Registrar], Use calls its method Register instead.
 //
-// Use registers all hooks or none. It fails if provider has no hook method, if
-// a method of one of these names has another type, if a hook method needs a
-// pointer, or if an option does not fit one of the points.
+// Use registers either all hooks or none. It returns an error in these cases: provider has no
+// hook method, a method has the name of a hook method but another type, a hook method has a
+// pointer receiver but provider is not a pointer, or an option is not allowed at one of the
+// points.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	if err := checkProvider(provider); err != nil {
 		return nil, fmt.Errorf("use %T: %w", provider, err)
@@ -51,7 +52,7 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 type providerMethod struct {
 	name string
 	in   reflect.Type
-	// register registers the method if provider has it, and reports whether it does.
+	// register registers the method if provider has it. found reports whether provider has it.
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 
@@ -120,7 +121,8 @@ func notificationMethod[I, E any](point *NotificationPoint[E], method func(I, co
 	})
 }
 
-// checkProvider returns an error if Use would ignore a method of provider.
+// checkProvider returns an error if provider has a method that looks like a hook method but that
+// Use would ignore.
 func checkProvider(provider any) error {
 	v := reflect.ValueOf(provider)
 	if !v.IsValid() {
@@ -143,7 +145,8 @@ func checkProvider(provider any) error {
 	return errors.Join(found...)
 }
 
-// checkMethod refuses a method that does not implement its interface.
+// checkMethod returns an error if provider has a method with the name in the interface in, but
+// does not implement in.
 func checkMethod(provider, in reflect.Type) error {
 	want := in.Method(0)
 	m, ok := methodOf(provider, want.Name)
@@ -163,7 +166,7 @@ func methodOf(t reflect.Type, name string) (reflect.Method, bool) {
 	return reflect.PointerTo(t).MethodByName(name)
 }
 
-// withoutReceiver returns the type of a method as an interface shows it.
+// withoutReceiver returns the type of method without its receiver, as an interface shows it.
 func withoutReceiver(method reflect.Type) reflect.Type {
 	var in, out []reflect.Type
 	for i := 1; i < method.NumIn(); i++ {

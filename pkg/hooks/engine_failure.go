@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrDenied is equal to every *[DeniedError] for errors.Is.
+// ErrDenied matches every *[DeniedError] if both are compared with errors.Is.
 var ErrDenied = errors.New("denied")
 
 // DeniedError reports that hooks denied an action. The error text does not contain the reason,

@@ -82,8 +82,8 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns the string value of the member key in the object j. If there are several members
-// key, the last one counts, as in [JSON.Map]. It returns false if the value is not a string or
+// Text returns the string value of the member key in the object j. If several members have this
+// name, the last one counts, as in [JSON.Map]. It returns false if the value is not a string or
 // does not exist. Text allocates memory only if the string contains escapes.
 func (j JSON) Text(key string) (string, bool) {
 	text, found := "", false

@@ -133,7 +133,7 @@ type settings struct {
 	isolation Isolation
 }
 
-// ending tells how a tool call, step, run or sub-agent has ended.
+// ending describes how a tool call, step, run or sub-agent has ended.
 type ending uint8
 
 const (

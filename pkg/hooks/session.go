@@ -196,7 +196,7 @@ type Failure struct {
 	Attempt int    // number of the attempt, from 1; 0 if unknown
 }
 
-// Recovery tells how a run continues after an error.
+// Recovery describes how a run continues after an error.
 type Recovery struct {
 	Retry    bool          // if false, the run gives up
 	Fallback string        // model of the next attempt; if empty, the model stays

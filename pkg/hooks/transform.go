@@ -143,7 +143,7 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 }
 
 // block ends the chain. It replaces the value if the rules have a replacement. It prevents the
-// action unless the rules contain proceeds.
+// action unless proceeds is true in the rules.
 func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true

@@ -145,8 +145,8 @@ func checkProvider(provider any) error {
 	return errors.Join(found...)
 }
 
-// checkMethod returns an error if provider has a method with the name in the interface in, but
-// does not implement in.
+// checkMethod returns an error if provider has a method of the right name but the wrong type. The
+// parameter in is the interface that the method must implement.
 func checkMethod(provider, in reflect.Type) error {
 	want := in.Method(0)
 	m, ok := methodOf(provider, want.Name)

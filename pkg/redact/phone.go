@@ -36,8 +36,8 @@ func phone(text string, i int) (start, end int) {
 }
 
 // american returns the end of the ten-digit phone number at the start of text, or 0 if there is
-// none. The end is relative to the text that contains this text at position at. open is true if
-// "(" precedes the number.
+// none. The result is a position in the whole text, in which this number begins at position at.
+// open is true if "(" precedes the number.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {

@@ -80,7 +80,7 @@ func (d *detector) find(list []finding, in *subject) []finding {
 	}
 	folded := len(in.text) > math.MaxInt32 // positions that do not fit into an int32 count as unknown
 	if ascii := d.words.scan(in.text, add); !ascii && hasFoldedLetter(in.text) {
-		// ToLower replaces these letters with ASCII letters, which have fewer bytes. The
+		// ToLower replaces some of these letters with ASCII letters, which have fewer bytes. The
 		// positions of the keywords are therefore not valid in the original text.
 		folded = true
 		d.words.scan(strings.ToLower(in.text), add)

@@ -87,8 +87,8 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return wire.ParseReply(answer, d)
 }
 
-// remoteFault returns [hooks.ErrTimedOut] if ctx has ended or err is a timeout, and otherwise the
-// fault in the parameter otherwise.
+// remoteFault returns [hooks.ErrTimedOut] if ctx has ended or err is a timeout. In all other
+// cases, it returns the parameter otherwise.
 func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 		return hooks.ErrTimedOut

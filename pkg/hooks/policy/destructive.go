@@ -74,9 +74,9 @@ func judge(cmd shell.Command, root string) finding {
 	return destroysRemotely(cmd)
 }
 
-// asksForHelp reports whether --help makes cmd print only its help. An option before --help does
-// not count, because --help could be the value of that option. For the programs in rules, except
-// git, --help must be the first argument.
+// asksForHelp reports whether --help makes cmd print only its help. If an option comes before
+// --help, the result is false, because --help could be the value of that option. For the programs
+// in rules, except git, --help must be the first argument.
 func asksForHelp(cmd shell.Command) bool {
 	for i, a := range cmd.Args {
 		switch {

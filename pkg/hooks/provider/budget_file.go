@@ -108,8 +108,8 @@ func replaceFile(path string, data []byte) (err error) {
 
 const lockEvery = 5 * time.Millisecond
 
-// lock locks the file path and returns a function that unlocks it. While another process holds
-// the lock, it waits until ctx ends. The lock also ends with the process.
+// lock locks the file path and returns a function that unlocks it. If the file is already locked,
+// lock waits until it is unlocked or ctx ends. The lock also ends with the process.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

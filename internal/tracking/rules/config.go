@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
-// Config has the limits of the rules. The default file of package configfile explains each.
+// Config has the limits of the rules. The default file of package configfile has a comment on
+// each of them.
 type Config struct {
 	TitlePrefix string   `json:"title_prefix"`
 	Tracked     []string `json:"tracked"`
@@ -42,13 +43,14 @@ type Config struct {
 	Digest DigestConfig `json:"digest"`
 }
 
-// Limit is a number of events within a sliding window.
+// Limit is the largest number of events allowed within a sliding window.
 type Limit struct {
 	Most   int           `json:"most"`
 	Within time.Duration `json:"within"`
 }
 
-// Signs has the values from which each measure of a run adds 1 to its [Run.Complexity].
+// Signs has a threshold for each measure of a run. Each measure that reaches its threshold adds
+// 1 to [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`
 	Retries int   `json:"retries"`
@@ -57,7 +59,7 @@ type Signs struct {
 	Tokens  int64 `json:"tokens"`
 }
 
-// DigestConfig limits digests.
+// DigestConfig has the limits of digests.
 type DigestConfig struct {
 	Age     time.Duration `json:"age"`
 	Entries int           `json:"entries"`
@@ -93,10 +95,10 @@ func DefaultConfig() Config {
 	}
 }
 
-// Hash returns an id of c for decisions. Equal configurations have equal hashes.
+// Hash returns an id of c, which decisions contain. Equal configurations have equal hashes.
 func (c Config) Hash() string {
 	data, err := json.Marshal(c)
-	if err != nil { // cannot happen: c has only strings and numbers
+	if err != nil { // cannot happen, because c has only strings and numbers
 		return ""
 	}
 	sum := sha256.Sum256(data)

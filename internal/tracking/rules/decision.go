@@ -12,26 +12,26 @@ type Action string
 // The actions from the weakest to the strongest.
 const (
 	None   Action = "none"   // no effect
-	Record Action = "record" // no effect, but it touches an issue, such as by an occurrence
+	Record Action = "record" // no effect, but an issue is touched, such as by an occurrence
 	Update Action = "update" // an issue changed
 	Create Action = "create" // an issue was created
 )
 
-// Decision is the decision on one event.
+// Decision is the result of the rules for one event.
 type Decision struct {
 	Tenant   string             `json:"tenant"`
 	Source   string             `json:"source"`
 	Event    string             `json:"event"`
 	Kind     events.Kind        `json:"kind"`
 	Run      string             `json:"run,omitempty"`
-	Time     time.Time          `json:"time"` // of the event
+	Time     time.Time          `json:"time"` // time of the event
 	Action   Action             `json:"action"`
-	Rule     string             `json:"rule"` // used rules, separated by " > "
+	Rule     string             `json:"rule"` // rules that were used, separated by " > "
 	Reason   string             `json:"reason"`
-	Issues   []string           `json:"issues,omitempty"`   // touched issues
-	Occurs   []string           `json:"occurs,omitempty"`   // touched issues of which the event is an occurrence
-	Counters map[string]Counter `json:"counters,omitempty"` // with their limits
-	Flip     string             `json:"flip,omitempty"`     // condition that would have changed the decision
+	Issues   []string           `json:"issues,omitempty"`   // ids of the touched issues
+	Occurs   []string           `json:"occurs,omitempty"`   // ids of the touched issues of which the event is an occurrence
+	Counters map[string]Counter `json:"counters,omitempty"` // counts that were compared, with their limits
+	Flip     string             `json:"flip,omitempty"`     // a condition that would have changed the decision
 	Config   string             `json:"config"`
 	Effects  []Effect           `json:"-"` // in order
 }
@@ -39,8 +39,8 @@ type Decision struct {
 // Counter is a count and its limit.
 type Counter [2]int64
 
-// ID returns the id of the issue.decided event of d. It depends only on the event and the
-// configuration.
+// ID returns the id of the issue.decided event for d. It depends only on the event and the
+// configuration, so a repeated decision gets the same id.
 func (d Decision) ID() string {
 	return events.DeriveID(string(events.IssueDecided), d.Tenant, d.Source, d.Event, d.Config)
 }
@@ -68,19 +68,19 @@ const (
 	OpNote       Op = "note"
 	OpLabel      Op = "label"
 	OpDescribe   Op = "describe"
-	OpErase      Op = "erase" // by an erasure order, not by a decision
+	OpErase      Op = "erase" // comes from an erasure order, not from a decision
 )
 
 // Effect is one idempotent operation on one issue.
 type Effect struct {
 	Op     Op        `json:"op"`
 	ID     string    `json:"id"`
-	At     time.Time `json:"at"`               // event time
+	At     time.Time `json:"at"`               // time of the event
 	Issue  *Issue    `json:"issue,omitempty"`  // create
 	To     Status    `json:"to,omitempty"`     // create and transition
-	Reopen bool      `json:"reopen,omitempty"` // transition: from closed
+	Reopen bool      `json:"reopen,omitempty"` // transition: the issue was closed before
 	Reason string    `json:"reason,omitempty"` // transition
 	Link   *Link     `json:"link,omitempty"`
-	Text   string    `json:"text,omitempty"` // note; describe: new description; erase: replacement
+	Text   string    `json:"text,omitempty"` // note: its text; describe: new description; erase: replacement
 	Label  string    `json:"label,omitempty"`
 }

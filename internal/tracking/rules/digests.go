@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// listing has the totals of a digest. Its entries are separate records.
+// A listing has the totals of a digest. The entries of the digest are separate records.
 type listing struct {
 	Entries int       `json:"entries"`
-	Count   int       `json:"count"` // occurrences of all entries
+	Count   int       `json:"count"` // number of occurrences of all entries
 	First   time.Time `json:"first"`
 	Last    time.Time `json:"last"`
 	Made    time.Time `json:"made"`
-	Pending bool      `json:"pending,omitempty"` // a timer will update the description
+	Pending bool      `json:"pending,omitempty"` // a timer is set that will update the description
 }
 
 var listings = table[listing]{kind: "digest"}
@@ -25,7 +25,7 @@ type entry struct {
 	Title  string    `json:"title"`
 	Count  int       `json:"count"`
 	Runs   []string  `json:"runs,omitempty"`
-	More   bool      `json:"more,omitempty"` // Runs is incomplete
+	More   bool      `json:"more,omitempty"` // Runs does not contain all runs
 	First  time.Time `json:"first"`
 	Last   time.Time `json:"last"`
 }
@@ -41,8 +41,9 @@ type digests struct {
 	journal *journal
 }
 
-// add adds an entry for the event to the latest digest, or to a new one. It returns the id of
-// the digest and the number of the entry.
+// add adds an entry with this title for the event. It uses the latest digest if that still
+// accepts entries, and otherwise a new digest. It returns the id of the digest and the number
+// of the entry.
 func (g *digests) add(title string) (digest string, n int) {
 	d := g.draft
 	t := d.clock()

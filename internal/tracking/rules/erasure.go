@@ -9,21 +9,22 @@ import (
 	"strings"
 )
 
-// Erasure removes the texts of some events from all records of a tenant. It leaves ids, times
-// and statuses. It is not safe for concurrent use.
+// An Erasure removes the texts of certain events from all records of a tenant. Ids, times and
+// statuses stay. An Erasure is not safe for concurrent use.
 type Erasure struct {
-	Run    string // erase everything of this run, including names
+	Run    string // if set, everything about this run is erased, including names
 	Events []string
-	Runs   map[string]bool // runs of Events
-	Issues map[string]bool // erased completely
-	Text   string          // replacement for texts
+	Runs   map[string]bool // the runs to which Events belong
+	Issues map[string]bool // the issues whose texts are all erased
+	Text   string          // replacement for erased texts
 
-	erased map[string]bool // erased follow-ups
+	erased map[string]bool // ids of the follow-ups erased so far
 }
 
-// Record returns a record without the erased texts, or nil if it must be deleted, and reports
-// whether it changed. Records must come in the order of their keys, because the index of words
-// needs the erased follow-ups.
+// Record erases the texts in the record data, which has the key k. It returns the new record,
+// or nil if the record must be deleted, and reports whether the record changed. The caller must
+// pass the records in the order of their keys, because the index of words comes after the
+// follow-ups and needs to know which ones were erased.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -53,8 +54,8 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	return data, false, nil
 }
 
-// reaches reports whether a record may change. A run and its steps may only if that run is
-// erased, and a mark only if edits wait in it.
+// reaches reports whether the erasure can change a record. The record of a run or of its steps
+// changes only if that run is erased. A mark changes only if edits wait in it.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return bytes.Contains(data, []byte(`"edits":`))
@@ -100,9 +101,9 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup erases the words of an item if the erasure concerns it. An item without an issue or
-// digest entry, such as one beyond the limits of its run, is always erased, because its runs are
-// unknown.
+// followup erases the words of a follow-up if the erasure concerns it. Some follow-ups have
+// neither an issue nor a digest entry, such as those beyond the limits of a run. These are
+// always erased, because it is not recorded which runs they came from.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -127,8 +128,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of a run's roles and steps. The roles stay distinct, because they
-// can still recover.
+// lineage erases the names of the roles and steps of the erased run. The roles get different
+// replacement names, because each of them can still recover.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

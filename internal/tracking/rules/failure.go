@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failure has the facts about all failures with one identity.
+// A failure record has the facts about all failures with the same identity.
 type failure struct {
 	Type       string   `json:"type,omitempty"`
 	Role       string   `json:"role,omitempty"`
@@ -19,32 +19,34 @@ type failure struct {
 	Message    string   `json:"message,omitempty"` // of the first failure
 	Generation int      `json:"generation,omitempty"`
 	Issue      string   `json:"issue,omitempty"`
-	Digest     string   `json:"digest,omitempty"`    // lists the failure if the rate limit denied it an issue
-	Entry      int      `json:"entry,omitempty"`     // in the digest
-	Last       Stamp    `json:"last,omitzero"`       // latest failure
-	FirstRun   string   `json:"first_run,omitempty"` // run of Message
+	Digest     string   `json:"digest,omitempty"`    // digest that lists the failure if the rate limit denied it an issue
+	Entry      int      `json:"entry,omitempty"`     // number of the entry in the digest
+	Last       Stamp    `json:"last,omitzero"`       // the latest failure
+	FirstRun   string   `json:"first_run,omitempty"` // run of the first failure
 	LastRun    string   `json:"last_run,omitempty"`
-	Good       fact     `json:"good,omitzero"` // latest recovery of LastRun
+	Good       fact     `json:"good,omitzero"` // latest recovery of a failure in LastRun
 	Scopes     []string `json:"scopes,omitempty"`
 }
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
 
-// scope is one role of a run type at a target. A success there recovers its failures.
+// A scope is one role of a run type at one target. A success in the scope recovers the failures
+// in it.
 type scope struct {
 	Good     fact     `json:"good,omitzero"`      // latest success
-	Failures []string `json:"failures,omitempty"` // failures with an open issue
+	Failures []string `json:"failures,omitempty"` // ids of failures in the scope that have an open issue
 }
 
 var scopes = table[scope]{"scope", func(s *scope) { s.Failures = slices.Clone(s.Failures) }}
 
 const (
-	maxScopes  = 16 // of a failure
-	maxOpen    = 64 // failures of a scope
-	maxFailing = 16 // steps of a run
+	maxScopes  = 16 // maximum number of scopes of a failure
+	maxOpen    = 64 // maximum number of failures of a scope
+	maxFailing = 16 // maximum number of failing steps of a run
 )
 
-// indexFailure adds the failure id to its scopes, so that a success there finds it.
+// indexFailure adds the failure id to each of its scopes. A later success in such a scope can
+// then find the failure.
 func indexFailure(r records, id string, fl *failure) {
 	for _, s := range fl.Scopes {
 		if sc := scopes.get(r, s); sc != nil && slices.Contains(sc.Failures, id) {
@@ -105,11 +107,11 @@ func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble
 }
 
 type identity struct {
-	Type   string // of the run
-	Role   string // of the step; empty for a run's end
+	Type   string // type of the run
+	Role   string // role of the step; empty for the end of a run
 	Target string
 	Text   string // normalised error
-	Class  string // of an infrastructure failure, which has one identity per tenant
+	Class  string // class of an infrastructure failure, which identifies the failure for the whole tenant
 }
 
 func (i identity) key(tenant string) string {

@@ -21,8 +21,8 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report reads the work that a step or run left undone, and creates follow-ups for it. If the
-// event is in its grace period, the work waits with the event.
+// report reads which work a step or run left undone, and creates follow-ups for it. If the
+// event is in a grace period, report stores the work with the event until the period ends.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
@@ -41,8 +41,8 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem reports whether partial success that lists no items gets a general item. The end of
-// a run gets none if its steps left items.
+// needsItem reports whether partial success that lists no items gets one general item. The end
+// of a run gets none if its steps have left items already.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }
@@ -55,9 +55,9 @@ func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	return item
 }
 
-// leave creates a follow-up for each item of a report, up to the limits per run, and adds the
-// rest to the collective issue. It withdraws items of an earlier report of the same source that
-// are missing in this one.
+// leave creates a follow-up for each item in from, up to the limits per run. It adds further
+// items to the collective issue of the run. If an earlier report of the same step or run had
+// items that are missing now, leave withdraws those.
 func (t *followupTracker) leave(from leftover) {
 	d := t.draft
 	if from.Partial {
@@ -94,8 +94,8 @@ func (t *followupTracker) left(from leftover) *[]string {
 	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
 }
 
-// leaveItem creates or updates the follow-up of an item and returns now with its id. The list
-// before has the follow-ups of the earlier report.
+// leaveItem creates or updates the follow-up for item, and returns now with the id of the
+// follow-up added. The list before has the follow-ups of the earlier report by the same source.
 func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, before, now []string) []string {
 	d := t.draft
 	key := deferred.Key(item)
@@ -212,7 +212,7 @@ func (t *followupTracker) done(summary, target string) {
 	}
 }
 
-// finish notes that a follow-up is done, and reports whether that closes its issue.
+// finish records that the follow-up u is done, and reports whether that closes its issue.
 func (t *followupTracker) finish(id string, u *followup) bool {
 	d := t.draft
 	u.Done = u.Done.latest(fact{d.stamp, d.event.Run})

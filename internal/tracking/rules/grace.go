@@ -7,21 +7,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// incident is the failure of one step or of a run's end. A recovery within the grace period
-// makes it harmless.
+// An incident is the failure of one step or of the end of a run. If it recovers within the
+// grace period, it is harmless.
 type incident struct {
-	Failure string `json:"failure,omitempty"` // if no issue tracks the run
-	Scope   string `json:"scope,omitempty"`   // of Failure
-	Lineage string `json:"lineage,omitempty"` // else, the lineage whose issue it would block
-	Unit    string `json:"unit,omitempty"`    // of Role; see [Role]
+	Failure string `json:"failure,omitempty"` // id of the failure, if no issue tracks the run
+	Scope   string `json:"scope,omitempty"`   // scope of that failure
+	Lineage string `json:"lineage,omitempty"` // otherwise, the lineage whose tracking issue the incident would block
+	Unit    string `json:"unit,omitempty"`    // unit to which Role belongs, see [Role]
 	Role    string `json:"role,omitempty"`
 	Run     string `json:"run"`
-	Step    string `json:"step,omitempty"` // step key; "" for the run's end
-	Name    string `json:"name"`           // for people
+	Step    string `json:"step,omitempty"` // step key; empty for the end of a run
+	Name    string `json:"name"`           // name of the step or run, as people see it
 	At      Stamp  `json:"at"`
 }
 
-// subject returns the lineage or failure. Incidents of one subject share a grace period.
+// subject returns the lineage or failure to which in belongs. Incidents with the same subject
+// share a grace period.
 func (in incident) subject() string {
 	if in.Lineage != "" {
 		return in.Lineage
@@ -29,8 +30,9 @@ func (in incident) subject() string {
 	return in.Failure
 }
 
-// timer returns the id of the timer for the grace period. Grace periods with the same end are
-// processed in the order of their failures.
+// timer returns the id of the timer that ends the grace period of in. The id contains the
+// arrival number of in, so grace periods that end at the same time are handled in the order of
+// their failures.
 func (in incident) timer() string {
 	return fmt.Sprintf("%s%020d/%s", GraceTimers, in.At.N, in.subject())
 }
@@ -42,8 +44,8 @@ func (in incident) partOf(s Failing) incident {
 
 type gracePeriod struct {
 	From  uint64 `json:"from"`
-	To    uint64 `json:"to"`    // next number
-	Timer string `json:"timer"` // ends the period
+	To    uint64 `json:"to"`    // number for the next incident
+	Timer string `json:"timer"` // id of the timer that ends the period
 }
 
 var gracePeriods = table[gracePeriod]{kind: "hold"}
@@ -62,7 +64,8 @@ func waitingID(subject string, n uint64) string { return fmt.Sprintf("%s/%d", su
 
 type graceQueue struct{ draft *draft }
 
-// add starts a grace period, or joins the current one of the subject.
+// add puts the incident in into the grace period of its subject. If there is none, it starts
+// one.
 func (q *graceQueue) add(in incident) {
 	d := q.draft
 	g := gracePeriods.edit(d.records, in.subject())
@@ -86,7 +89,7 @@ func (q *graceQueue) has(subject string) bool {
 	return gracePeriods.get(q.draft.records, subject) != nil
 }
 
-// resume starts the decision on an event whose grace period has ended.
+// resume prepares the decision on the event of w, whose grace period has ended.
 func resume(p *pass, w *waiting, now time.Time) *fold {
 	e := events.Event{ID: w.Event, Source: w.Source, Type: w.Kind.Type(), Run: w.Run, Time: w.At.At}
 	f := newFold(p, e, w.At, now)

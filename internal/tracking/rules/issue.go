@@ -21,11 +21,12 @@ const (
 	InProgress Status = "in_progress"
 	Blocked    Status = "blocked"
 	Closed     Status = "closed"
-	// Beads has no such status. There the issue is open and has a label with this name.
+	// Beads has no status "flapping". In Beads, such an issue is open and has the label
+	// "flapping".
 	Flapping Status = "flapping"
 )
 
-// Kind is the subject of an issue.
+// Kind says what an issue is about.
 type Kind string
 
 // The kinds of issues.
@@ -33,13 +34,13 @@ const (
 	Tracking Kind = "tracking" // tracks work from its start to its end
 	Failure  Kind = "failure"  // a failure in a run without tracking issue
 	Followup Kind = "followup" // work that a run left undone
-	Digest   Kind = "digest"   // lists events that the rate limits denied an issue
+	Digest   Kind = "digest"   // a list of everything to which the rate limits denied an issue
 )
 
-// maxTitle is the limit of Beads for a title, in runes.
+// maxTitle limits a title or close reason from a person, in runes.
 const maxTitle = 500
 
-// Issue is an issue in the state of the rules.
+// Issue is an issue as the rules store it.
 type Issue struct {
 	ID          string    `json:"id"`
 	Tenant      string    `json:"tenant"`
@@ -48,14 +49,14 @@ type Issue struct {
 	Title       string    `json:"title"`
 	Description string    `json:"description,omitempty"`
 	Status      Status    `json:"status"`
-	Reason      string    `json:"reason,omitempty"` // of the status
+	Reason      string    `json:"reason,omitempty"` // reason of the status
 	Created     time.Time `json:"created"`
 	Updated     time.Time `json:"updated"`
 	Closed      time.Time `json:"closed,omitzero"`
 	Links       []Link    `json:"links,omitempty"`
-	Labels      []string  `json:"labels,omitempty"` // in addition to those of its kind
+	Labels      []string  `json:"labels,omitempty"` // labels in addition to those that every issue of the kind has
 	Count       int       `json:"count"`            // occurrences
-	Runs        []string  `json:"runs,omitempty"`   // of the occurrences, at most 20
+	Runs        []string  `json:"runs,omitempty"`   // runs of the occurrences, at most 20
 	First       time.Time `json:"first,omitzero"`
 	Last        time.Time `json:"last,omitzero"`
 }
@@ -63,7 +64,7 @@ type Issue struct {
 // The types of links.
 const (
 	DiscoveredFrom = "discovered-from" // from a follow-up to the issue of its run
-	RegressionOf   = "regression-of"   // from an issue to its predecessor, closed too long ago to be reopened
+	RegressionOf   = "regression-of"   // from an issue to its predecessor, which was closed too long ago to be reopened
 )
 
 // Link is a dependency between issues.
@@ -74,8 +75,9 @@ type Link struct {
 
 const idDigits = 13
 
-// ID returns the permanent issue id for an identity in tenant: "ht-" and 13 digits in base 36.
-// It hashes each text with its length, so that ("a", "bc") and ("ab", "c") differ.
+// ID returns the permanent issue id for an identity in tenant. It consists of "ht-" and 13
+// digits in base 36. The id is a hash of the texts and their lengths, so ("a", "bc") and ("ab",
+// "c") have different ids.
 func ID(tenant string, identity ...string) string {
 	h := sha256.New()
 	var length [8]byte

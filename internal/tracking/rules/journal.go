@@ -10,14 +10,14 @@ var issues = table[Issue]{IssueKind, func(i *Issue) {
 	i.Links, i.Labels, i.Runs = slices.Clone(i.Links), slices.Clone(i.Labels), slices.Clone(i.Runs)
 }}
 
-// course has the facts about an issue that limit its transitions.
+// A course has the facts about an issue that decide which status changes are allowed.
 type course struct {
 	Lineage  string      `json:"lineage,omitempty"`
 	Failure  string      `json:"failure,omitempty"`
 	Followup string      `json:"followup,omitempty"`
-	Out      string      `json:"out,omitempty"`      // the lineage that caused it
+	Out      string      `json:"out,omitempty"`      // the lineage that caused the issue
 	Reopened []time.Time `json:"reopened,omitempty"` // recent reopenings by failures
-	Heard    time.Time   `json:"heard,omitzero"`     // time of the latest fact
+	Heard    time.Time   `json:"heard,omitzero"`     // time of the latest fact about the issue
 	Edit     *edit       `json:"edit,omitempty"`     // latest edit of the status by a person
 	Titled   Stamp       `json:"titled,omitzero"`    // latest edit of the title by a person
 }
@@ -26,7 +26,7 @@ var courses = table[course]{"course", func(c *course) { c.Reopened = slices.Clon
 
 type journal struct{ draft *draft }
 
-// create creates an issue with the event as its first occurrence.
+// create creates issue, and makes the event its first occurrence.
 func (j *journal) create(issue Issue, c course) {
 	d := j.draft
 	issue.Tenant, issue.Run = d.tenant, d.event.Run
@@ -93,7 +93,7 @@ func (j *journal) link(id string, link Link) {
 	d.effect(Effect{Op: OpLink, ID: id, At: d.stamp.At, Link: &link})
 }
 
-// label adds a label, and reports whether the issue did not have it.
+// label adds label to the issue id. It returns false if the issue had the label already.
 func (j *journal) label(id, label string) bool {
 	d := j.draft
 	if issue := issues.get(d.records, id); issue == nil || slices.Contains(issue.Labels, label) {
@@ -109,7 +109,8 @@ func (j *journal) note(id, text string) {
 	j.draft.effect(Effect{Op: OpNote, ID: id, At: j.draft.stamp.At, Text: text})
 }
 
-// describe replaces the description, and reports whether it changed.
+// describe replaces the description of the issue id. It returns false if the description is the
+// same.
 func (j *journal) describe(id, text string) bool {
 	d := j.draft
 	issue := issues.edit(d.records, id)
@@ -121,8 +122,8 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle sets the title that a person gave. There is no effect, because the issue tracker has
-// it already.
+// retitle sets the title that a person gave to the issue id. It creates no effect, because the
+// person has already changed the title in the issue tracker.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
 func (r records) status(id string) Status { return issues.view(r, id).Status }

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Lineage is work that has one tracking issue for all its runs: a run with its child runs, and
-// all runs of the same type for the same work item.
+// A Lineage is work that has one tracking issue for all its runs. It consists of a run with its
+// child runs, and of all runs with the same type and work item.
 type Lineage struct {
 	Into       string    `json:"into,omitempty"` // the lineage into which this one was merged
-	Type       string    `json:"type,omitempty"` // of Root
+	Type       string    `json:"type,omitempty"` // type of Root
 	Root       string    `json:"root,omitempty"` // the latest run without a parent
 	Generation int       `json:"generation,omitempty"`
 	Before     string    `json:"before,omitempty"` // issue of the previous generation
 	Issue      string    `json:"issue,omitempty"`
-	Digest     string    `json:"digest,omitempty"` // lists the lineage if the rate limit denied it an issue
-	Entry      int       `json:"entry,omitempty"`  // in the digest
+	Digest     string    `json:"digest,omitempty"` // digest that lists the lineage if the rate limit denied it an issue
+	Entry      int       `json:"entry,omitempty"`  // number of the entry in the digest
 	Followups  []string  `json:"followups,omitempty"`
-	Created    int       `json:"created,omitempty"` // issues that it caused since its last progress
+	Created    int       `json:"created,omitempty"` // issues that the lineage caused since its latest progress
 	Roles      []Role    `json:"roles,omitempty"`
 	Started    Stamp     `json:"started,omitzero"`  // latest start of a root
 	Worked     Stamp     `json:"worked,omitzero"`   // latest step of a root
@@ -27,8 +27,8 @@ type Lineage struct {
 	Success    bool      `json:"success,omitempty"` // result of that end
 	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end of a root
 	Seen       time.Time `json:"seen,omitzero"`     // latest event of any kind
-	Watched    bool      `json:"watched,omitempty"` // a timer checks for events
-	Silent     bool      `json:"silent,omitempty"`  // the label is due
+	Watched    bool      `json:"watched,omitempty"` // a timer is set that checks whether there were events
+	Silent     bool      `json:"silent,omitempty"`  // the stalled label must be added
 }
 
 var lineages = table[Lineage]{"lineage", func(l *Lineage) {
@@ -39,7 +39,8 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns the name of a child run or of its work item, or "" for a root.
+// unit returns the lineage id of the child run r, or of its work item if it has one. For a root
+// it returns "".
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -64,8 +65,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run, which has no parent, the root. If there was no root, it drops the times that
-// child runs set when they acted as the root.
+// lead makes run, which has no parent, the root. If there was no root before, child runs acted
+// as the root, and lead drops the times that they set.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -76,8 +77,9 @@ func (l *Lineage) lead(run *Run) {
 // leads reports whether run determines the state of the lineage.
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges from into home. If only from has an issue, it merges home into from, or nothing
-// if home has steps or an end. If both have an issue, it does nothing.
+// merge merges the lineage from into the lineage home. If only from has an issue or digest
+// entry, merge does the opposite and merges home into from, unless home already has steps or an
+// end. If both have one, merge does nothing.
 func (r records) merge(from, home string) {
 	a, b := lineages.edit(r, from), lineages.edit(r, home)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -112,8 +114,8 @@ func (l *Lineage) starts(run *Run, stamp Stamp) {
 	}
 }
 
-// ends notes the end of a run. Only a root ends the lineage. A child run is handled like a step
-// of a role.
+// ends records the end of run. Only the end of a root ends the lineage. The end of a child run
+// counts like a step of a role.
 func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	if run.Parent != "" {
 		r := l.role(run.unit(), childRun)
@@ -134,7 +136,7 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether a root has ended and no root has a later step.
+// ended reports whether a root has ended and there is no later step of a root.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }
@@ -146,7 +148,7 @@ func (l *Lineage) status() Status {
 	return l.working()
 }
 
-// working returns the status without regard to failing steps.
+// working returns the status that the lineage would have without its failing steps.
 func (l *Lineage) working() Status {
 	switch {
 	case l.ended() && !l.Success:

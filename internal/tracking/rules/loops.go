@@ -2,7 +2,8 @@ package rules
 
 import "fmt"
 
-// LabelLoop is the label of an issue whose lineage causes issues without progress.
+// LabelLoop is the label of a tracking issue whose lineage has caused many issues without
+// progress.
 const LabelLoop = "loop"
 
 type loopGuard struct {
@@ -11,7 +12,8 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the lineage of a run, which causes the issues about it, or "".
+// origin returns the lineage of run, or "" if run is unknown. This lineage counts as the cause
+// of the issues about run.
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -19,9 +21,9 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated reports whether the lineage of a run has caused too many issues without progress.
-// Then the event is an occurrence of its tracking issue, which gets a label and a comment once.
-// Otherwise escalated counts one more issue.
+// escalated reports whether the lineage of run has caused too many issues without progress. In
+// that case the event becomes an occurrence of the tracking issue, which gets a label and a
+// comment once. Otherwise, escalated counts one more issue for the lineage.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)
@@ -51,7 +53,8 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress resets the count of the lineage that caused an issue, if a success closed the issue.
+// progress is called after a success. If the success has closed issue, progress resets the
+// count of issues that the lineage behind it has caused.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

@@ -7,8 +7,9 @@ type outageDetector struct {
 	facts facts
 }
 
-// covers reports whether the run of the event has no run.started and, so far, only
-// infrastructure failures.
+// covers reports whether the run of the event gets no tracking issue because of an outage. This
+// is the case if the run has no run.started, and all its failures so far are infrastructure
+// failures.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()
@@ -26,9 +27,9 @@ func (o *outageDetector) covers(why cause) bool {
 	return true
 }
 
-// ignores reports whether a run gets a tracking issue although the issue id reports its failure.
-// It does if that is an infrastructure failure, and the run has a run.started and a tracked
-// type.
+// ignores reports whether run gets a tracking issue even though the issue id already reports
+// its failure. This requires that the failure is an infrastructure failure, and that the run
+// has a run.started and a tracked type.
 func (o *outageDetector) ignores(run *Run, id string) bool {
 	c := courses.get(o.draft.records, id)
 	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)

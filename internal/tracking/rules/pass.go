@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The id of a timer is its kind, a "/" and its subject.
+// The id of a timer consists of its kind, a "/" and its subject.
 const (
 	graceKind  = "hold"   // ends a grace period
 	quietKind  = "quiet"  // ends the flapping of an issue
@@ -19,13 +19,13 @@ const (
 // GraceTimers is the prefix of the ids of timers that end grace periods.
 const GraceTimers = graceKind + "/"
 
-// pass applies one event to a tenant. First it runs the due timers, then it folds the event.
-// Each event whose grace period has ended gives a separate decision.
+// A pass applies one event to a tenant. First it runs the due timers, then it folds the event.
+// Each event whose grace period has ended gets a separate decision.
 type pass struct {
 	records
 	config    *Config
 	hash      string // of config
-	ending    bool   // no more events will come
+	ending    bool   // no more events will come, so all grace periods end
 	decisions []Decision
 }
 
@@ -60,7 +60,7 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event has no decision yet, so the next event gets the work of the timers.
+		// The event has no decision yet, so the timers run again with the next event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}
@@ -89,8 +89,9 @@ func (p *pass) give(f *fold) {
 	p.decisions = append(p.decisions, f.draft.finish())
 }
 
-// runTimers ends the due grace periods and returns the other due timers. It moves the timers of
-// issues and lineages that had events in the meantime.
+// runTimers ends the grace periods that are due at clock, and returns the other due timers. If
+// an issue or lineage had events since its timer was set, runTimers sets the timer to a later
+// time.
 func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 	for {
 		t, found := p.state.nextTimer(p.tenant)
@@ -103,24 +104,25 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
 		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
-			// If the subject had events, its timer was set again, perhaps to a time that is due
-			// too.
+			// The subject had events, so its timer was set again. The new time may be due too,
+			// and then the loop finds it.
 		default:
 			due = append(due, t)
 		}
 	}
 }
 
-// graceSubject returns the subject in the id of a grace timer, without the number of the first
-// failure before it.
+// graceSubject returns the subject from the id of a grace timer without its kind. The id starts
+// with the arrival number of the first failure, and the subject comes after it.
 func graceSubject(id string) string {
 	_, subject, _ := strings.Cut(id, "/")
 	return subject
 }
 
-// endGrace decides on the waiting failures of a subject in the order of arrival. If all earlier
-// ones recovered and the next one has time left, endGrace stops there and returns the timer for
-// the rest. Otherwise, the timer is zero.
+// endGrace decides on the waiting failures of subject, in the order of their arrival. If a
+// failure has time left and all failures before it have recovered, endGrace stops there. It
+// then sets and returns a new timer for the remaining failures. Otherwise it returns the zero
+// Timer.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true
@@ -149,7 +151,8 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether the clock is expected to reach a time.
+// reaches reports whether the clock of the tenant is expected to reach the time at. It is not
+// if at is further away than a single event may move the clock.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

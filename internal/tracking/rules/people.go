@@ -18,14 +18,14 @@ const (
 	retitled   = "retitled"
 )
 
-// edit is a person's edit of an issue.
+// An edit is a change that a person made to an issue.
 type edit struct {
 	Action string `json:"action"`
 	Title  string `json:"title,omitempty"` // retitled: new title
 	Why    string `json:"why,omitempty"`   // closed: the person's reason
 	By     string `json:"by,omitempty"`
 	At     Stamp  `json:"at"`
-	Event  string `json:"event,omitempty"` // id of the issue.edited, while the edit waits
+	Event  string `json:"event,omitempty"` // id of the issue.edited event, set only while the edit waits
 }
 
 const maxEdits = 8
@@ -36,7 +36,8 @@ type people struct {
 	facts   facts
 }
 
-// edited handles an issue.edited. An edit that names an undecided event waits for its decision.
+// edited handles an issue.edited event. If the edit names an event without a decision, it waits
+// for that decision.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)
@@ -55,7 +56,7 @@ func (p *people) edited() error {
 		return nil
 	}
 	if data.Issue != "" {
-		p.apply(clean(data.Issue, 64), e) // no id is longer
+		p.apply(clean(data.Issue, 64), e) // no id is longer than this
 		return nil
 	}
 	if len(data.Event) > events.MaxAttributeBytes {
@@ -75,7 +76,8 @@ func (p *people) edited() error {
 	return nil
 }
 
-// settle records the issues of the event, and applies the edits that waited for its decision.
+// settle records to which issues the event belongs. It then applies the edits that waited for
+// the decision on the event.
 func (p *people) settle() {
 	d := p.draft
 	if !Considered(d.event.Kind()) {
@@ -96,7 +98,8 @@ func (p *people) settle() {
 	}
 }
 
-// created returns the issues that the event created, either the follow-ups or the others.
+// created returns the issues that the event created. If followups is true, it returns only the
+// follow-ups, otherwise only the others.
 func (p *people) created(followups bool) (list []string) {
 	for _, id := range p.draft.made {
 		if issue := issues.get(p.draft.records, id); issue != nil && (issue.Kind == Followup) == followups {
@@ -131,7 +134,7 @@ func (p *people) apply(id string, e edit) {
 	if e.Why != "" {
 		by += ": " + e.Why
 	}
-	e.Why, e.Event = "", "" // the issue has the reason
+	e.Why, e.Event = "", "" // the issue stores the reason
 	c.Edit, c.Reopened = &e, nil
 	d.clearTimer(quietKind + "/" + id)
 	if to := p.wanted(c); to != issue.Status {
@@ -143,7 +146,7 @@ func (p *people) apply(id string, e edit) {
 	}
 }
 
-// expose adds an open issue to the indexes in which a success looks for issues.
+// expose adds an open issue to the indexes that are searched after a success.
 func (p *people) expose(c *course) {
 	r := p.draft.records
 	if c.Failure != "" {
@@ -162,8 +165,8 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status of an issue after its latest edit. Later facts may already be
-// known.
+// wanted returns the status that an issue gets after its latest edit, c.Edit. It considers
+// later facts too, because the edit may arrive after them.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
@@ -174,9 +177,9 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether the facts may move an issue that a person reopened. They may if they
-// block it, or if they are later than the edit and from a run that had not ended by then or has
-// started again.
+// outranks reports whether facts may change the status of an issue that a person reopened.
+// Facts that block the issue always may. Other facts may if they are later than the edit, and
+// their run had not ended before the edit or has started again after it.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true
@@ -209,11 +212,12 @@ func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool 
 		d.flip("a failure of a run that started later")
 		return true
 	}
-	c.Edit = nil // later facts decide again
+	c.Edit = nil // from now on, the facts decide again
 	return false
 }
 
-// notPlanned reports whether a closing as not planned is still in force.
+// notPlanned reports whether a person closed the issue as not planned so recently that it stays
+// closed.
 func (p *people) notPlanned(c *course) bool {
 	return c != nil && c.Edit != nil && c.Edit.Action == notPlanned && p.draft.stamp.At.Before(c.Edit.At.At.Add(p.draft.config.NotPlanned))
 }

@@ -37,7 +37,8 @@ func (r *recorder) started() {
 	d.lineage().starts(run, d.stamp)
 }
 
-// step notes a step.finished, and reports whether a later report is known.
+// step records a step.finished event, and reports whether a later report of the step is already
+// known.
 func (r *recorder) step(role string, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	run, key := d.run(), StepKey(d.event)
@@ -51,8 +52,8 @@ func (r *recorder) step(role string, status events.StepStatus, data events.StepF
 	return r.supersede(step, status, data)
 }
 
-// supersede makes data the latest report of the step, unless a later one is known. It updates
-// the sums of the run.
+// supersede makes data the latest report of step and updates the sums of the run. If a later
+// report is already known, it returns true and changes nothing.
 func (r *recorder) supersede(step *Step, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	if d.stamp.before(step.At) {
@@ -76,7 +77,7 @@ func (r *recorder) supersede(step *Step, status events.StepStatus, data events.S
 	return false
 }
 
-// ended notes a run.finished, and reports whether a later one is known.
+// ended records a run.finished event, and reports whether a later one is already known.
 func (r *recorder) ended(success bool) (late bool) {
 	d := r.draft
 	run := d.run()
@@ -94,8 +95,8 @@ func (r *recorder) ended(success bool) (late bool) {
 	return late
 }
 
-// assign assigns run to its lineage, or merges its lineage into the one to which it turns out
-// to belong.
+// assign assigns run to its lineage. If run already has a lineage but turns out to belong to
+// another one, assign merges the two.
 func (r *recorder) assign(run *Run) {
 	d := r.draft
 	home := r.home(run)
@@ -113,7 +114,7 @@ func (r *recorder) assign(run *Run) {
 	}
 }
 
-// home returns the lineage to which run belongs, by the facts so far.
+// home returns the lineage to which run belongs, according to the facts known so far.
 func (r *recorder) home(run *Run) string {
 	d := r.draft
 	switch {
@@ -131,7 +132,7 @@ func (r *recorder) home(run *Run) string {
 	return runLineage(run.ID)
 }
 
-// renew starts a new generation of a lineage if its issue was closed long before run.
+// renew starts a new generation of the lineage id if its issue was closed long before run.
 func (r *recorder) renew(id string, run *Run) {
 	l := lineages.edit(r.draft.records, id)
 	if l.Issue != "" && r.transitions.outlived(l.Issue) {

@@ -7,10 +7,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Stamp orders facts by the time of their event, then by arrival.
+// A Stamp orders facts by the time of their event. Facts with equal times are ordered by
+// arrival.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
-	N  uint64    `json:"n,omitempty"` // number among the considered events of the tenant; 0 means never
+	N  uint64    `json:"n,omitempty"` // number of the event among the considered events of the tenant; 0 means never
 }
 
 func (s Stamp) isZero() bool { return s.N == 0 }
@@ -25,7 +26,7 @@ func (s Stamp) before(t Stamp) bool {
 	return s.N < t.N
 }
 
-// later returns the later stamp. The zero stamp is before all others.
+// later returns the later one of s and t. The zero stamp is earlier than all others.
 func (s Stamp) later(t Stamp) Stamp {
 	if s.before(t) {
 		return t
@@ -45,7 +46,7 @@ func (a fact) latest(b fact) fact {
 	return a
 }
 
-// Run has the facts about a run.
+// Run has the recorded facts about a run.
 type Run struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type,omitempty"`
@@ -53,28 +54,28 @@ type Run struct {
 	WorkItem   string    `json:"work_item,omitempty"`
 	Target     string    `json:"target,omitempty"`
 	Lineage    string    `json:"lineage"`
-	Generation int       `json:"generation,omitempty"` // of the lineage
-	First      time.Time `json:"first,omitzero"`       // earliest event
+	Generation int       `json:"generation,omitempty"` // generation of the lineage
+	First      time.Time `json:"first,omitzero"`       // time of the earliest event
 	Declared   int       `json:"declared,omitempty"`   // highest declared complexity
 	Steps      int       `json:"steps,omitempty"`
-	Retries    int       `json:"retries,omitempty"` // steps that ran again after a failure
+	Retries    int       `json:"retries,omitempty"` // number of steps that ran again after a failure
 	Files      int       `json:"files,omitempty"`
 	Tokens     int64     `json:"tokens,omitempty"`
 	Roles      []string  `json:"roles,omitempty"`  // in the order of arrival
-	Begun      bool      `json:"begun,omitempty"`  // its run.started is known
+	Begun      bool      `json:"begun,omitempty"`  // the run.started has arrived
 	Started    Stamp     `json:"started,omitzero"` // latest run.started
 	Ended      Stamp     `json:"ended,omitzero"`   // earliest run.finished
 	Finished   Stamp     `json:"finished,omitzero"`
-	Success    bool      `json:"success,omitempty"` // of Finished
+	Success    bool      `json:"success,omitempty"` // result of Finished
 	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end
 	Failing    []Failing `json:"failing,omitempty"` // steps that failed while the run had no tracking issue
-	Whole      Failing   `json:"whole,omitzero"`    // its end, if that is a separate failure
-	Scope      string    `json:"scope,omitempty"`   // scope of its failed end
+	Whole      Failing   `json:"whole,omitzero"`    // the failed end, if it is a failure separate from those of the steps
+	Scope      string    `json:"scope,omitempty"`   // scope of the failed end
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`
-	Bundle     string    `json:"bundle,omitempty"`  // follow-up for the items beyond the limits
-	Bundled    []string  `json:"bundled,omitempty"` // sorted keys of its items
-	Left       []string  `json:"left,omitempty"`    // follow-ups of the latest end
+	Bundle     string    `json:"bundle,omitempty"`  // collective follow-up for the items beyond the limits
+	Bundled    []string  `json:"bundled,omitempty"` // keys of the items in Bundle, sorted
+	Left       []string  `json:"left,omitempty"`    // ids of the follow-ups from the latest end
 }
 
 var runs = table[Run]{"run", func(r *Run) {
@@ -82,8 +83,8 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// Failing is a step that failed while its run had no tracking issue, or the failed end of such a
-// run.
+// A Failing is a step that failed while its run had no tracking issue, or the failed end of
+// such a run.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`
@@ -91,20 +92,20 @@ type Failing struct {
 	At      Stamp  `json:"at"`
 }
 
-// Step has the latest report of a step.
+// Step has the data of the latest report of a step.
 type Step struct {
 	At     Stamp    `json:"at,omitzero"`
 	Done   Stamp    `json:"done,omitzero"` // latest completion
 	Failed bool     `json:"failed,omitempty"`
 	Tokens int64    `json:"tokens,omitempty"`
 	Files  int      `json:"files,omitempty"`
-	Left   []string `json:"left,omitempty"` // follow-ups of the report
+	Left   []string `json:"left,omitempty"` // ids of the follow-ups from the report
 }
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// StepKey returns the key of the step of e. A step.finished without a step id is a separate
-// step. The key is empty for all other kinds.
+// StepKey returns a key for the step to which e belongs. If e is a step.finished without a step
+// id, it counts as a separate step. For all other kinds of events, the key is empty.
 func StepKey(e events.Event) string {
 	if e.Kind() != events.StepFinished {
 		return ""
@@ -117,12 +118,13 @@ func StepKey(e events.Event) string {
 
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles bounds the roles of a run and of a lineage, because role names are free text.
+// maxRoles limits the number of roles of a run and of a lineage. The limit is needed because
+// producers choose role names freely.
 const maxRoles = 32
 
-// Complexity returns the highest declared complexity of the run and its steps. Without a
-// declaration it is 1, plus 1 for each measure that reaches its value in signs. Tokens read from
-// a cache do not count.
+// Complexity returns the complexity of the run. This is the highest complexity that the run or
+// its steps declared. If none was declared, it is 1, plus 1 for each measure that reaches its
+// threshold in signs. Tokens that were read from a cache do not count.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

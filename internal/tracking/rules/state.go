@@ -11,27 +11,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// State caches the records that events touched, and loads others from its [Store]. To free the
-// memory, make a new State. The zero State is empty and has no Store. A State is not safe for
-// concurrent use.
+// A State keeps the records that events touched in memory, and loads other records from its
+// [Store]. To free the memory, create a new State. The zero State is empty and has no Store. A
+// State is not safe for concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
 	queues map[string]*queue
 
-	// The remaining fields belong to the current Apply.
-	before map[Key]cell // the old content of changed cells
-	undo   []func()     // restore the timers, in reverse order
+	// The remaining fields are used only during one call of Apply or Release.
+	before map[Key]cell // content of the changed cells before the call
+	undo   []func()     // functions that restore the timers, called in reverse order
 	unread []Key        // cells that could not be loaded
 	err    error        // first error of the Store
 }
 
 type cell struct {
-	value   any  // pointer to the record, immutable after Apply; nil if it does not exist
-	changed bool // since the last Changes
+	value   any  // pointer to the record, which is immutable after Apply; nil if the record does not exist
+	changed bool // changed since the last call of Changes
 }
 
-// NewState returns the state in store. Without a store, the State keeps everything in memory.
+// NewState returns a State that loads its records from store. If store is nil, the State keeps
+// everything in memory.
 func NewState(store Store) *State { return &State{store: store} }
 
 // Considered reports whether every event of kind k gets a decision.
@@ -40,9 +41,11 @@ func Considered(k events.Kind) bool {
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// Apply folds e into s and returns the new decisions: on e, if e is considered, new, and not in
-// its grace period, or if due timers changed issues, and on earlier failures whose grace period
-// has ended. If the store fails or the data does not match the kind of e, s is unchanged.
+// Apply folds e into s and returns the new decisions. There is a decision on e if e is
+// considered, new and not in a grace period. For other events, there is one only if a due timer
+// changed issues. There are also decisions on earlier failures whose grace period has ended. If
+// the store fails or the data does not match the kind of e, Apply returns an error and leaves s
+// unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil
@@ -59,8 +62,8 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release ends all grace periods at their regular times, and returns the decisions. It runs no
-// other timer. Call it when no more events will come.
+// Release ends all grace periods as if the clock had reached their ends, and returns the
+// decisions. It runs no other timers. Call it when no more events will come.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
 		r := registers.get(records{state: s}, "")
@@ -105,14 +108,14 @@ func (s *State) atomically(fn func() error) error {
 	return err
 }
 
-// fail stores the first error of the store, so that atomically discards the result.
+// fail records the first error of the store. If there is one, atomically discards the result.
 func (s *State) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// Issues returns the issues in memory, ordered by id.
+// Issues returns the issues that are in memory, ordered by id.
 func (s *State) Issues() []Issue {
 	var list []Issue
 	for key, c := range s.cells {
@@ -124,7 +127,7 @@ func (s *State) Issues() []Issue {
 	return list
 }
 
-// Changes returns the changes since the last call.
+// Changes returns the records and timers that changed since the last call.
 func (s *State) Changes() Changes {
 	var c Changes
 	for key, cell := range s.cells {
@@ -145,7 +148,7 @@ func encode(value any) []byte {
 		return nil
 	}
 	data, err := json.Marshal(value)
-	if err != nil { // cannot happen: records have texts, numbers and valid times
+	if err != nil { // cannot happen, because records have only texts, numbers and valid times
 		return []byte("null")
 	}
 	return data

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Key names one record of a tenant's state.
+// A Key identifies one record in the state of a tenant.
 type Key struct{ Tenant, Kind, ID string }
 
 // Compare orders keys by tenant, kind and id.
@@ -13,11 +13,11 @@ func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Tenant, other.Tenant), cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.ID, other.ID))
 }
 
-// IssueKind is the kind of the records that have an [Issue] each.
+// IssueKind is the kind of the records that contain an [Issue].
 const IssueKind = "issue"
 
-// Store loads records and timers. It may return data from before the State's last changes,
-// because the State checks these first.
+// A Store loads records and timers. It may return data that does not include the latest changes
+// of the State, because the State looks at its changes first.
 type Store interface {
 	// Load returns the JSON of a record, or nil if it does not exist.
 	Load(Key) ([]byte, error)
@@ -26,7 +26,7 @@ type Store interface {
 	Timers(tenant string, at time.Time, limit int) ([]Timer, error)
 }
 
-// Timer starts an action when the tenant's clock reaches its time.
+// A Timer starts an action when the tenant's clock reaches the time At.
 type Timer struct {
 	Tenant string
 	ID     string // unique per tenant
@@ -43,10 +43,10 @@ type Stored struct {
 	JSON []byte // nil if the record was deleted
 }
 
-// Changes are the modified records and timers of a State. Store them in one transaction with
-// the stream position of the last applied event. Equal changes have equal order.
+// Changes has the modified records and timers of a State. Store them in one transaction with
+// the stream position of the last event that was applied. Equal changes are in the same order.
 type Changes struct {
 	Records []Stored
-	Set     []Timer // replace timers with the same id
-	Cleared []Timer // may not exist; At is zero
+	Set     []Timer // new timers, which replace timers with the same id
+	Cleared []Timer // timers to delete, which may not exist; their At is zero
 }

@@ -18,22 +18,23 @@ func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, 
 
 func (r records) clearTimer(id string) { r.state.clearTimer(r.tenant, id) }
 
-// register has the names of all tenants. It is the only record without a tenant.
+// register has the names of all tenants. It is the only record that belongs to no tenant.
 type register struct {
 	Tenants []string `json:"tenants"` // sorted
 }
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// table reads and changes the records of one kind. An error of the store makes the current
-// Apply fail.
+// A table reads and changes the records of one kind. If the store returns an error, the current
+// Apply fails.
 type table[T any] struct {
 	kind string
-	// unshare clones the slices of a copied record. It is nil if the record has none.
+	// unshare clones the slices of a copied record. It is nil if the record has no slices.
 	unshare func(*T)
 }
 
-// get returns a record, or nil if it does not exist. The caller must not change it.
+// get returns the record id, or nil if it does not exist. The caller must not change the
+// record.
 func (t table[T]) get(r records, id string) *T {
 	return t.in(t.cell(r.state, Key{r.tenant, t.kind, id}))
 }
@@ -51,7 +52,8 @@ func (t table[T]) in(c *cell) *T {
 	return value
 }
 
-// edit returns a record that the current Apply may change. It creates a missing record.
+// edit returns a copy of the record id, which the caller may change during the current Apply.
+// If the record does not exist, edit creates it.
 func (t table[T]) edit(r records, id string) *T {
 	s, key := r.state, Key{r.tenant, t.kind, id}
 	old := t.in(t.cell(s, key))

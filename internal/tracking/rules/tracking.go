@@ -8,20 +8,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ReasonCompleted is the reason why the issue of a completed run is closed.
+// ReasonCompleted is the close reason of the tracking issue of a completed run.
 const ReasonCompleted = "Run completed successfully"
 
 const maxPending = 50
 
-// cause describes the outcome of a step or run, or another event of a run.
+// A cause describes the outcome of a step or run, or another event of a run.
 type cause struct {
 	rule     string
-	name     string // of the step or run, for people
+	name     string // name of the step or run, as people see it
 	role     string
-	step     string // step key; "" for the run's end
+	step     string // step key; empty for the end of the run
 	target   string
 	end      bool
-	success  bool // of that end
+	success  bool // whether that end was a success
 	failure  trouble
 	critical bool
 }
@@ -30,7 +30,7 @@ func (c cause) good() bool { return c.rule == string(events.StepCompleted) || c.
 
 func (c cause) bad() bool { return c.rule == string(events.StepFailed) || c.end && !c.success }
 
-// tracking tracks each lineage with one issue.
+// The tracking component maintains one tracking issue for each lineage that needs one.
 type tracking struct {
 	draft       *draft
 	journal     *journal
@@ -43,8 +43,8 @@ type tracking struct {
 	stalls      *stallWatch
 }
 
-// follow makes the event an occurrence of the tracking issue, and creates the issue if one is
-// due.
+// follow makes the event an occurrence of the tracking issue. If the lineage needs a tracking
+// issue and has none yet, follow creates it.
 func (t *tracking) follow(why cause, reason string) {
 	t.draft.say(why.rule, reason)
 	t.start(why)
@@ -87,7 +87,8 @@ func (t *tracking) due(why cause) bool {
 	return false
 }
 
-// create creates the tracking issue, or a digest entry if the rate limit denies it.
+// create creates the tracking issue. If the rate limit does not allow that, it adds a digest
+// entry instead.
 func (t *tracking) create(why cause) {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -109,8 +110,8 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the tracking issue to its new status, or counts the event at the digest entry.
-// It reports whether there was either.
+// update moves the tracking issue to its new status. If the lineage has a digest entry instead
+// of an issue, update counts the event there. It returns false if the lineage has neither.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()
@@ -133,8 +134,8 @@ func (t *tracking) update(why cause) bool {
 	return true
 }
 
-// wanted returns the new status of the tracking issue. Failures in their grace period do not
-// block it.
+// wanted returns the status that the tracking issue should have. Failures that are in their
+// grace period do not block the issue.
 func (t *tracking) wanted(l *Lineage, why cause) Status {
 	status := l.status()
 	immediate := why.bad() && (why.end || why.critical)
@@ -144,8 +145,8 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts the grace period of a failed step that would block the tracking issue, and
-// reports whether it did.
+// delay starts a grace period if the event is a failed step that would block the tracking
+// issue. It reports whether it did so.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -164,13 +165,14 @@ func (t *tracking) delay(why cause) bool {
 	return true
 }
 
-// delayed reports whether all failures that would block the issue are in their grace period.
+// delayed reports whether all failures that would block the tracking issue are still in their
+// grace period.
 func (t *tracking) delayed(l *Lineage) bool {
 	return t.draft.status(l.Issue) != Blocked && !l.ended() && t.grace.has(t.draft.lineageID())
 }
 
-// endIncident decides on a failed step after its grace period, and reports whether the failure
-// stands.
+// endIncident decides on the failed step in after its grace period. It reports whether the
+// failure still counts.
 func (t *tracking) endIncident(in incident) bool {
 	d := t.draft
 	l := lineages.edit(d.records, d.resolve(in.Lineage))
@@ -190,8 +192,8 @@ func (t *tracking) linkRegression(l *Lineage) {
 	}
 }
 
-// linkFollowup links the follow-up id to the issue of its run. If there is none yet, the
-// lineage links it when it creates one.
+// linkFollowup links the follow-up id to the issue of its run. If the lineage has no tracking
+// issue yet, linkFollowup remembers the follow-up, and create adds the link later.
 func (t *tracking) linkFollowup(id string) {
 	d := t.draft
 	l := d.lineage()

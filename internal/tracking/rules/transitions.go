@@ -12,17 +12,17 @@ type motive struct {
 	reason  string
 	failure bool // the fact is a failure
 	recurs  bool // the fact is work that was left undone again
-	run     *Run // run of the fact; nil for a timer or a person
+	run     *Run // the run of the fact; nil for a timer or a person
 }
 
-// after reports whether the fact is a failure, or work left undone, of a run that started after
-// an edit.
+// after reports whether the fact can reopen an issue that a person edited at the stamp edited.
+// It must be a failure or work left undone, and its run must have started after the edit.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
-// transitions moves issues to the status that the facts demand, unless a person's edit or the
-// rule against flapping forbids it.
+// The transitions component moves issues to the status that the facts demand, unless an edit by
+// a person or the rule against flapping forbids it.
 type transitions struct {
 	draft   *draft
 	journal *journal
@@ -58,8 +58,8 @@ func (t *transitions) move(id string, to Status, why motive) {
 	t.journal.transition(id, to, why.reason)
 }
 
-// flaps counts a reopening by a failure. If the reopenings reach the limit, it moves the issue
-// to [Flapping] and returns true.
+// flaps counts a reopening of issue by a failure. If there are now too many reopenings, it
+// moves the issue to [Flapping] and returns true.
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
 	limit := d.config.Flapping
@@ -75,8 +75,8 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive reports whether a flapping issue had no facts for the quiet time. If there were
-// facts, inactive sets the timer again.
+// inactive reports whether there were no facts about the flapping issue id for the quiet time.
+// If there were facts, inactive sets the timer again and returns false.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {
@@ -90,7 +90,8 @@ func (t *transitions) inactive(id string, now time.Time) bool {
 	return true
 }
 
-// endFlapping moves a flapping issue after the quiet time to the status that the facts demand.
+// endFlapping moves a flapping issue to the status that the facts demand, if the quiet time is
+// over.
 func (t *transitions) endFlapping(id string) {
 	d := t.draft
 	if d.status(id) != Flapping || !t.inactive(id, d.now) {
@@ -106,7 +107,8 @@ func (t *transitions) endFlapping(id string) {
 	t.journal.transition(id, to, reason)
 }
 
-// calm ends the flapping of an issue before a new fact, if the quiet time is over.
+// calm is called before a new fact. If the quiet time of a flapping issue is over by then, calm
+// ends the flapping first.
 func (t *transitions) calm(id string) {
 	d := t.draft
 	if d.status(id) != Flapping {
@@ -117,8 +119,8 @@ func (t *transitions) calm(id string) {
 	}
 }
 
-// outlived reports whether the issue id was closed so long ago that a new failure needs a new
-// issue.
+// outlived reports whether the issue id was closed so long ago that a new failure gets a new
+// issue instead of reopening it.
 func (t *transitions) outlived(id string) bool {
 	d := t.draft
 	issue := issues.get(d.records, id)

@@ -1,5 +1,5 @@
-// Package configfile reads the YAML file with the limits of the rules, and writes the
-// default one with a comment on each value.
+// Package configfile reads the YAML file with the limits of the rules. It also writes the
+// default file, which has a comment on each limit.
 package configfile
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const maxBytes = 256 << 10
 
-// An Error describes a mistake in a file and its position.
+// An Error describes a mistake in a configuration file and its position.
 type Error struct {
 	Line, Column int
 	Message      string
@@ -30,9 +30,9 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
 
 type field struct {
-	path  string                  // dotted names
-	about string                  // comment in the default file
-	at    func(*rules.Config) any // pointer to the value
+	path  string                  // names of the sections and the field, joined by dots
+	about string                  // comment on the field in the default file
+	at    func(*rules.Config) any // returns a pointer to the value
 	least int64                   // smallest allowed number
 }
 
@@ -71,8 +71,9 @@ var fields = []field{
 	{"digest.pause", "minimum time between two updates of its description", func(c *rules.Config) any { return &c.Digest.Pause }, 1},
 }
 
-// Read reads a configuration. A missing value keeps its default. Read returns an [*Error] for
-// invalid YAML, an unknown name or an invalid value.
+// Read reads a configuration file. A limit that is missing in the file keeps its default. Read
+// returns an [*Error] if the file is not valid YAML, or has an unknown name or an invalid
+// value.
 func Read(r io.Reader) (rules.Config, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
@@ -81,7 +82,7 @@ func Read(r io.Reader) (rules.Config, error) {
 	return Parse(data)
 }
 
-// Parse is like [Read] for a file in memory.
+// Parse is like [Read], for a file that is already in memory.
 func Parse(data []byte) (rules.Config, error) {
 	if len(data) > maxBytes {
 		return rules.Config{}, &Error{1, 1, fmt.Sprintf("more than %d bytes", maxBytes)}
@@ -169,7 +170,8 @@ func readSection(c *rules.Config, prefix string, n *yaml.Node) error {
 	return nil
 }
 
-// findField returns the field at path, or reports that path is a section of fields.
+// findField returns the field at path. If path is a section with fields, it returns nil and
+// true.
 func findField(path string) (f *field, section bool) {
 	for i := range fields {
 		if fields[i].path == path {

@@ -52,7 +52,7 @@ func sample(value any) string {
 	return ""
 }
 
-// parseDuration is [time.ParseDuration] with days, like "7d".
+// parseDuration is like [time.ParseDuration], but also accepts days, like "7d".
 func parseDuration(s string) (time.Duration, error) {
 	days, ok := strings.CutSuffix(s, "d")
 	if !ok {

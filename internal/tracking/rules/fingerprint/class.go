@@ -7,8 +7,9 @@ import (
 	"unicode"
 )
 
-// Ordinary returns the default words of errors that come from the work, not from the
-// infrastructure below it. An entry with several words matches them in a row.
+// Ordinary returns the default list of words in classes of ordinary errors. Such errors come
+// from the work and not from the infrastructure below it. An entry that consists of several
+// words matches only these words in a row.
 func Ordinary() []string {
 	return []string{
 		// the code under work
@@ -27,11 +28,11 @@ func Ordinary() []string {
 	}
 }
 
-// vague has the words that name no cause.
+// vague has the words that do not name the cause of an error.
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
-// Class returns the normalised class of an infrastructure error. It returns "" if class
-// names no cause, or contains one of the ordinary words.
+// Class returns the normalised class of an infrastructure error. It returns "" if class names
+// no cause, or if it contains one of the words in ordinary.
 func Class(class string, ordinary []string) string {
 	words := classWords(class)
 	named := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })
@@ -46,9 +47,10 @@ func Class(class string, ordinary []string) string {
 	return strings.Join(words, "_")
 }
 
-// ClassInText returns the class that an error message contains, or "". It knows the messages
-// about model provider APIs that Claude Code and the providers' libraries write. It ignores all
-// other text, which may be about the work itself, like "expected 200, got 503".
+// ClassInText returns the error class that an error message contains, or "" if there is none.
+// It recognizes only messages about the APIs of model providers, as Claude Code and the
+// libraries of the providers write them. It ignores all other text, because that may be about
+// the work itself, like "expected 200, got 503".
 func ClassInText(text string) string {
 	text = cut(text, 1000)
 	for _, form := range providerErrors {
@@ -78,8 +80,9 @@ func inRow(words, sequence []string) bool {
 	return false
 }
 
-// classWords returns the lower-case words of an error class. "RateLimited", "rate-limited" and
-// "rate_limited" have the same two words. "HTTPError" has two words too.
+// classWords returns the lower-case words of an error class. For example, "RateLimited",
+// "rate-limited" and "rate_limited" all give "rate" and "limited", and "HTTPError" gives "http"
+// and "error".
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

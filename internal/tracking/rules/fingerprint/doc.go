@@ -1,3 +1,3 @@
-// Package fingerprint finds the common form of an error. Reports with the same fingerprint count
-// as the same error. All functions are pure and bound the text that they read.
+// Package fingerprint computes a normal form of errors. Reports with the same normal form count
+// as the same error. All functions are pure and read a limited amount of text.
 package fingerprint

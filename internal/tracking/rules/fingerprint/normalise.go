@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	maxNormal = 300  // of the result
-	maxRaw    = 4000 // of the input
+	maxNormal = 300  // maximum length of the result
+	maxRaw    = 4000 // maximum length of the input
 )
 
-// variable matches the words of an error that differ between occurrences, in the order of their
-// replacement by "#". The replacement has no digit, so normalising twice changes nothing.
+// variable matches the parts of an error message that differ between occurrences. They are
+// replaced by "#", in the order of this list. The replacement contains no digit, so normalising
+// a text twice changes nothing.
 var variable = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?(z|[+-]\d\d:?\d\d)?)?`),
@@ -33,9 +34,9 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// Normalise returns the common form of all reports of one error: lower case, one line, "#" for
-// ids, times and numbers, and at most 300 characters. Normalising the result again does not
-// change it.
+// Normalise returns a form of the error message text that is the same for all reports of one
+// error. The result is one line in lower case with at most 300 characters, in which "#"
+// replaces ids, times and numbers. Normalising the result again does not change it.
 func Normalise(text string) string {
 	s := strings.ToLower(deferred.Clean(text, maxRaw))
 	for _, v := range variable {

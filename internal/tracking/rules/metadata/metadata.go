@@ -1,5 +1,6 @@
-// Package metadata reads the free-form metadata and summaries of events. Producers choose the
-// types of the values, so each function accepts several and ignores all others.
+// Package metadata reads the free-form metadata and the summaries of events. Producers choose
+// the types of the values. Each function therefore accepts several types and ignores values of
+// all other types.
 package metadata
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// MaxItems bounds the items of one event.
+// MaxItems is the maximum number of items of one event.
 const MaxItems = 50
 
 // Number returns v as a count of at most 1000, or 0 if it is not a count.
@@ -28,7 +29,7 @@ func Number(v any) int {
 	return int(min(x, 1000))
 }
 
-// Amount returns the length of v if it is a list, else v as a count.
+// Amount returns the length of v if v is a list, and otherwise v as a count.
 func Amount(v any) int {
 	if list, ok := v.([]any); ok {
 		return min(len(list), 1000)
@@ -36,9 +37,9 @@ func Amount(v any) int {
 	return Number(v)
 }
 
-// Remaining returns the items that partial success left undone, and reports whether there was
-// partial success. The items are in remaining, remaining_items or partial_success, which may
-// also be a flag.
+// Remaining returns the items that a partial success left undone, and reports whether there was
+// a partial success. The items are in the members remaining, remaining_items and
+// partial_success of metadata. The member partial_success can also be a flag.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)
@@ -50,8 +51,8 @@ func Remaining(metadata map[string]any) (items []string, partial bool) {
 	return distinct(items), len(items) > 0 || truth(flag)
 }
 
-// Deferred returns the items of deferred work in metadata.deferred. If that is true or
-// absent, Deferred reads the items from the summary.
+// Deferred returns the items of deferred work in metadata["deferred"]. If that member is
+// missing, or says only that work was deferred, Deferred reads the items from summary.
 func Deferred(metadata map[string]any, summary string) []string {
 	flag, present := metadata["deferred"]
 	items := listed(flag)
@@ -80,7 +81,8 @@ func truth(v any) bool {
 	return false
 }
 
-// listed returns the items in v, which are texts or objects with a title.
+// listed returns the items in v, which can be a text, an object with a title, or a list of
+// these.
 func listed(v any) []string {
 	switch v := v.(type) {
 	case []any:
@@ -126,7 +128,7 @@ func FirstSentence(text string) string {
 	return deferred.Clean(strings.TrimRight(strings.TrimSpace(line), ".:"), 200)
 }
 
-// Name returns v as a name, which is a text or a number, else "".
+// Name returns v as a name if v is a text or a number, and otherwise "".
 func Name(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -137,7 +139,7 @@ func Name(v any) string {
 	return ""
 }
 
-// IsCritical reports whether the severity is critical.
+// IsCritical reports whether the member severity of metadata is "critical".
 func IsCritical(metadata map[string]any) bool {
 	s, _ := metadata["severity"].(string)
 	return strings.EqualFold(strings.TrimSpace(s), "critical")

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Likeness selects the properties by which two outcomes are compared.
+// Likeness selects which properties count when two outcomes are compared.
 type Likeness struct {
 	Titles      bool
-	Transitions bool // all statuses of an issue in order, not only the last one
+	Transitions bool // compare all statuses of an issue in order, not only the last one
 }
 
-// Canon returns o in a sorted form for comparison, without ids and times of issues.
+// Canon returns the issues of o as sorted lines of text for comparison. The lines do not
+// contain the ids and times of issues.
 func Canon(o Outcome, like Likeness) []string {
 	names := make(map[string]string)
 	for _, i := range o.Issues {

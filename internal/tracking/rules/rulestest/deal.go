@@ -12,23 +12,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Epoch is second 0 of every scenario.
+// Epoch is the time of second 0 in every scenario.
 var Epoch = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
 // Delivery is one event to deliver, or a restart of the tracker.
 type Delivery struct {
 	Event   events.Event
-	Restart bool   // the tracker restarts; there is no event
-	IssueOf string // the event edits the issue that covers this event
+	Restart bool   // restart the tracker instead of delivering an event
+	IssueOf string // if set, the event edits the issue that covers this event
 }
 
-// Deal returns the CloudEvents of a scenario in the order of delivery, starting at [Epoch].
+// Deal converts the events of sc to CloudEvents, in the order of delivery. Second 0 of the
+// scenario is at [Epoch].
 func Deal(tb testing.TB, sc Scenario) []Delivery {
 	tb.Helper()
 	return DealFrom(tb, sc, Epoch)
 }
 
-// DealFrom is [Deal] with another start time.
+// DealFrom is like [Deal], with second 0 at start.
 func DealFrom(tb testing.TB, sc Scenario, start time.Time) []Delivery {
 	tb.Helper()
 	list := make([]Delivery, 0, len(sc.Events))
@@ -98,8 +99,8 @@ func (se Event) failure() *events.Failure {
 	return &events.Failure{Message: se.Err, Class: class}
 }
 
-// metadata returns the metadata with the names of events, like work_item for workItem. It skips
-// values that are attributes or fields of an event.
+// metadata returns the metadata with the names that events use, such as work_item for workItem.
+// It leaves out values that an event has as an attribute or field.
 func (se Event) metadata() map[string]any {
 	m := make(map[string]any)
 	for name, v := range se.Meta {
@@ -121,7 +122,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// Twice delivers every event twice.
+// Twice returns list with every event delivered twice in a row.
 func Twice(list []Delivery) []Delivery {
 	twice := make([]Delivery, 0, 2*len(list))
 	for _, d := range list {
@@ -130,7 +131,7 @@ func Twice(list []Delivery) []Delivery {
 	return twice
 }
 
-// Jitter delays every delivery by up to most, which changes the order of events.
+// Jitter delays every delivery by a random time below most. This changes the order of events.
 func Jitter(list []Delivery, most time.Duration, seed uint64) []Delivery {
 	type late struct {
 		Delivery

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// Verdict is the comparison of an [Outcome] with the labels of a scenario.
+// Verdict is the result of comparing an [Outcome] with the labels of a scenario.
 type Verdict struct {
-	Right    int // expected issues with the expected end
-	Issues   int // all issues
-	Wanted   int // required issues, and optional ones that are right
+	Right    int // number of expected issues that have the expected end
+	Issues   int // number of all issues in the outcome
+	Wanted   int // number of required issues, plus the optional ones that exist
 	Problems []string
 }
 
-// Add adds the numbers of another verdict, but not its problems.
+// Add adds the numbers of other to v, but not its problems.
 func (v *Verdict) Add(other Verdict) {
 	v.Right += other.Right
 	v.Issues += other.Issues
 	v.Wanted += other.Wanted
 }
 
-// Precision is the share of right issues among all issues.
+// Precision returns the share of right issues among all issues.
 func (v Verdict) Precision() float64 { return share(v.Right, v.Issues) }
 
-// Recall is the share of right issues among the wanted ones.
+// Recall returns the share of right issues among the wanted ones.
 func (v Verdict) Recall() float64 { return share(v.Right, v.Wanted) }
 
 func share(n, of int) float64 {
@@ -34,9 +34,10 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-// Judge compares o with the labels of sc. An issue matches the best of the expected issues of
-// its tenant whose covers contain its first event. A second match is a duplicate, an issue
-// without a match is spam, and a required issue without a match is a miss.
+// Judge compares o with the labels of sc. An issue can match an expected issue of its tenant if
+// Covers contains its first event. If several match, the best one counts. A second issue for
+// the same expected issue is a duplicate, an issue without a match is spam, and a required
+// issue without a match is a miss.
 func Judge(sc Scenario, o Outcome) Verdict {
 	v := Verdict{Issues: len(o.Issues)}
 	pairs := match(sc, o)
@@ -74,8 +75,8 @@ func Judge(sc Scenario, o Outcome) Verdict {
 	return v
 }
 
-// match returns the index of the expected issue for each issue, or -1. It assigns the best
-// pairs first.
+// match returns, for each issue of o, the index of the expected issue that it matches, or -1.
+// It assigns the best pairs first.
 func match(sc Scenario, o Outcome) []int {
 	type pair struct{ issue, want, fit int }
 	var pairs []pair

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Outcome is the result of a history in the format of whatif.
+// Outcome is the result of a history in the format of the command whatif.
 type Outcome struct {
 	Issues    []Issue    `json:"issues"`
 	Decisions []Decision `json:"decisions"`
@@ -47,8 +47,8 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of deliveries before normalisation, without restarts. Edits have
-// the issue ids that result from c.
+// Events returns the events of list before normalisation, without the restarts. If an event
+// edits an issue, it has the id that the issue gets under the configuration c.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -64,8 +64,9 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run folds deliveries and returns the result. Each batch has a new State over one store, and
-// batch returns the size of the next one. If batch is nil, only a restart creates a new State.
+// Run folds the deliveries in list and returns the result. It splits them into batches. Each
+// batch uses a new State, and all use the same store. The function batch returns the size of
+// the next batch. If batch is nil, only a restart creates a new State.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -97,7 +98,7 @@ func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outco
 type issue struct {
 	Issue
 	created time.Time
-	times   map[string]time.Time // of the occurrences
+	times   map[string]time.Time // times of the occurrences, by event
 }
 
 type runner struct {
@@ -218,8 +219,9 @@ type stored struct {
 	Labels []string `json:"labels"`
 }
 
-// reconcile copies the stored kinds, titles, statuses and links to the issues that result from
-// effects. It reports other differences between them as test errors.
+// reconcile compares the stored issues with the issues that result from effects. It copies the
+// stored kinds, titles, statuses and links to the latter, and reports other differences as test
+// errors.
 func (r *runner) reconcile() {
 	r.tb.Helper()
 	for id, is := range r.stored {
@@ -247,8 +249,8 @@ func (r *runner) reconcile() {
 	}
 }
 
-// complete checks that each considered event has one decision, and every other event at most
-// one.
+// complete checks that each considered event has exactly one decision, and that every other
+// event has at most one.
 func (r *runner) complete(list []Delivery) {
 	r.tb.Helper()
 	count := make(map[[2]string]int)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// Scenario is one labelled history.
+// Scenario is a history with labels.
 type Scenario struct {
 	Name     string     `json:"name"`
 	Title    string     `json:"title"`
@@ -23,7 +23,7 @@ type Scenario struct {
 	Limits   Limits     `json:"limits"`
 }
 
-// Event is an event of a scenario file.
+// Event is an event in a scenario file.
 type Event struct {
 	T      float64        `json:"t"` // seconds after the start
 	ID     string         `json:"id"`
@@ -43,7 +43,7 @@ type Event struct {
 
 	Event   string `json:"event"`
 	Issue   string `json:"issue"`
-	IssueOf string `json:"issue_of"` // edits the issue that covers this event
+	IssueOf string `json:"issue_of"` // the event edits the issue that covers this event
 	Action  string `json:"action"`
 	By      string `json:"by"`
 	Value   string `json:"value"`
@@ -55,9 +55,9 @@ type Expected struct {
 	Tenant   string   `json:"tenant"`
 	Kind     Words    `json:"kind"`
 	Covers   []string `json:"covers"`   // the first event of the issue must be one of these
-	All      bool     `json:"all"`      // all of Covers are occurrences
+	All      bool     `json:"all"`      // all events in Covers are occurrences
 	Final    Words    `json:"final"`    // last status
-	Optional bool     `json:"optional"` // may be missing
+	Optional bool     `json:"optional"` // the issue may be missing
 	Link     Words    `json:"link"`     // a link of this type must exist
 	NoLink   string   `json:"no_link"`
 	Labels   []string `json:"labels"`
@@ -65,13 +65,13 @@ type Expected struct {
 	Title    string   `json:"title"`
 }
 
-// Limits bound the result of a scenario. 0 means no limit.
+// Limits are the largest numbers that the result of a scenario may have. 0 means no limit.
 type Limits struct {
-	Transitions int `json:"max_transitions"` // of all issues, with their creation
+	Transitions int `json:"max_transitions"` // of all issues together, including their creation
 	Issues      int `json:"max_issues"`
 }
 
-// Words are the values that a label allows, as one text or a list.
+// Words are the values that a label allows. In a scenario file, they are one text or a list.
 type Words []string
 
 // UnmarshalJSON reads a string, a list of strings, or an object with a type.
@@ -98,8 +98,9 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Load returns the scenarios of the recorded data and of testdata. Under the race detector
-// it returns a fifth of those of testdata, because their folds use one goroutine.
+// Load returns the scenarios of the recorded data and of testdata. Under the race detector, it
+// returns only a fifth of those in testdata to save time. A fold uses one goroutine, so the
+// race detector finds little in it.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed
@@ -111,7 +112,8 @@ func Load(tb testing.TB) []Scenario {
 	return list
 }
 
-// Given returns the scenarios of the recorded data. It skips the test without them.
+// Given returns the scenarios of the recorded data. If there is no recorded data, it skips the
+// test.
 func Given(tb testing.TB) []Scenario {
 	tb.Helper()
 	return read(tb, realdata.Path(tb, "..", "tracker-scenarios-dev.json"))

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Times are in seconds.
+// All times are in seconds.
 const (
 	worldAgents = 50
 	worldHours  = 24
-	worldStorm  = 300 // failures with different causes
+	worldStorm  = 300 // number of failures with different causes
 	hour        = 3600.0
 )
 
-// World returns a day of 50 agents that work for four tenants, with known causes of trouble:
-// provider outages, checks that break and are repaired, retried work, a storm, steps that
-// recover at once, and deferred work. It expects one issue for each cause. Only the storm
-// exceeds the rate limits of a tenant.
+// World returns a day of 50 agents that work for four tenants. The causes of trouble are known.
+// They are provider outages, checks that break and are repaired, retried work, a storm, steps
+// that recover at once, and deferred work. World expects one issue for each cause. Only the
+// storm exceeds the rate limits of its tenant.
 func World(seed uint64) Scenario {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 50)),
@@ -48,17 +48,18 @@ type world struct {
 	rng     *rand.Rand
 	sc      Scenario
 	n       int
-	at      map[string][]float64 // creation times of a tenant's issues
+	at      map[string][]float64 // creation times of issues, by tenant
 	causes  map[string]*Expected
 	keys    []string
 	outages map[string][]outage
-	quiet   [2]float64 // no new causes around the storm
+	quiet   [2]float64 // period around the storm in which there are no new causes
 	stormed string
 }
 
 func (w *world) between(from, to float64) float64 { return from + w.rng.Float64()*(to-from) }
 
-// room takes a slot of a tenant's rate limits at t, and reports whether there was one.
+// room takes a slot of the rate limits of tenant at the time t. It returns false if there is
+// none.
 func (w *world) room(tenant string, t float64) bool {
 	if tenant == w.stormed && t > w.quiet[0] && t < w.quiet[1] {
 		return false
@@ -260,7 +261,7 @@ func (w *world) small(tenant, run string, t float64, n int) {
 func (w *world) finish() Scenario {
 	for _, key := range w.keys {
 		x := w.causes[key]
-		// One or two runs at the edge of an outage may recover within the grace period.
+		// If an outage affects only one or two runs, they may recover within the grace period.
 		x.Optional = strings.HasPrefix(key, "outage") && len(x.Covers) < 6
 		w.sc.Expected = append(w.sc.Expected, *x)
 	}

@@ -1,4 +1,4 @@
-// Command auditor keeps what agents did in a signed ledger, and verifies it.
+// Command auditor stores the events of agents in a signed ledger and verifies that ledger.
 package main
 
 import (

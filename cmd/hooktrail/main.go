@@ -1,4 +1,5 @@
-// Command hooktrail runs everything in one process, and shows what it does.
+// Command hooktrail runs all services in one process. It also has commands that show recorded
+// events.
 package main
 
 import (

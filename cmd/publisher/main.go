@@ -1,4 +1,4 @@
-// Command publisher takes events in and brings them to the stream.
+// Command publisher accepts events and publishes them to the stream.
 package main
 
 import (

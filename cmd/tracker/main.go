@@ -1,4 +1,4 @@
-// Command tracker keeps issues for work that outlives a run.
+// Command tracker creates issues for work that continues after the run that reported it.
 package main
 
 import (

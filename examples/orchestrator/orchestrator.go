@@ -22,8 +22,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// Publish runs the pipeline once and publishes its events over nc. It returns
-// after the server has stored them. The outbox is in dir.
+// Publish runs the pipeline once and publishes its events over nc. It stores unsent events in the
+// folder dir. Publish returns after the stream has stored all events.
 func Publish(ctx context.Context, nc *nats.Conn, dir string, out io.Writer) (err error) {
 	redactor, err := redact.New(redact.Options{})
 	if err != nil {
@@ -47,7 +47,8 @@ type Pipeline struct {
 	out    io.Writer
 }
 
-// New returns a pipeline that records to appender, usually a publish.Publisher.
+// New returns a pipeline that records its events with appender, which is usually a
+// publish.Publisher, and prints its steps to out.
 func New(appender hooks.Appender, out io.Writer) (*Pipeline, error) {
 	rules, err := provider.Default(policy.Config{AllowedWritePaths: []string{"src/**"}})
 	if err != nil {
@@ -74,7 +75,7 @@ func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.St
 	return hooks.ModifyStep(`{"standards":"tests first"}`), nil
 }
 
-// Run works on a goal in the run id.
+// Run runs the pipeline once. goal is its task, and id is the id of the run.
 func (p *Pipeline) Run(ctx context.Context, id, goal string) error {
 	session := hooks.Session{From: "startup", Model: "large"}
 	return p.engine.Session(ctx, id, session, func(ctx context.Context, _ hooks.SessionOutcome) error {

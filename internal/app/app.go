@@ -23,7 +23,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout limits open requests, and an outbox without a deadline.
+// closeTimeout limits how long a stop waits for open HTTP requests. It also limits how long the
+// publisher sends waiting events if it stops without a drain.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
@@ -70,9 +71,9 @@ func (o Options) Validate() error {
 	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote, Access: o.Access}.Validate()
 }
 
-// Run runs all services until ctx ends, then drains them. A drain that exceeds its
-// deadline is not an error. Run fails if the broker is unreachable or the address is in
-// use.
+// Run runs all services until ctx ends, then drains them. If the drain exceeds its deadline, Run
+// logs a warning and returns no error for it. Run fails if the broker is unreachable or the HTTP
+// address is in use.
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
@@ -103,7 +104,8 @@ func newApp(opts Options, b *broker.Broker) *app {
 		Logger: opts.Logger, Registry: a.registry,
 	}
 	if opts.DrainTimeout > 0 {
-		// A backend that accepts no issues must not use up the other services' time.
+		// The tracker gets a third of the drain time, so that a backend that accepts no issues
+		// leaves time for the other services.
 		a.consumers.Track.SettleTimeout = opts.DrainTimeout / 3
 	}
 	a.services = append(a.services, newService(publisherName, a.publish), newService(outboxName, a.forwardShared))
@@ -183,8 +185,8 @@ func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	}
 }
 
-// drain stops the services in the order of the data flow. Then the consumers handle the
-// remaining messages.
+// drain stops the services in the order of the data flow. Then it runs the consumers once more,
+// until they have handled the remaining messages of the stream.
 func (a *app) drain(ctx context.Context, stops []func()) {
 	began := time.Now()
 	log := a.opts.Logger
@@ -230,7 +232,7 @@ func (a *app) publish(ctx context.Context, report report) error {
 
 // forwardShared forwards the shared outbox of the hook commands.
 func (a *app) forwardShared(ctx context.Context, report report) error {
-	report(nil, 0) // also while another process forwards
+	report(nil, 0) // report ready even while another process forwards the outbox
 	return publisher.RunShared(ctx, publisher.Options{
 		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Heartbeat: a.opts.Heartbeat,
 		Logger: a.opts.Logger.With("part", outboxName),

@@ -46,8 +46,8 @@ const (
 	metricsName   = "metrics"
 )
 
-// stages returns the consumers in the order of the data flow. A stage reads the events
-// that the stage before it publishes.
+// stages returns the consumers in groups, in the order of the data flow. The consumers of a group
+// also read the events that earlier groups publish.
 func (c Consumers) stages() [][]consumer {
 	return [][]consumer{
 		{{trackerName, c.runTracker}},
@@ -55,7 +55,8 @@ func (c Consumers) stages() [][]consumer {
 	}
 }
 
-// Drain handles every message of the stream, including those that the consumers publish.
+// Drain lets the consumers handle every message of the stream, including the messages that they
+// publish themselves.
 func (c Consumers) Drain(ctx context.Context) error {
 	var errs []error
 	for _, stage := range c.stages() {

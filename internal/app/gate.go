@@ -9,10 +9,11 @@ import (
 type gate struct {
 	mu       sync.RWMutex // guards handler and deadline
 	handler  http.Handler // nil while the publisher does not run
-	deadline time.Time    // for the publisher's end; set when the drain starts
+	deadline time.Time    // when the publisher must end; set when the drain starts
 }
 
-// ServeHTTP passes requests to the publisher, and answers 503 while it does not run.
+// ServeHTTP passes requests to the publisher. While the publisher does not run, ServeHTTP answers
+// 503.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.RLock()
 	handler := g.handler
@@ -31,7 +32,7 @@ func (g *gate) open(handler http.Handler) {
 	g.handler = handler
 }
 
-// close rejects further requests, and returns the deadline for the publisher's end.
+// close rejects further requests and returns the time by which the publisher must end.
 func (g *gate) close() (deadline time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -35,8 +35,9 @@ type BrokerStatus struct {
 	Warnings  []string `json:"warnings,omitempty"` // for operators; they do not affect Ready
 }
 
-// readiness returns the answer of /readyz. It is ready if every service runs and no
-// drain has begun. Without the broker the consumers are stuck.
+// readiness returns the answer of /readyz. Ready is true if every service is running and no drain
+// has started. The connection to the broker needs no check here, because the consumers report Stuck
+// without it.
 func (a *app) readiness() Readiness {
 	b := a.consumers.Broker
 	r := Readiness{Draining: a.gate.draining(), Broker: BrokerStatus{

@@ -15,8 +15,8 @@ type ServiceState string
 const (
 	Starting ServiceState = "starting"
 	Running  ServiceState = "running"
-	Stuck    ServiceState = "stuck"   // runs, but an error stops its progress
-	Waiting  ServiceState = "waiting" // failed, restarts soon
+	Stuck    ServiceState = "stuck"   // running, but an error stops its progress
+	Waiting  ServiceState = "waiting" // failed, will restart after a pause
 	Stopped  ServiceState = "stopped"
 )
 
@@ -37,7 +37,8 @@ const (
 	stableAfter = 10 * time.Minute // a longer run resets the pause to firstPause
 )
 
-// service restarts a service that ends early. A failure does not affect the others.
+// service runs a function and restarts it when it ends early. Each service has its own restarts, so
+// a failure of one does not stop the others.
 type service struct {
 	name string
 	run  func(ctx context.Context, report report) error
@@ -46,7 +47,8 @@ type service struct {
 	status ServiceStatus
 }
 
-// report receives the error, if any, and the lag of a running service.
+// report receives the error that stops the progress of a running service, or nil, and the number of
+// stream messages that the service has not handled yet.
 type report func(err error, lag uint64)
 
 func newService(name string, run func(ctx context.Context, report report) error) *service {
@@ -55,7 +57,8 @@ func newService(name string, run func(ctx context.Context, report report) error)
 
 var errEnded = errors.New("ended by itself")
 
-// supervise runs the service until ctx ends, and waits for its end.
+// supervise runs the service until ctx ends and restarts it whenever it returns before that.
+// supervise returns after the service has ended.
 func (s *service) supervise(ctx context.Context, log *slog.Logger) {
 	pause := firstPause
 	for {
@@ -114,7 +117,7 @@ func (s *service) current() ServiceStatus {
 	return s.status
 }
 
-// sleep waits for d. It returns false if ctx ended before.
+// sleep waits for d. It returns false if ctx ends before d has passed.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,5 +1,5 @@
-// Package command is the wing of the command lines. Each package below it
-// returns one cobra command with its flags, help texts, printing and progress.
+// Package command is the wing of the command lines. Each package below it returns one cobra
+// command, and contains the flags, help texts, output and progress bars of that command.
 //
 // A command checks its flags, fills the Options of a service and calls its Run.
 // The services are in the wings capture, evidence and tracking, and in metrics

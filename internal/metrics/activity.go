@@ -21,7 +21,7 @@ const (
 	stepActivity
 	callActivity
 	responseActivity
-	dispatchActivity // a dispatch of hooks with a failure
+	dispatchActivity // a dispatch in which a hook failed
 )
 
 // Statuses that do not come from the payload of an event.
@@ -31,13 +31,13 @@ const (
 	failed    = "failed"
 	denied    = "denied"
 
-	// A denied call stays one after its result. Their labels are error and denied.
+	// The status of a denied call also contains its result. Its label is error or denied.
 	deniedError   = "denied, error"
 	deniedSuccess = "denied, success"
 )
 
-// withResult returns the status of a denied call after a result. A success is never
-// forgotten.
+// withResult returns the new status of a denied call after a result arrives. Once a call has had a
+// successful result, its status stays deniedSuccess.
 func withResult(status string, result events.ToolStatus) string {
 	if status == deniedSuccess || result == events.ToolSuccess {
 		return deniedSuccess
@@ -64,19 +64,20 @@ type activityKey struct {
 	tenant, run, id string
 }
 
-// activity is a counted run, step, tool call, model response or hook dispatch. Times
-// and durations are whole microseconds, as in the database, so a subtraction removes
-// exactly the added value.
+// activity is a counted run, step, tool call, model response or hook dispatch. Times and durations
+// are whole microseconds, as in the database. So an activity that was loaded again subtracts
+// exactly the values that it added before.
 type activity struct {
 	label    string
 	status   string
 	started  time.Time
 	ended    time.Time
-	measured time.Duration // as reported
-	seen     []byte        // a short hash of each applied event id
+	measured time.Duration // duration that the event reported
+	seen     []byte        // first bytes of the hash of each applied event id
 }
 
-// duration returns the duration of an ended activity, as reported or from its times.
+// duration returns the duration of an activity that has ended. It uses the reported duration if
+// there is one, and otherwise the times of start and end.
 func (a activity) duration() (time.Duration, bool) {
 	if a.measured > 0 {
 		return a.measured, true
@@ -89,7 +90,8 @@ func (a activity) duration() (time.Duration, bool) {
 
 const seenBytes = 8
 
-// addEvent records an applied event. It returns false for a repeat.
+// addEvent notes that the event with this id was applied. It returns false if it was applied
+// before.
 func (a *activity) addEvent(id string) bool {
 	sum := sha256.Sum256([]byte(id))
 	for have := range slices.Chunk(a.seen, seenBytes) {
@@ -101,7 +103,7 @@ func (a *activity) addEvent(id string) bool {
 	return true
 }
 
-// count adds the activity to the series, or subtracts it with times -1.
+// count adds the activity to the series n. If times is -1, it subtracts the activity.
 func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	var total, open, took *family
 	switch k.kind {
@@ -129,8 +131,8 @@ func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	}
 }
 
-// change applies an event to an activity and updates the series. It returns false for a
-// repeat.
+// change applies the event e to the activity k and updates the series. It returns false if e was
+// applied before.
 func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (bool, error) {
 	before, err := f.load(k)
 	if err != nil {

@@ -14,8 +14,8 @@ type family struct {
 	buckets []time.Duration
 }
 
-// The series of a family are stored under its name, so the meaning of a name never
-// changes. Other metrics are in collector.go and in app/health.go.
+// The state stores the series of a family under the name of the family, so the meaning of a name
+// must never change. Other metrics are defined in collector.go and in app/health.go.
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},
@@ -72,7 +72,7 @@ var families = []*family{
 	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, hookFailures,
 }
 
-// The upper bounds of the buckets. A change requires a new schema version.
+// The upper bounds of the histogram buckets. A change of them requires a new version of schema.
 var (
 	shortBuckets = []time.Duration{
 		5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
@@ -86,17 +86,17 @@ var (
 	}
 )
 
-// schema needs a new version after every change of the tables, the counting, labelLimit
-// or the buckets.
+// schema describes the database. It needs a new version after every change of the tables, the
+// counting, labelLimit or the buckets.
 var schema = projection.Schema{Name: "metrics", Version: 1, Tables: tables}
 
-// The tables of the state:
+// The tables of the database:
 //
 //	thing    activities: runs, steps, tool calls, model responses and failed hook dispatches
-//	tokens   the tokens of an activity, with the level of its run that reported them
-//	series   the series of all metrics
-//	label    the accepted values of each label of a metric
-//	about    the counted tenant, and the time of the last message
+//	tokens   tokens of an activity, and which level (response, step or run) reported them
+//	series   series of all metrics
+//	label    accepted values of each label of a metric
+//	about    the tenant that is counted, and the time of the last message
 const tables = `
 CREATE TABLE thing (
 	kind     INTEGER NOT NULL,

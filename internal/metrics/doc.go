@@ -1,16 +1,16 @@
 // Package metrics counts events for Prometheus.
 //
-// The service counts activities and not messages. A run is identified by its id, a step by run
-// and step, a tool call by run and call, and a model response by run and message. The last end
-// of an activity in the stream determines its status. An event counts once, even if several
-// producers or imports send it. A counter can fall when a failed run continues and succeeds,
-// which Prometheus treats as a restart.
+// The service counts activities and not messages. A run is identified by its id, a step by run and
+// step, a tool call by run and call, and a model response by run and message. If several events end
+// the same activity, the last one in the stream determines its status. An event counts once, even
+// if several producers or imports send it. A counter can decrease when a failed run continues and
+// succeeds. Prometheus treats the decrease as a restart of the counter.
 //
-// The tokens of a run come from its model responses, otherwise from its steps, and
-// otherwise from its end.
+// The tokens of a run are the sum of its model responses. If no response reports tokens, they are
+// the sum of its steps. If no step reports tokens either, they come from the end of the run.
 //
-// The state is in DataDir/metrics/metrics.db. One transaction commits it with the
-// position in the stream, so the same stream gives the same counts. A label has at most
-// 100 values in each metric, in the order of the stream. All further values count as
+// The state is in DataDir/metrics/metrics.db. Each transaction stores the counts together with the
+// position in the stream, so the same stream always gives the same counts. In each metric, a label
+// has at most 100 values, which are the first ones in the stream. All further values count as
 // "other".
 package metrics

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// exposed returns a label value without characters that control a terminal or deceive a
-// reader. Different values stay different, because Prometheus rejects equal series.
+// exposed escapes the characters of a label value that control a terminal or deceive a reader.
+// Different values stay different, because Prometheus rejects two series with equal labels.
 func exposed(value string) string {
 	if !strings.ContainsRune(value, '\\') {
 		return termtext.Printable(value)
@@ -40,14 +40,15 @@ const minToken = 16
 // Access decides who may read the series of tenants. The zero Access lets every client
 // read everything.
 type Access struct {
-	// TokenFile contains the bearer tokens of readers, one per line. Others see the state
-	// of the services only. The reader of a line "tenant NAME TOKEN" sees the series of
-	// that tenant too, and the reader of any other line those of all tenants. The file may
-	// be replaced while the service runs. Other users must not be able to read it.
+	// TokenFile is the file with the bearer tokens of readers, one per line. A client without a
+	// token only sees the state of the services. A client with the token of a line "tenant NAME
+	// TOKEN" also sees the series of that tenant. A client with the token of any other line sees
+	// the series of all tenants. The file may be replaced while the service runs. Other users must
+	// not be able to read it.
 	TokenFile string
 }
 
-// Validate reports an unusable token file.
+// Validate reports an error if the token file cannot be used.
 func (a Access) Validate() error {
 	if a.TokenFile == "" {
 		return nil
@@ -56,11 +57,11 @@ func (a Access) Validate() error {
 	return err
 }
 
-// reader is a line of the token file.
+// reader is one line of the token file: a token and the tenants whose series it can read.
 type reader struct {
 	token  string
-	tenant string // that it sees, or none
-	all    bool   // it sees every tenant
+	tenant string // the only tenant that the reader sees; empty for none or for all
+	all    bool   // the reader sees all tenants
 }
 
 func (a Access) readers() ([]reader, error) {
@@ -99,8 +100,8 @@ func parseReaders(text string) (list []reader, err error) {
 
 var errToken = errors.New("the bearer token is not valid")
 
-// readerOf returns the reader that sent r, which sees no tenant without a token. It returns
-// errToken for a wrong token.
+// readerOf returns the reader whose token is in the request r. Without a token it returns a reader
+// that sees no tenant. For a wrong token it returns errToken.
 func (a Access) readerOf(r *http.Request) (found reader, err error) {
 	if a.TokenFile == "" {
 		return reader{all: true}, nil
@@ -125,7 +126,7 @@ func (a Access) readerOf(r *http.Request) (found reader, err error) {
 	return found, err
 }
 
-// Handler returns a handler that serves the metrics of registry in the formats of Prometheus.
+// Handler returns a handler that serves the metrics of registry in the Prometheus formats.
 func (a Access) Handler(registry prometheus.Gatherer) http.Handler {
 	opts := promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +142,7 @@ func (a Access) Handler(registry prometheus.Gatherer) http.Handler {
 	})
 }
 
-// seesOf returns the part of a registry that r may see.
+// seesOf returns the part of registry that r may see.
 func (r reader) seesOf(registry prometheus.Gatherer) prometheus.Gatherer {
 	if r.all {
 		return registry

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits of reported values. Sums of larger values would overflow.
+// Limits of the values in events. Without them, the sums could overflow.
 const (
 	maxTokens   = 1 << 40
 	maxDuration = 10 * 366 * 24 * time.Hour
@@ -22,7 +22,7 @@ type fold struct {
 	series *seriesSet
 }
 
-// payloadError reports an event that can never be counted.
+// payloadError reports an event with an invalid payload, which can never be counted.
 type payloadError struct{ err error }
 
 func (e *payloadError) Error() string { return e.err.Error() }
@@ -110,7 +110,8 @@ func (f *fold) toolBefore(e events.Event, p events.ToolBeforeData) error {
 		a.label, a.started = firstOf(p.Tool, a.label), e.Time
 		switch {
 		case p.Verdict == events.VerdictDeny && !isDenied(a.status) && a.status != "" && a.status != active:
-			a.status = withResult(denied, events.ToolStatus(a.status)) // its result came first
+			// the result arrived before the denial
+			a.status = withResult(denied, events.ToolStatus(a.status))
 		case a.status != "" && a.status != active:
 		case p.Verdict == events.VerdictDeny:
 			a.status = denied
@@ -161,7 +162,8 @@ func (f *fold) executions(e events.Event) error {
 	return f.failures(e, outcome.Executions)
 }
 
-// failures counts the failed hook executions of e, once for each event id.
+// failures counts the failed hook executions of the event e. It counts them only once, even if e is
+// repeated.
 func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	count := 0
 	for _, x := range executions {
@@ -184,7 +186,8 @@ func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	return nil
 }
 
-// milliseconds converts a reported duration and limits it.
+// milliseconds converts a duration of n milliseconds. It limits the result to the range from 0 to
+// maxDuration.
 func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), maxDuration.Milliseconds())) * time.Millisecond
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Consumer names the durable consumer.
+// Consumer is the name of the durable consumer.
 const Consumer = "metrics"
 
 // DefaultListen is the default address of the HTTP server.
@@ -35,17 +35,18 @@ var errStarting = errors.New("the stream is not being read yet")
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string
-	Tenant  string // count only this tenant, or all if empty
-	Drain   bool   // return after the message that was last in the stream at the start
+	Tenant  string // count only this tenant; empty counts all
+	Drain   bool   // return after handling the message that was the last one when Run started
 
-	Listen    string               // address of /metrics, /livez and /readyz; no server if empty
-	Access    Access               // to /metrics
-	Registry  *prometheus.Registry // contains the collectors while Run runs; nil means a private registry
+	Listen string // address of /metrics, /livez and /readyz; no server if empty
+	Access Access // who may read /metrics
+	// holds the collectors while Run runs; nil creates a private registry
+	Registry  *prometheus.Registry
 	Progress  func(consume.Progress)
 	Listening func(address net.Addr)
 	Logger    *slog.Logger
 
-	batch int // for tests: largest number of messages in one transaction
+	batch int // largest number of messages in one transaction; only tests set it
 }
 
 func (o Options) withDefaults() Options {
@@ -64,8 +65,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run counts events and, if Listen is set, serves metrics. It returns when ctx ends or a drain
-// is complete. It waits while another process uses the state.
+// Run counts events. If Listen is set, it also serves metrics. It returns when ctx ends or when a
+// drain is complete. While another process uses the same state, Run waits.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	if opts.Broker == nil || opts.DataDir == "" {
@@ -97,7 +98,7 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 			c.note(p)
 			opts.Progress(p)
 		},
-		// Events of the old stream stay counted.
+		// The counts of events in the old stream are kept.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "counting continued in another stream", "reason", reason)
 			return nil
@@ -105,8 +106,8 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 	}, s)
 }
 
-// serve calls read and runs an HTTP server in parallel. When one ends, the other ends
-// too.
+// serve runs an HTTP server and calls read in parallel. When one of them ends, serve stops the
+// other.
 func serve(ctx context.Context, opts Options, s *state, c *collector) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.Listen)
 	if err != nil {

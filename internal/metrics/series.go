@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	otherValue   = "other"   // label value beyond the limit
-	unknownValue = "unknown" // label value for a missing value
-	maxValue     = 128       // bytes of a label value
+	otherValue   = "other"   // replaces label values beyond the limit
+	unknownValue = "unknown" // replaces an empty label value
+	maxValue     = 128       // longest label value in bytes
 )
 
 type series struct {
 	family *family
 	labels []string
-	value  int64   // for a histogram, the sum in microseconds
-	counts []int64 // for a histogram, one for each bucket and one for larger values
+	value  int64   // of a histogram: the sum in microseconds
+	counts []int64 // of a histogram: one count for each bucket, and one for larger values
 }
 
-// seriesSet contains all series and the accepted values of their labels. Changes are
-// provisional until commit. Only one goroutine may use it.
+// seriesSet contains all series and the accepted values of their labels. Changes are provisional
+// until commit is called. Only one goroutine may use a seriesSet.
 type seriesSet struct {
-	limit     int // values of a label in one metric
+	limit     int // largest number of values of a label in one metric
 	committed map[string]*series
 	changed   map[string]*series
 	accepted  map[label]map[string]bool
-	added     []addedValue // since the last commit
+	added     []addedValue // values accepted since the last commit
 }
 
 type label struct {
@@ -56,7 +56,7 @@ func (n *seriesSet) add(f *family, delta int64, labels ...string) {
 	}
 }
 
-// observe counts a duration in the histogram f, or subtracts it with times -1.
+// observe counts the duration d in the histogram f. If times is -1, it removes d again.
 func (n *seriesSet) observe(f *family, times int64, d time.Duration, labels ...string) {
 	s := n.at(f, labels)
 	bucket, _ := slices.BinarySearch(f.buckets, d)
@@ -85,8 +85,8 @@ func (n *seriesSet) at(f *family, labels []string) *series {
 	return s
 }
 
-// bound returns the value if its label has room for it, and otherwise otherValue.
-// Accepted values stay, so the result never changes.
+// bound returns value if the label l has accepted it or can accept one more value. Otherwise it
+// returns otherValue. An accepted value stays accepted, so the result for a value never changes.
 func (n *seriesSet) bound(l label, value string) string {
 	value = tidy(value)
 	known := n.accepted[l]
@@ -104,7 +104,8 @@ func (n *seriesSet) bound(l label, value string) string {
 	return value
 }
 
-// tidy returns value as valid UTF-8 of at most maxValue bytes, or unknownValue if it is empty.
+// tidy returns value as valid UTF-8 of at most maxValue bytes. If value is empty, it returns
+// unknownValue.
 func tidy(value string) string {
 	value = strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", "\uFFFD"), "\uFFFD")
 	if value == "" {
@@ -120,8 +121,8 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit accepts the changes after they are on disk. It returns the changed series,
-// which are immutable from now on.
+// commit makes the changes permanent. The caller must have stored them on disk. commit returns the
+// changed series, which must not be modified any more.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
 	maps.Copy(n.committed, changed)

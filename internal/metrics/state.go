@@ -17,16 +17,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// ErrTenant is wrapped if the state counts other tenants than the requested ones.
+// ErrTenant is wrapped by the error of [Run] if the stored state counts other tenants than those
+// requested.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state is the projection of the stream. It keeps activities on disk, and the series
-// also in memory for the collector.
+// state is the projection of the stream. It stores activities on disk only, and series both on disk
+// and in memory for the collector.
 type state struct {
 	db    *projection.DB
 	marks *projection.Marks
 
-	working *seriesSet // owned by the goroutine that calls Apply
+	working *seriesSet // only used by the goroutine that calls Apply
 
 	mu     sync.RWMutex // guards series and last; no other lock is taken while it is locked
 	series map[string]*series
@@ -35,7 +36,7 @@ type state struct {
 
 func statePath(dataDir string) string { return filepath.Join(dataDir, "metrics", "metrics.db") }
 
-// openState opens the state. It waits while another process uses the state.
+// openState opens the state in dataDir. While another process uses that state, it waits.
 func openState(ctx context.Context, dataDir, tenant string, limit int, logger *slog.Logger) (_ *state, err error) {
 	db, err := projection.Open(ctx, statePath(dataDir), schema, logger)
 	if err != nil {
@@ -66,8 +67,8 @@ func openState(ctx context.Context, dataDir, tenant string, limit int, logger *s
 	return s, nil
 }
 
-// bindTenant stores the counted tenant in a new state. The state of another tenant is
-// an error, because its position has skipped events.
+// bindTenant stores which tenant a new state counts. It returns an error if an existing state
+// counts another tenant, because that state has already skipped the events of this one.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, "tenant", tenant); err != nil {
 		return err
@@ -136,7 +137,7 @@ func (s *state) Apply(ctx context.Context, batch []consume.Message, next consume
 	return nil
 }
 
-// apply counts one message, unless it is a manifest or a repeated event.
+// apply counts the event of one message. It skips manifests and repeated events.
 func (s *state) apply(f *fold, m consume.Message) error {
 	if m.Address.Manifest {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Summary contains the counts of all tenants together.
+// Summary contains counts that are summed over all tenants.
 type Summary struct {
 	Runs          int64         `json:"runs"` // ended and active
 	RunsFailed    int64         `json:"runs_failed"`
@@ -25,7 +25,7 @@ type Summary struct {
 	Tools         []ToolSummary `json:"tools,omitempty"` // most used first
 	TokensUsed    events.Tokens `json:"tokens_used"`
 	HookFailures  int64         `json:"hook_failures"`
-	StreamApplied uint64        `json:"stream_applied"` // sequence of the last counted message
+	StreamApplied uint64        `json:"stream_applied"` // stream sequence of the last counted message
 }
 
 // ToolSummary counts the calls of one tool.
@@ -37,8 +37,8 @@ type ToolSummary struct {
 	Waiting int64  `json:"waiting,omitempty"`
 }
 
-// Snapshot returns the counts in a data directory, also while a process counts. The error wraps
-// [fs.ErrNotExist] if there is no state.
+// Snapshot returns the counts stored in dataDir, even while another process is counting. The error
+// wraps [fs.ErrNotExist] if nothing was counted there yet.
 func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
 	n := newSeriesSet(labelLimit)
 	var position projection.Position

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// level is the part of a run that reports tokens. Several levels can report the same
-// tokens. Only the finest level of a run counts.
+// level says which kind of activity reported tokens. A run, its steps and its responses can report
+// the same tokens. Only the finest level that a run has is counted. A smaller level is finer.
 type level int
 
 const (
@@ -20,7 +20,7 @@ const (
 	noLevel
 )
 
-// tokens replaces the tokens of the activity id and updates the series.
+// tokens sets the tokens that the activity id reported at the level at, and updates the series.
 func (f *fold) tokens(e events.Event, at level, id, role string, used *events.Tokens) error {
 	before, err := f.finest(e)
 	if err != nil {
@@ -29,8 +29,8 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	if at > before {
 		return f.storeTokens(e, at, id, role, used)
 	}
-	// If the finest level changes, all tokens of the run are counted again. Otherwise
-	// only the tokens of this activity are.
+	// If the finest level changes, the series lose all tokens of the old level and get all tokens
+	// of the new one. Otherwise only the tokens of this activity change.
 	ids := &id
 	if at < before {
 		ids = nil
@@ -51,7 +51,7 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	return f.countTokens(e, after, ids, 1)
 }
 
-// finest returns the level that counts in the run of e.
+// finest returns the finest level with tokens in the run of e, or noLevel.
 func (f *fold) finest(e events.Event) (level, error) {
 	finest := noLevel
 	err := sqlitex.Execute(f.conn, `SELECT level FROM tokens WHERE tenant = ? AND run = ? ORDER BY level LIMIT 1`,
@@ -65,8 +65,8 @@ func (f *fold) finest(e events.Event) (level, error) {
 	return finest, nil
 }
 
-// countTokens adds the tokens of one level of the run of e to the series, for all
-// activities or for id. With times -1 it subtracts them.
+// countTokens adds tokens of the run of e to the series. It adds those of one level, either of all
+// activities or, if id is not nil, of the activity *id. If times is -1, it subtracts them.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM tokens
 		WHERE tenant = ? AND run = ? AND level = ?`, []any{e.Tenant, e.Run, int(at)}
@@ -89,7 +89,7 @@ func (f *fold) countTokens(e events.Event, at level, id *string, times int64) er
 	return nil
 }
 
-// storeTokens stores the tokens of an activity, or deletes them if used is nil.
+// storeTokens stores the tokens of an activity. If used is nil, it deletes them.
 func (f *fold) storeTokens(e events.Event, at level, id, role string, used *events.Tokens) error {
 	query, args := `DELETE FROM tokens WHERE tenant = ? AND run = ? AND level = ? AND id = ?`, []any{e.Tenant, e.Run, int(at), id}
 	if used != nil {

@@ -32,9 +32,9 @@ type agentfsFile struct {
 	Part  int    `json:"part"`
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
-	Calls int64  `json:"calls"`           // rows of tool_calls; -1 is unknown
-	Own   int64  `json:"own"`             // of these, rows of other tools; -1 is unknown
-	Leaf  int64  `json:"leaf"`            // last leaf in the file; -1 is none
+	Calls int64  `json:"calls"`           // rows of tool_calls; -1 means unknown
+	Own   int64  `json:"own"`             // those of Calls that other tools wrote; -1 means unknown
+	Leaf  int64  `json:"leaf"`            // last leaf in the file; -1 means none
 	Busy  bool   `json:"busy,omitempty"`  // another process has it open
 	State string `json:"state,omitempty"` // why the file cannot be read
 }
@@ -75,7 +75,8 @@ has open is listed as in use, because its contents are unknown.`,
 	return cmd
 }
 
-// listFiles returns a tenant's files, or only the file of a run.
+// listFiles returns the AgentFS files of a tenant. If run is not empty, it returns only the files
+// that contain that run, and files that cannot be read.
 func listFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, error) {
 	found, err := agentfs.List(dir, tenant)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 
 const signerUsage = "`place` of the signing key: file, ssh-agent or ssh-agent:FINGERPRINT; the default is its present place, or a file for a new key"
 
-// AnchorFlags are the flags for the signer, for anchors and for serving tiles.
+// AnchorFlags are the flags for the signing key, the anchors of checkpoints, and the server of
+// tiles.
 type AnchorFlags struct {
 	file   anchor.File
 	bucket bool
@@ -35,8 +36,8 @@ func (p *AnchorFlags) Register(cmd *cobra.Command) {
 		"`address` on which to serve the leaves of the ledgers as tlog-tiles, without payloads")
 }
 
-// Apply sets o to the values of the flags, and reads the witness policy. o.Tenant must
-// be set. An invalid value is a usage error.
+// Apply copies the values of the flags to o and reads the witness policy. The caller must set
+// o.Tenant first. An invalid value is a usage error.
 func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 	if err := p.file.Validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)
@@ -58,7 +59,7 @@ func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 	}
 	o.CheckpointFile, o.NoBucket, o.TilesListen, o.Signer = p.file, !p.bucket, p.tiles, p.signer
 	if o.KnownLedgers, err = p.known.path(); err != nil {
-		o.KnownLedgers = "" // a service user without a home
+		o.KnownLedgers = "" // a service user may have no home directory
 	}
 	return nil
 }

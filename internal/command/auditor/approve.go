@@ -126,7 +126,8 @@ func (a *approval) sign(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader
 	return ledger.Approve(list[i].Signed, note.VerifierList(key), signer)
 }
 
-// signer returns the key of an approver other than the proposer.
+// signer returns the signing key of an approver in rules. It skips the approver with the name
+// proposer, because the person who gave an order must not approve it.
 func (a *approval) signer(rules ledger.Rules, proposer string) (note.Signer, error) {
 	var names []string
 	var errs error
@@ -189,7 +190,7 @@ func (a *approval) carryOutApproved(
 	}), err)
 }
 
-// Approved is the result of an approval.
+// Approved is the result of auditor approve.
 type Approved struct {
 	Order    string             `json:"order"`
 	Tenant   string             `json:"tenant"`
@@ -199,7 +200,7 @@ type Approved struct {
 	Records  int64              `json:"records"`
 }
 
-// Waiting is an order that waits for its approval.
+// Waiting describes an order that waits for its approval.
 type Waiting struct {
 	ID      string                `json:"id"`
 	Tenant  string                `json:"tenant"`
@@ -207,7 +208,7 @@ type Waiting struct {
 	What    ledger.OrderSelection `json:"selection,omitzero"`
 	Hold    string                `json:"hold,omitempty"`
 	Rule    string                `json:"rule,omitempty"`
-	Records int64                 `json:"records,omitempty"` // leaves that it names
+	Records int64                 `json:"records,omitempty"` // number of leaves that the order names
 	Time    time.Time             `json:"time"`
 	Expires time.Time             `json:"expires"`
 	Expired bool                  `json:"expired,omitempty"`

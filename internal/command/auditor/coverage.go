@@ -23,7 +23,7 @@ type coverageFlags struct {
 	purpose
 	verification
 
-	during selection // only its times
+	during selection // uses only from and to
 }
 
 func coverageCommand(shared *cli.Shared) *cobra.Command {

@@ -21,7 +21,7 @@ type dailyFlags struct {
 	purpose
 	verification
 
-	during  selection // only its times
+	during  selection // uses only from and to
 	day     string
 	out     string
 	signing signing
@@ -68,7 +68,7 @@ access. auditor serve --report-dir writes a report every day.`,
 	return cmd
 }
 
-// period returns the time of the report.
+// period returns the range of time that the report covers. Without flags it is the day before now.
 func (d dailyFlags) period(now time.Time) (chosen ledger.Selection, err error) {
 	if chosen, err = d.during.parse(); err != nil {
 		return chosen, err
@@ -126,8 +126,9 @@ func (d dailyFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return nil
 }
 
-// make makes the report. The key in the data directory signs only the ledger that it is in
-// charge of.
+// make makes the report and signs it if possible. If the key in the data directory is not the key
+// of this ledger, the report stays unsigned. If the user named another key with --signing-key, make
+// fails.
 func (d dailyFlags) make(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, verified verifier.Report) (made daily.Made, err error) {
 	if verified.Checkpoint == nil {
 		return made, &cli.StatusError{Status: verified.Exit, Err: errors.New("the ledger has no readable checkpoint: auditor verify shows the problems")}
@@ -159,7 +160,7 @@ func (d dailyFlags) write(w io.Writer, shared *cli.Shared, made daily.Made) erro
 	return err
 }
 
-// say prints what is not in the report, because it depends on where it was made.
+// say prints the facts that the report leaves out because they depend on where the command runs.
 func (d dailyFlags) say(out io.Writer, made daily.Made, verified verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.anchor(verified.Anchor)

@@ -13,12 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// DailyText renders a report for people. Equal reports give equal texts.
+// DailyText renders rep as text for people. Equal reports give equal texts.
 func DailyText(rep daily.Report) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Report of tenant %s, %s\n\n", oneLine(termtext.Printable(rep.Tenant)), periodText(rep.From, rep.To))
 	l, verdict := lines{out: &out}, rep.Verdict
-	if at := verdict.AsOf; at != nil { // the report knows nothing about the stream and the outboxes
+	// the text leaves out the stream and the outboxes, because they are not part of the ledger
+	if at := verdict.AsOf; at != nil {
 		l.print("As of", "", fmt.Sprintf("%s, stream position %s", at.Time.Format(time.RFC3339), thousands(int64(at.Position))))
 		verdict.AsOf = nil
 	}

@@ -1,4 +1,4 @@
-// Package auditor is the auditor command with its subcommands, flags, help texts and
+// Package auditor implements the auditor command with its subcommands, flags, help texts and
 // printed results.
 //
 // The serve and rebuild commands run the service in internal/evidence/auditor. The

@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Without maxRepeats, the erasure of an active run might never end.
+// maxRepeats limits how often an erasure is repeated for records that arrive meanwhile. Without the
+// limit, the erasure of an active run might never end.
 const maxRepeats = 5
 
 type eraseFlags struct {
@@ -65,19 +66,21 @@ expires by the limits of the stream.`,
 	return cmd
 }
 
-// Change is the result of an order.
+// Change is the result of an erasure or a pruning.
 type Change struct {
-	Tenant  string                `json:"tenant"`
-	Action  events.AuditAction    `json:"action"`
-	Orders  []string              `json:"orders"`
-	Records int64                 `json:"records"` // with payloads that are gone, or would be in a dry run
-	DryRun  bool                  `json:"dry_run,omitempty"`
-	Effects []ledger.Effect       `json:"effects,omitempty"`
-	By      string                `json:"by"`
-	Reason  string                `json:"reason"`
-	Ticket  string                `json:"ticket,omitempty"`
-	Stream  StreamCopy            `json:"stream_copy,omitempty"`
-	Expires *time.Time            `json:"stream_copy_expires,omitempty"` // at the latest
+	Tenant string             `json:"tenant"`
+	Action events.AuditAction `json:"action"`
+	Orders []string           `json:"orders"`
+	// records whose payloads the orders removed, or would remove without --dry-run
+	Records int64           `json:"records"`
+	DryRun  bool            `json:"dry_run,omitempty"`
+	Effects []ledger.Effect `json:"effects,omitempty"`
+	By      string          `json:"by"`
+	Reason  string          `json:"reason"`
+	Ticket  string          `json:"ticket,omitempty"`
+	Stream  StreamCopy      `json:"stream_copy,omitempty"`
+	// latest time at which the stream's copy expires
+	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
 	What    ledger.OrderSelection `json:"selection"`
 }
 
@@ -152,9 +155,9 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
-// giveAll repeats an order to erase while more matching records have arrived, for
-// example from the tracker. With an error it also returns the results of earlier
-// orders.
+// giveAll gives orders and waits for their effects. It repeats an erasure while more matching
+// records have arrived, for example from the tracker. If a repetition fails, giveAll returns the
+// error together with the results of the earlier orders.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {

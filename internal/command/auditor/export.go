@@ -130,7 +130,7 @@ func (x exportFlags) checkFormat(cmd *cobra.Command) error {
 	return nil
 }
 
-// open opens the ledger and records the export of a selection.
+// open opens the ledger and records that the records of chosen are exported.
 func (x exportFlags) open(cmd *cobra.Command, shared *cli.Shared, chosen ledger.Selection) (*ledger.Reader, error) {
 	d := x.access(events.AuditExport, access.SelectionOf(chosen))
 	d.As = x.format
@@ -144,7 +144,8 @@ func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, op
 	return bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts)
 }
 
-// keys returns the verifier key for a bundle, and the key that signs its selection or nil.
+// keys returns the verifier key to put into a bundle, and the key that signs the statement of the
+// bundle. The signer is nil if the private key is not available.
 func (x exportFlags) keys(stderr io.Writer, shared *cli.Shared) (public string, signer note.Signer, err error) {
 	signer, public, err = x.signing.key(stderr, shared)
 	if err != nil || x.signing.file != "" && x.key == "" {
@@ -166,8 +167,8 @@ func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 	return text, err
 }
 
-// writeTo calls write with a new file, or with out if file is empty. The file gets its
-// name when it is complete on disk.
+// writeTo calls write with a new file, or with out if file is empty. write fills a temporary file
+// first. It gets the name file only after it is complete on disk.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)
@@ -201,7 +202,7 @@ func rename(from, to string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return existsError(to)
 	}
-	if err != nil { // some file systems have no links
+	if err != nil { // some file systems do not support links
 		return os.Rename(from, to)
 	}
 	return os.Remove(from)

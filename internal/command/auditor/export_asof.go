@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// asOf returns a function that prints to stderr, after an export without an error, up to
-// when the export speaks.
+// asOf looks up how recent the ledger is before the export starts. It returns the function say,
+// which prints the result to stderr. say prints nothing if the export failed.
 func (x exportFlags) asOf(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) (say func(error), err error) {
 	path, err := ledgerPath(shared.DataDir, r.Tenant(), x.file)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// signing are the flags for the signature of a bundle.
+// signing holds the flags for the signature of a bundle or a report.
 type signing struct {
 	file     string
 	unsigned bool
@@ -32,8 +32,9 @@ func (s *signing) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the key that signs and its public half. Without --signing-key, a key that is
-// missing, that the user may not read, or whose agent does not sign, is no error.
+// key returns the key that signs and its public key. Without --signing-key it uses the key in the
+// data directory. If that key is missing or not readable, or the ssh-agent does not sign with it,
+// key returns a nil signer and no error.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil
@@ -52,8 +53,8 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 	return signer, public, err
 }
 
-// write writes a bundle. The key in the data directory signs only the ledger that it is in
-// charge of.
+// write writes a bundle. If the key in the data directory is not the key of this ledger, write
+// leaves the bundle unsigned. If the user named another key with --signing-key, write fails.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	err := bundle.WriteBundle(cmd.Context(), w, r, opts)
 	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {

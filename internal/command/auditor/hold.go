@@ -24,7 +24,7 @@ func holdAddCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		f      orderFlags
 		what   ledger.OrderSelection
-		during selection // only its times
+		during selection // uses only from and to
 		all    bool
 	)
 	cmd := &cobra.Command{
@@ -56,7 +56,8 @@ the key of the ledger. The command prints its id, which auditor hold lift takes.
 	flags.StringVar(&during.from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
 	flags.StringVar(&during.to, "to", "", "events before this `time`, in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
-	cli.LineOnly(cmd, "run", "event", "user", "from", "to", "all") // a variable must not narrow a hold
+	// a variable in the environment must not narrow a hold
+	cli.LineOnly(cmd, "run", "event", "user", "from", "to", "all")
 	f.register(cmd)
 	return cmd
 }
@@ -129,18 +130,19 @@ func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
 	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (see auditor hold list)", id, r.Tenant())
 }
 
-// Hold is a hold or its end.
+// Hold describes a hold, or the order that lifts one.
 type Hold struct {
 	ID     string                `json:"id"`
 	Tenant string                `json:"tenant"`
 	Action events.AuditAction    `json:"action"`
-	Hold   string                `json:"hold,omitempty"` // that a lift ends
+	Hold   string                `json:"hold,omitempty"` // for a lift, the hold that it ends
 	What   ledger.OrderSelection `json:"selection"`
 	Time   time.Time             `json:"time"`
 	By     string                `json:"by"`
 	Reason string                `json:"reason"`
 	Ticket string                `json:"ticket,omitempty"`
-	// LiftProposed is the order to lift it that waits for its approval.
+	// LiftProposed is the id of an order that would lift this hold. The order still waits for its
+	// approval.
 	LiftProposed string `json:"lift_proposed,omitempty"`
 }
 
@@ -189,7 +191,8 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 	}
 }
 
-// withLifts returns holds with the orders to lift them that wait for approval.
+// withLifts converts holds for printing. It adds to each hold the order in waiting that would lift
+// it, unless that order has expired.
 func withLifts(holds []ledger.Order, waiting []ledger.Proposal) []Hold {
 	list := make([]Hold, 0, len(holds))
 	for _, h := range holds {

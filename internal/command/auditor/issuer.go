@@ -25,7 +25,8 @@ func issuerCommand(shared *cli.Shared) *cobra.Command {
 		issuerEndorseCommand(shared))
 }
 
-// Issuer is an order about an issuer, or the issuer of the data directory.
+// Issuer describes an order that adds or revokes an issuer. Without an action, it describes the
+// issuer of the data directory.
 type Issuer struct {
 	Key    string             `json:"issuer"`
 	Tenant string             `json:"tenant,omitempty"`
@@ -79,7 +80,7 @@ func issuers(cmd *cobra.Command, shared *cli.Shared) (all []Issuer, err error) {
 	}
 	r, err := ledger.OpenTenant(auditor.LedgerDir(shared.DataDir), shared.TenantOrDefault())
 	if errors.Is(err, fs.ErrNotExist) && len(all) > 0 {
-		return all, nil // the data directory of a publisher
+		return all, nil // the data directory of a publisher has no ledger
 	}
 	if err != nil {
 		return nil, err

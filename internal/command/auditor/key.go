@@ -18,11 +18,11 @@ import (
 )
 
 type keyShown struct {
-	ID      string              `json:"id"`  // name of the key in reports
+	ID      string              `json:"id"`  // short name of the key in reports
 	Key     string              `json:"key"` // verifier key
 	Ledgers []logOrigin         `json:"ledgers"`
 	Changes []ledger.KeyChanged `json:"changes,omitempty"` // the oldest first
-	Anchor  *verifier.Anchor    `json:"anchor"`            // what this user has pinned
+	Anchor  *verifier.Anchor    `json:"anchor"`            // the pin that this user has for the key
 }
 
 type logOrigin struct {

@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	orderPoll = 50 * time.Millisecond  // for the effect of an order
-	filesPoll = 250 * time.Millisecond // for the AgentFS files, which it opens
+	orderPoll = 50 * time.Millisecond // how often to look for the effect of an order
+	// how often to look into the AgentFS files; slower, because it opens them
+	filesPoll = 250 * time.Millisecond
 	orderWait = time.Minute
 )
 
@@ -29,7 +30,7 @@ type orderFlags struct {
 
 	dryRun    bool
 	wait      time.Duration
-	approving bool // the effect of an approval counts, and not that of the proposal
+	approving bool // wait for the effect of the approval, not of the proposal
 }
 
 func (f *orderFlags) register(cmd *cobra.Command) {
@@ -46,8 +47,8 @@ func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	}, nil
 }
 
-// give gives orders and waits until they have taken effect and the files contain no
-// removed payloads. If no auditor is running, give drains the stream itself.
+// give gives orders, then waits until they have taken effect and no file contains removed payloads.
+// If no auditor is running, give reads the stream itself.
 func (f *orderFlags) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	ids, err := auditor.GiveOrders(cmd.Context(), shared.DataDir, orders)
 	if err != nil {
@@ -98,7 +99,7 @@ func (f *orderFlags) awaitFiles(ctx context.Context, dataDir string, r *ledger.R
 	}
 	tick := time.NewTicker(filesPoll)
 	defer tick.Stop()
-	var remains error // of the last complete scan
+	var remains error // result of the last complete scan
 	for {
 		left, err := agentfs.Unerased(ctx, auditor.AgentFSDir(dataDir), r.Tenant(), auditor.AgentFSSource(r))
 		if err != nil && !errors.Is(err, agentfs.ErrBusy) && ctx.Err() == nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// speed is a flag for the speed of a replay relative to the original run: "1x", "0.5x",
-// "max". Zero means no pauses.
+// speed is a flag for the speed of a replay relative to the original run, such as 1x or 0.5x. The
+// value max is stored as zero and means no pauses.
 type speed float64
 
 const maxSpeed = "max"
@@ -22,7 +22,7 @@ func (s *speed) String() string {
 	return strconv.FormatFloat(float64(*s), 'g', -1, 64) + "x"
 }
 
-// Set reads a speed.
+// Set parses a speed such as 0.5x or max.
 func (s *speed) Set(text string) error {
 	if text == maxSpeed {
 		*s = 0
@@ -47,8 +47,9 @@ type pacer struct {
 	first time.Time
 }
 
-// wait waits until an event with the time t is due. An event without a time, or older
-// than the first one, is due at once, because clocks differ.
+// wait blocks until the event with timestamp t is due. It does not block for an event without a
+// timestamp. It also does not block for an event older than the first one, which occurs because
+// clocks differ.
 func (p *pacer) wait(ctx context.Context, t time.Time) error {
 	if p.speed == 0 || t.IsZero() {
 		return nil

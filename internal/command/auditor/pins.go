@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// knownLedgers is the file of pinned keys. Empty means the one of the user.
+// knownLedgers is the path of the file of pinned keys. If it is empty, the file is the default one
+// of the user.
 type knownLedgers string
 
 func (k *knownLedgers) register(flags *pflag.FlagSet) {
@@ -23,7 +24,8 @@ func (k knownLedgers) path() (string, error) {
 	return pins.DefaultPath()
 }
 
-// entries returns none for a user without a configuration folder.
+// entries returns the entries of the file. A user without a configuration folder has no entries and
+// gets no error.
 func (k knownLedgers) entries() ([]pins.Entry, error) {
 	path, err := k.path()
 	if err != nil {
@@ -32,8 +34,8 @@ func (k knownLedgers) entries() ([]pins.Entry, error) {
 	return pins.Read(path)
 }
 
-// anchoring returns what can vouch for a key that the user did not name. The pins of
-// dataDir are binding. An empty dataDir means evidence that lies in no data directory.
+// anchoring returns the pins that can confirm a key that the user did not name. The pins for
+// dataDir are binding. dataDir is empty for evidence outside any data directory, such as a bundle.
 func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	entries, err := k.entries()
 	if err != nil {
@@ -50,8 +52,8 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given returns what can vouch for a key that the user named: the flag, unless a pin of
-// the ledger's own data directory contradicts it.
+// given returns the anchoring for a key that the user named with --key. The flag itself confirms
+// the key. The pins for dataDir are included, because they can contradict the flag.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {
@@ -69,8 +71,8 @@ func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// pinsOf returns the pins of an entry: its key and, in its own data directory, the keys
-// that signed changes put in its place.
+// pinsOf converts the entry e to pins. If e belongs to dataDir, the result also has each later key
+// that a signed change put in the place of the pinned one.
 func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	p := verifier.Pin{Seen: e.Seen}
 	if e.Origin != pins.AnyOrigin {
@@ -97,8 +99,8 @@ func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	return list, nil
 }
 
-// rotations returns the changes of the key of a data directory, or none if they cannot be
-// read: then no pin follows them.
+// rotations returns the key changes of a data directory. If they cannot be read, it returns none,
+// so pins do not extend to later keys.
 func rotations(dataDir string) []ledger.KeyRotation {
 	_, public, err := ledger.ReadVerifier(auditor.KeyDir(dataDir))
 	if err != nil {
@@ -111,7 +113,7 @@ func rotations(dataDir string) []ledger.KeyRotation {
 	return changes
 }
 
-// anchorOf returns what the user has pinned about the key of a data directory.
+// anchorOf returns what the user's pins say about public, the key of the data directory.
 func (k knownLedgers) anchorOf(dataDir, public string) (*verifier.Anchor, error) {
 	a, err := k.anchoring(dataDir)
 	if err != nil {

@@ -90,7 +90,8 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return r.publish(cmd, shared, reader, chosen)
 }
 
-// The auditor would count a replayed event as a repeated one.
+// checkSubject rejects a subject that the stream stores. The auditor would read an event replayed
+// there and count it as a repeated one.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil
@@ -136,7 +137,8 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 		return fmt.Errorf("--subject needs a broker: %w", err)
 	}
 	defer nc.Close()
-	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // LastError reports the same errors
+	// LastError reports the same errors, so printing them here would repeat them
+	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "replay")
 	defer bar.Finish()
 	flush := func() error {
@@ -151,7 +153,8 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	first := true
 	if err := r.each(cmd.Context(), reader, chosen, flush, bar, func(e ledger.Entry) error {
 		err := nc.Publish(r.subject, e.Bytes)
-		if err == nil && first { // fail early without the right to publish
+		// flush early, so that a missing right to publish fails at the first event
+		if err == nil && first {
 			first, err = false, flush()
 		}
 		return err

@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	maxLines  = 20 // of one kind in a text report
-	maxListed = 5  // names in one line
+	maxLines  = 20 // most lines of one kind in a text report
+	maxListed = 5  // most names in one line
 )
 
-// Each line has a label, and further lines follow without it.
+// lines prints the lines of a text report. The first line of a group has a label. The next lines of
+// the group have an empty label.
 type lines struct {
 	out     io.Writer
 	palette cli.Palette
@@ -34,8 +35,7 @@ func (l lines) print(label, verdict, text string) {
 	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, termtext.Printable(oneLine(text)))
 }
 
-// PrintReport prints the verdicts of a report with their facts as text, and the limits
-// of the proof.
+// PrintReport prints r as text: the verdicts, their facts, and the limits of the proof.
 func PrintReport(out io.Writer, r verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.integrity(r)

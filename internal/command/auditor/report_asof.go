@@ -8,14 +8,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// asOf prints up to when a report speaks.
+// asOf prints the time and the stream position up to which the report is valid.
 func (l lines) asOf(r verifier.Report) {
 	if r.AsOf != nil {
-		l.print("As of", "", asOfText(*r.AsOf, plural(int64(len(r.Open)), "run", "runs")+" open")) // Completeness has their names
+		// the line Completeness names the runs
+		l.print("As of", "", asOfText(*r.AsOf, plural(int64(len(r.Open)), "run", "runs")+" open"))
 	}
 }
 
-// runsText counts open runs, and names them.
+// runsText returns the number of open runs and some of their names. word describes the runs, for
+// example as "open" or "not sealed".
 func runsText(open []string, word string) string {
 	text := plural(int64(len(open)), "run", "runs") + " " + word
 	if len(open) > 0 {
@@ -57,8 +59,8 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes the outboxes with waiting events, with the records of use or
-// without them.
+// waitingTexts describes the outboxes with waiting events. If uses is false, it skips outboxes that
+// only have records of use.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {
@@ -87,7 +89,7 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	return texts
 }
 
-// behindLines are the reasons why a ledger that is behind is unproven.
+// behindLines lists what the ledger does not have yet, if that makes its completeness unproven.
 func behindLines(r verifier.Report) (texts []string) {
 	if r.AsOf == nil || !r.AsOf.Behind() {
 		return nil

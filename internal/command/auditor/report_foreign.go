@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// foreign prints the records in the name of a producer whose key does not cover them, and
-// the producers that began without a key.
+// foreign prints two lists. The first has the records that carry a producer's name without a valid
+// signature of that producer. The second has the producers that first sent without a key.
 func (l lines) foreign(r verifier.Report) {
 	if r.ForeignCount > 0 {
 		l.print("Foreign", l.verdict(fmt.Sprintf("FOUND (%s)", thousands(r.ForeignCount)), l.palette.Bad),

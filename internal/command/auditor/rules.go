@@ -56,7 +56,8 @@ With auditor serve --retention-floor the auditor sets the floor of all tenants.`
 	return cmd
 }
 
-// ParseFloor reads a retention floor, such as "180d". It is 0 for none.
+// ParseFloor parses a retention floor such as "180d". For no floor, text is empty or "0", and the
+// result is 0.
 func ParseFloor(text string) (time.Duration, error) {
 	if text == "" || text == "0" {
 		return 0, nil
@@ -146,7 +147,7 @@ func secondPerson(people, actions []string, within string) (s ledger.SecondPerso
 	return s, s.Validate()
 }
 
-// rule gives an order that sets a rule.
+// rule gives the order in rule, which sets a rule for later orders, and prints the result.
 func (f *orderFlags) rule(cmd *cobra.Command, shared *cli.Shared, rule ledger.Order) (err error) {
 	o, err := f.order(rule.Action)
 	if err != nil {
@@ -174,7 +175,7 @@ func (f *orderFlags) rule(cmd *cobra.Command, shared *cli.Shared, rule ledger.Or
 	})
 }
 
-// Rule is an order that sets a rule for other orders.
+// Rule describes an order that sets a rule for later orders.
 type Rule struct {
 	ID     string             `json:"id"`
 	Tenant string             `json:"tenant"`

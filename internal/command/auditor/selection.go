@@ -47,8 +47,8 @@ func (s selection) parse() (ledger.Selection, error) {
 	return chosen, nil
 }
 
-// parseTime reads a time, or a day, which begins at midnight UTC. Empty text is the
-// zero time.
+// parseTime parses a timestamp or a date. A date means midnight UTC of that day. For empty text it
+// returns the zero time.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

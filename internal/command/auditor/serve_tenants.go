@@ -16,12 +16,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// All ledgers of a process share cacheBytes.
+// cacheBytes is the memory for caches. The auditors of all tenants in a process share it.
 const cacheBytes = 64 << 20
 
-// serveTenants runs one auditor for each tenant, with separate connections, rights,
-// durables, positions and locks. A tenant can therefore move to another process. When
-// one auditor ends, all end, but a drain goes on with the others.
+// serveTenants runs one auditor for each tenant. Each auditor has its own connection, rights,
+// durables, positions and locks, so that a tenant can move to another process. When one auditor
+// ends, serveTenants stops the others. With --drain the others continue to the end of the stream.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

@@ -15,11 +15,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// StreamCopy is the state of the stream's copy of erased payloads. The stream deletes
-// messages only by its limits.
+// StreamCopy describes whether the stream still has the payloads that an order removed from the
+// ledger. The stream deletes messages only when they reach its limits.
 type StreamCopy string
 
-// The states of the stream's copy.
+// The values of StreamCopy.
 const (
 	CopyKept    StreamCopy = "kept"    // until it expires
 	CopyEndless StreamCopy = "endless" // the stream has no age limit
@@ -27,7 +27,8 @@ const (
 	CopyUnknown StreamCopy = "unknown" // the stream could not be read
 )
 
-// If the stream cannot be read, the orders still succeed.
+// streamCopy sets c.Stream and c.Expires. If the stream cannot be read, it only logs a warning,
+// because the orders have succeeded.
 func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)
@@ -47,8 +48,9 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf returns the state of the copy of messages that a stream stored until last.
-// first is the time of its first message.
+// copyOf returns the state of messages that the stream stored at the time last or earlier, and when
+// the last of them expires. first is the time of the oldest message in the stream. maxAge is the
+// age limit of the stream, or 0 for none.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

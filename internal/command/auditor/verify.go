@@ -27,11 +27,11 @@ type verification struct {
 	key            string
 	trusted        string
 	requireTrusted bool
-	// requireEnrolled makes each producer without enrolment count.
+	// requireEnrolled makes each producer without enrolment count for the exit status.
 	requireEnrolled bool
-	allowKnown      bool // acknowledged findings do not count for the exit status
+	allowKnown      bool // acknowledged findings do not affect the exit status
 	checkpointFile  anchor.File
-	bucket          bool // compare with the broker's bucket, if there is a broker
+	bucket          bool // compare with the checkpoint in the broker's bucket, if there is a broker
 	witnessPolicy   string
 	known           knownLedgers
 	silence         time.Duration
@@ -40,7 +40,7 @@ type verification struct {
 	proof  string
 	event  string
 	report string
-	only   selection // that completeness is about
+	only   selection // the run and time for which completeness is judged
 }
 
 func verifyCommand(shared *cli.Shared) *cobra.Command {
@@ -120,7 +120,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	// A named file may be the ledger of any tenant, unless --tenant is given.
+	// The file of --ledger may belong to any tenant, unless --tenant is given.
 	if v.file == "" || shared.Tenant != "" {
 		opts.Tenant = shared.TenantOrDefault()
 	}
@@ -136,7 +136,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		if err := v.checkpointFile.Validate(opts.Tenant); err != nil {
 			return cli.Usage("%w", err)
 		}
-		// The ledger may grow while verify reads it.
+		// Read the checkpoint before the ledger, because the ledger may grow while verify reads it.
 		opts.Anchored = append(opts.Anchored, v.checkpointFile.Checkpoint(cmd.Context(), opts.Tenant))
 	}
 	report, err := v.verify(cmd, shared, opts)
@@ -157,7 +157,7 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	return report, err
 }
 
-// judge returns the verdict on the ledger alone, and what the ledger does not have yet.
+// judge verifies the ledger alone. It also returns which events the ledger does not have yet.
 func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (_ verifier.Report, _ *verifier.AsOf, err error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
@@ -199,8 +199,8 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// anchoring returns what can vouch for the key of a ledger. The pin of the data directory
-// binds if the key or the ledger comes from there.
+// anchoring returns the evidence that can confirm the key of a ledger. The pin of the data
+// directory is binding if the key or the ledger comes from there.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -217,13 +217,14 @@ func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error)
 	return v.known.given("")
 }
 
-// ownKey reports whether --key names the file next to the ledger that it should vouch for.
+// ownKey reports whether --key names the key file that lies in the same data directory as the
+// ledger. Such a file cannot confirm the ledger, because an attacker could have replaced both.
 func (v verification) ownKey(dataDir string) bool {
 	named, err := os.Stat(v.key)
 	if err != nil {
 		return false
 	}
-	if v.file != "" { // DATA/ledger/TENANT/ledger.db
+	if v.file != "" { // its path is DATA/ledger/TENANT/ledger.db
 		file, err := filepath.Abs(v.file)
 		if err != nil {
 			return false
@@ -234,7 +235,8 @@ func (v verification) ownKey(dataDir string) bool {
 	return err == nil && os.SameFile(named, own)
 }
 
-// exported returns what can vouch for the key of evidence outside a data directory.
+// exported returns the evidence that can confirm the key of a bundle, proof or report, which lie
+// outside any data directory.
 func (v verification) exported() (*verifier.Anchoring, error) {
 	if v.key == "" {
 		return v.known.anchoring("")
@@ -242,7 +244,8 @@ func (v verification) exported() (*verifier.Anchoring, error) {
 	return v.known.given("")
 }
 
-// keyFlag returns the verifier key that --key names, in the form of pins.
+// keyFlag returns the verifier key in value, which is a key or the name of a file with one. The
+// result has the same form as the keys in pins, so that both can be compared.
 func keyFlag(value string) (text string, err error) {
 	text = value
 	if data, err := os.ReadFile(value); err == nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// defaultWait is how long a verification waits for a running auditor.
+// defaultWait is how long a verification waits for a running auditor to write the events that exist
+// now.
 const defaultWait = 5 * time.Second
 
 const asOfHelp = `The line "As of" names the position in the stream up to which the verdicts speak. If a
@@ -36,10 +37,12 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 	flags.DurationVar(&v.wait, "wait", defaultWait, waitUsage)
 }
 
-// source is the ledger of a command. file is the value of --ledger.
+// source is the ledger that a command reads. path is its file. file is the value of --ledger and
+// may be empty.
 type source struct{ file, path string }
 
-// question asks which events a ledger does not have yet. A nil question asked nothing.
+// question finds out which existing events a ledger does not have yet. A nil question returns only
+// the data of the checkpoint.
 type question struct {
 	*asof.Question
 
@@ -47,8 +50,8 @@ type question struct {
 	conn   *nats.Conn // nil if the stream was not asked
 }
 
-// ask notes which events exist, and waits for a running auditor to write them. It returns
-// nil if the ledger cannot be read, which the verification reports.
+// ask notes which events exist now and waits until a running auditor has written them. It returns
+// nil if the ledger cannot be read. The verification reports that error.
 func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *question {
 	r, err := ledger.OpenReader(s.path)
 	if err != nil {
@@ -59,7 +62,8 @@ func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *
 	if s.file == "" {
 		o.DataDir = shared.DataDir
 		o.Written, err = auditor.LooksServed(cmd.Context(), shared.DataDir, r.Tenant())
-		o.Written = o.Written || err != nil // another user may run the auditor
+		// after an error assume one, because another user may run the auditor
+		o.Written = o.Written || err != nil
 	}
 	if shared.NATSURL != "" || s.file == "" {
 		q.dial(cmd, shared, &o)
@@ -71,7 +75,7 @@ func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *
 	return q
 }
 
-// dial connects to the broker in --nats-url, or to the one that runs in the data directory.
+// dial connects to the broker of --nats-url, or to the broker that runs in the data directory.
 func (q *question) dial(cmd *cobra.Command, shared *cli.Shared, o *asof.Options) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), askLimit)
 	defer cancel()
@@ -90,14 +94,15 @@ func (q *question) dial(cmd *cobra.Command, shared *cli.Shared, o *asof.Options)
 	}
 }
 
-// answer adds to the report what a verified ledger or bundle does not have.
+// answer adds to r which events the verified ledger or bundle does not have yet.
 func (q *question) answer(ctx context.Context, r *verifier.Report) {
 	if at := q.about(ctx, *r); at != nil {
 		r.SetAsOf(*at)
 	}
 }
 
-// about returns what a verified ledger or bundle does not have, or nil without a checkpoint.
+// about returns which events the verified ledger or bundle of r does not have yet. It returns nil
+// if r has no checkpoint.
 func (q *question) about(ctx context.Context, r verifier.Report) *verifier.AsOf {
 	if r.Checkpoint == nil {
 		return nil
@@ -109,7 +114,7 @@ func (q *question) about(ctx context.Context, r verifier.Report) *verifier.AsOf 
 	return new(q.at(ctx, c))
 }
 
-// at returns what a ledger with this checkpoint does not have.
+// at returns which events a ledger with the checkpoint c does not have yet.
 func (q *question) at(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	if q == nil {
 		return verifier.AsOfCheckpoint(c)

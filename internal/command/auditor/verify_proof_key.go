@@ -12,14 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// proofKey returns the key to check a proof with, and sets the anchor of the report. A
-// pinned key that signed the proof comes before the key of the data directory.
+// proofKey returns the key with which to check the proof in text, and sets the anchor of r. If a
+// pinned key signed the proof, proofKey prefers it to the key of the data directory.
 func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) (note.Verifier, error) {
 	var signed []byte
 	var said ledger.Checkpoint
 	if p, err := transparency.ParseProof(text); err == nil {
 		signed = p.Checkpoint
-		said, _ = ledger.ReadCheckpoint(signed) // the check reports it
+		said, _ = ledger.ReadCheckpoint(signed) // an error here is reported by check
 	}
 	keys, anchor, err := v.keysOf(shared, said.Tenant, func(k ledger.Keys) bool {
 		_, err := ledger.OpenCheckpoint(signed, k.At(said.Size))
@@ -32,9 +32,9 @@ func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) 
 	return keys.Chain[0], nil
 }
 
-// keysOf returns the keys to check evidence with that lies in no data directory, and what
-// vouches for them. A pinned key that leads to the evidence comes before the key of the data
-// directory.
+// keysOf returns the keys with which to check evidence outside any data directory, and the anchor
+// for these keys. leads reports whether the evidence is signed by the given keys. A pinned key for
+// which leads returns true is preferred to the key of the data directory.
 func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledger.Keys) bool) (ledger.Keys, *verifier.Anchor, error) {
 	a, err := v.exported()
 	if err != nil {
@@ -51,7 +51,7 @@ func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledge
 	return keys, anchor, nil
 }
 
-// conclude sets the exit status of a valid proof.
+// conclude sets the exit status of a valid proof from its cosignatures and its anchor.
 func (r *proofReport) conclude() {
 	r.Anchor.Witnessed(r.Witnesses)
 	if r.Anchor.State == verifier.AnchorNone {

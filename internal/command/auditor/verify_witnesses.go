@@ -10,8 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// askWitnesses reads the policy, and then the cosigned checkpoint next to the ledger at
-// path or stored elsewhere. The ledger is read later because it may grow meanwhile.
+// askWitnesses reads the witness policy and looks for a checkpoint that fulfils it: first next to
+// the ledger at path, then in opts.Anchored. It runs before the ledger is read, because the ledger
+// may grow meanwhile.
 func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil
@@ -51,7 +52,7 @@ func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*verif
 
 func (l lines) witnesses(w *verifier.Witnesses) {
 	if w == nil || w.Met && w.Behind == 0 {
-		return // printed next to the verdict
+		return // the line Integrity has them
 	}
 	at := ""
 	if w.Size > 0 {

@@ -1,4 +1,4 @@
-// Package consumer holds the code that the commands of the consumers share.
+// Package consumer holds code that several consumer commands share.
 package consumer
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Drain calls run, which reads the stream up to its end. It first sets *progress to a
+// Drain calls run, which must read the stream to its end. Before that it sets *progress to a
 // function that draws a progress bar with this label.
 func Drain(cmd *cobra.Command, label string, progress *func(consume.Progress), run func() error) error {
 	bar := cli.NewProgress(cmd.ErrOrStderr(), label)

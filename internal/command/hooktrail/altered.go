@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// addAltered adds a record that differs from its leaf. What it is comes from the leaf, and
-// only details come from its bytes.
+// addAltered adds to fold a record that differs from its leaf. The leaf is signed, so addAltered
+// takes the id, kind, run and time from it. It takes only further details from the altered bytes.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {
@@ -23,7 +23,7 @@ func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordErro
 	fold.AddAltered(e, runtree.Altered{Leaf: wrong.Leaf, ID: wrong.ID, Kind: entry.Kind, Reason: wrong.Err.Error()})
 }
 
-// failure returns the error of a trace that shows altered records or results of denied
+// failure returns an error if the trace shows altered records or successful results of denied
 // calls.
 func (t runTrace) failure() error {
 	altered, denied := 0, 0
@@ -68,7 +68,8 @@ func alarms(r *runtree.Row) (list []string) {
 	return list
 }
 
-// alteredRecord returns the error about a single record, after which reading can go on.
+// alteredRecord returns the RecordError in err, if there is one. Such an error is about a single
+// record, so the caller can continue with the next one.
 func alteredRecord(err error) (*ledger.RecordError, bool) {
 	return errors.AsType[*ledger.RecordError](err)
 }

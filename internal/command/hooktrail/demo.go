@@ -27,11 +27,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// DemoReport is the result of the demo.
+// DemoReport is the result of hooktrail demo.
 type DemoReport struct {
 	Session  string                  `json:"session"` // file name of the transcript
 	Imported publisher.ImportSummary `json:"imported"`
-	Runs     []ledger.RunSummary     `json:"runs"` // runs of sub-agents last
+	Runs     []ledger.RunSummary     `json:"runs"` // runs of sub-agents come last
 	Title    string                  `json:"title"`
 	Issues   []tracker.Issue         `json:"issues"`
 	Metrics  metrics.Summary         `json:"metrics"`
@@ -86,7 +86,7 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, d demo, keep bool) (err err
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 	d.dir, d.tenant, d.progress = dir, shared.TenantOrDefault(), bar.Set
-	d.log = slog.New(slog.DiscardHandler) // the report has the results
+	d.log = slog.New(slog.DiscardHandler) // the report shows the results instead
 	if shared.Verbose {
 		d.log = shared.Logger(cmd)
 	}
@@ -163,7 +163,7 @@ func (d demo) files() ([]string, error) {
 	return sessionFiles(d.session)
 }
 
-// look reads the results from files. No server runs any more.
+// look reads the results from files. It runs after the broker and the services have stopped.
 func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	if err := d.readLedger(ctx, report); err != nil {
 		return err
@@ -195,7 +195,8 @@ func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	return err
 }
 
-// readLedger reads the runs and the title. Runs of sub-agents come last.
+// readLedger reads the summaries of the imported runs and the title of the first run. Runs of
+// sub-agents come last.
 func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
 	r, err := openLedger(d.dir, d.tenant)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package hooktrail is the hooktrail command: the demo, all services in one
-// process (up), the runs in the ledger, the hooks of a hooks.yaml file, and the
-// accounts of a NATS server.
+// Package hooktrail implements the hooktrail command. Its subcommands run the demo, run all
+// services in one process (up), show the runs in the ledger, check hooks.yaml files, and manage the
+// accounts and tenants of a NATS server.
 package hooktrail

@@ -143,7 +143,7 @@ reads it from stdin. The hooks really run, and nothing is published. The exit st
 	cmd.Flags().StringVar(&event, "event", "", "`file` with the event")
 	for _, name := range []string{"hooks", "event"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
-			return cmd // not reached, both flags exist
+			return cmd // not reached, because both flags exist
 		}
 	}
 	return cmd
@@ -180,7 +180,7 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	}
 	var opts hookfile.Options
 	if f.Asks(hookfile.NATSType) {
-		// Without a connection these hooks fail, and the output shows the failure.
+		// Without a connection, nats hooks fail, and the output shows these failures.
 		o := service.Broker(cmd, shared, subjects.PublisherRole)
 		o.Name = "hooktrail hooks test"
 		nc, err := broker.Dial(ctx, o)

@@ -17,34 +17,35 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Fired is the JSON of run show --points. Fields may be added and are never renamed.
+// Fired is the JSON output of run show --points. Later versions may add fields but never rename
+// them.
 type Fired struct {
 	Run    string        `json:"run"`
 	Tenant string        `json:"tenant"`
-	Points []*FiredPoint `json:"points"` // in the order of the documentation
+	Points []*FiredPoint `json:"points"` // in the order of hooks.Points
 	Never  []events.Kind `json:"never"`
 }
 
-// FiredPoint sums up one hook point in a run.
+// FiredPoint counts what happened at one hook point in a run.
 type FiredPoint struct {
 	Point      events.Kind  `json:"point"`
 	Class      hooks.Class  `json:"class"`
 	Fired      int          `json:"fired"`
 	Denied     int          `json:"denied"`
 	Asked      int          `json:"asked"`
-	Executions int          `json:"executions"` // of hooks, also asynchronous ones
+	Executions int          `json:"executions"` // executions of hooks, including asynchronous ones
 	Failed     int          `json:"failed"`
-	Hooks      []*FiredHook `json:"hooks"` // by name
+	Hooks      []*FiredHook `json:"hooks"` // sorted by name
 }
 
-// FiredHook sums up one hook at a point.
+// FiredHook counts what one hook did at one hook point.
 type FiredHook struct {
 	Hook       string         `json:"hook"`
 	Name       string         `json:"name,omitempty"`
 	Executions int            `json:"executions"`
 	Failed     int            `json:"failed"`
 	TimedOut   int            `json:"timed_out"`
-	Late       int            `json:"late"` // timed-out executions that ended later
+	Late       int            `json:"late"` // executions that timed out and ended later
 	Denied     int            `json:"denied"`
 	Modified   int            `json:"modified"`
 	Errors     map[string]int `json:"errors,omitempty"` // number of failures by reason
@@ -74,7 +75,8 @@ func newPointCounter() *pointCounter {
 	return c
 }
 
-// add counts an event. At a hook point an invalid payload is a dispatch without hooks.
+// add counts an event. If the payload of a hook point is invalid, add counts the event as a
+// dispatch without hooks.
 func (c *pointCounter) add(e events.Event) {
 	if e.Kind() == events.HookExecuted {
 		if data, err := events.Payload[events.HookExecutedData](e); err == nil {
@@ -87,7 +89,8 @@ func (c *pointCounter) add(e events.Event) {
 		return
 	}
 	p.Fired++
-	var said events.Outcome // of decisions and transforms; notifications have executions only
+	// only decisions and transforms have a verdict; notifications have only executions
+	var said events.Outcome
 	if json.Unmarshal(e.Data, &said) != nil {
 		return
 	}
@@ -103,8 +106,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts an execution. A late one adds only to Late, because it counted when
-// it timed out.
+// executed counts one execution of a hook at a point. If late is true, the execution was already
+// counted when it timed out. Then executed only increments Late.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

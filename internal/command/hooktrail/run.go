@@ -126,7 +126,8 @@ type runReport interface {
 	failure() error
 }
 
-// readTrace returns the trace of a run and its sub-agents.
+// readTrace returns the trace of a run with the runs of its sub-agents. name is the id of the run
+// or the start of it.
 func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, error) {
 	run, err := findRun(ctx, r, name)
 	if err != nil {
@@ -180,7 +181,7 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the run with the id name, or the only one whose id starts with name.
+// findRun returns the id of a run. name is that id, or the start of the id of exactly one run.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
 	has, err := r.Has(ctx, name)
 	if err != nil || has {
@@ -192,7 +193,8 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	}
 	var near []string
 	for _, info := range runs {
-		// The id of a sub-agent's run starts with that of the session.
+		// The run of a sub-agent has the id SESSION/…, which starts with the session's id. Such a
+		// run counts only if name has a slash too.
 		if rest, ok := strings.CutPrefix(info.Run, name); ok && name != "" && (strings.Contains(name, "/") || !strings.Contains(rest, "/")) {
 			near = append(near, info.Run)
 		}
@@ -208,7 +210,7 @@ const listCommand = "hooktrail run list"
 type noRunError struct {
 	name, tenant string
 	near         int    // number of runs whose ids start with the name
-	list         string // the command that lists the runs
+	list         string // command that lists the runs
 }
 
 // Error implements error.
@@ -227,7 +229,8 @@ func listHint(shared *cli.Shared) string {
 	return hint
 }
 
-// listRuns returns the latest runs and the number of older ones.
+// listRuns returns the latest limit runs and the number of older runs. If limit is 0, it returns
+// all runs.
 func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
 	runs, err := r.Runs(ctx)
 	if err != nil {

@@ -21,11 +21,12 @@ const (
 	sessionFile = sessionName + ".jsonl"
 )
 
-// globEscape makes a pattern that matches one path alone.
+// globEscape escapes the special characters of a path, so that the path can be used in a glob
+// pattern.
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// unpackSession writes the recorded session below dir. It returns the transcripts, the
-// main one first.
+// unpackSession writes the recorded session into the folder dir. It returns the paths of the
+// transcripts. The main transcript comes first.
 func unpackSession(dir string) ([]string, error) {
 	tree, err := fs.Sub(recordedSession, sessionRoot)
 	if err != nil {
@@ -37,8 +38,8 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles returns a transcript and those of its sub-agents, which Claude Code
-// stores in a folder with the name of the session.
+// sessionFiles returns the path of a transcript and the paths of the transcripts of its sub-agents.
+// Claude Code stores these in a folder that has the name of the session.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)

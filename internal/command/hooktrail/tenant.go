@@ -26,10 +26,10 @@ func tenantCommand(shared *cli.Shared) *cobra.Command {
 type added struct {
 	broker.TenantKey
 
-	Seed string `json:"seed,omitempty"` // absent when it is in File
+	Seed string `json:"seed,omitempty"` // absent if File has it
 	File string `json:"file,omitempty"`
-	// Endorsed reports that File has an endorsement next to it, so that engines with the
-	// key can enrol their outboxes.
+	// Endorsed reports whether an endorsement was written next to File. Engines with the key need
+	// it to enrol their outboxes.
 	Endorsed bool `json:"endorsed,omitempty"`
 }
 
@@ -80,8 +80,8 @@ run "hooktrail nats creds" again.`,
 	return cmd
 }
 
-// endorseTenant endorses the key in a file for a tenant. It returns false if the data
-// directory has no key of ledgers.
+// endorseTenant writes an endorsement of the key in file for a tenant, signed with the key of the
+// ledgers. It returns false if that key is missing or not readable in the data directory.
 func endorseTenant(dataDir, file, tenant string) (bool, error) {
 	signer, public, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(dataDir)))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

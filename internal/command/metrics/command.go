@@ -1,4 +1,4 @@
-// Package metrics is the command line of the metrics service.
+// Package metrics implements the command line of the metrics service.
 package metrics
 
 import (

@@ -1,4 +1,4 @@
-// Package publisher is the command publisher: its subcommands, flags, help, output
+// Package publisher implements the publisher command: its subcommands, flags, help texts, output
 // and progress bars.
 //
 //	import         reads transcripts, once or as they grow
@@ -7,7 +7,7 @@
 //	hook, install  answer one hook payload, and add that command to an agent's configuration
 //	outbox, token  show and flush outboxes, and manage the tokens of senders
 //
-// The service itself is internal/capture/publisher. The engine of hook is
-// internal/capture/hookclient. [RegisterAccess], [Redaction] and [HookFile] are
-// flags that hooktrail up has too.
+// The service is in internal/capture/publisher, and the engine of the hook command is in
+// internal/capture/hookclient. The command hooktrail up also uses the flags in [RegisterAccess],
+// [Redaction] and [HookFile].
 package publisher

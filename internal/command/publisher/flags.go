@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RegisterAccess adds the flags that fill a to cmd.
+// RegisterAccess adds the flags for a to cmd.
 func RegisterAccess(cmd *cobra.Command, a *publisher.Access) {
 	flags := cmd.Flags()
 	flags.StringVar(&a.TokenFile, "tokens", "", "token `file`; once it exists, senders need a token; keys/http-tokens.json in the data directory if empty")
@@ -41,7 +41,7 @@ func RegisterHeartbeat(flags *pflag.FlagSet, interval *time.Duration) {
 		"announced interval in which an outbox signs a manifest while it is open, also without events; verify reports one that is silent for three of them; -1s announces nothing")
 }
 
-// Redaction is the flag --no-redact of commands that take events in.
+// Redaction is the flag --no-redact of commands that accept events.
 type Redaction struct{ off bool }
 
 // Register adds the flag to cmd.
@@ -49,7 +49,8 @@ func (r *Redaction) Register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data unchanged")
 }
 
-// Redactor returns nil for all rules of pkg/redact.
+// Redactor returns the redactor for the publisher. Without --no-redact it returns nil, which stands
+// for all rules of pkg/redact.
 func (r *Redaction) Redactor() publish.Redactor {
 	if r.off {
 		return publish.NoRedaction
@@ -57,7 +58,7 @@ func (r *Redaction) Redactor() publish.Redactor {
 	return nil
 }
 
-// HookFile is the flag --hooks of commands that answer requests for decisions.
+// HookFile is the flag --hooks of commands that decide about tool calls.
 type HookFile struct{ path string }
 
 // Register adds the flag to cmd.
@@ -65,8 +66,8 @@ func (f *HookFile) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
 }
 
-// Load reads the file, checks that its hooks can decide, and logs its warnings. Without
-// the flag it returns nil.
+// Load reads the hooks file, checks that its hooks can be registered, and logs its warnings. It
+// returns nil if the flag is not set.
 func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
 	if f.path == "" {
 		return nil, nil //nolint:nilnil // no file, no hooks
@@ -75,7 +76,7 @@ func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.Fil
 	if err != nil {
 		return nil, err
 	}
-	var client decision.Client // the check asks no service
+	var client decision.Client // without a connection, because registering hooks sends no request
 	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Requester: client, Own: client.Own}); err != nil {
 		return nil, err
 	}
@@ -102,5 +103,5 @@ func (f fullPolicy) Set(name string) error {
 	return err
 }
 
-// Type is the name of the value in help.
+// Type returns the name of the value for help texts.
 func (f fullPolicy) Type() string { return "policy" }

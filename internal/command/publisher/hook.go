@@ -17,11 +17,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// tokenVariable has the token for --publisher. There is no flag, because a command line
-// is not secret.
+// tokenVariable is the environment variable with the token for --publisher. There is no flag for
+// it, because other users can read command lines.
 const tokenVariable = "HOOKTRAIL_TOKEN"
 
-// hookFlags are the flags of publisher hook and publisher install.
+// hookFlags holds the flags of publisher hook and publisher install.
 type hookFlags struct {
 	hooks      string
 	failClosed bool
@@ -39,7 +39,8 @@ func (f *hookFlags) register(cmd *cobra.Command) {
 	f.redaction.Register(cmd)
 }
 
-// validate is for install. hook replaces an unusable value and goes on.
+// validate reports the first invalid flag to publisher install. The command publisher hook does not
+// call it, but replaces invalid values and continues.
 func (f *hookFlags) validate() error {
 	if f.timeout <= 0 {
 		return fmt.Errorf("--timeout %v: must be positive", f.timeout)
@@ -67,7 +68,8 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 		Example: "  publisher hook claude-code < payload.json\n" +
 			"  publisher hook claude-code --hooks hooks.yaml --fail-closed < payload.json\n" +
 			"  publisher hook copilot-cli preToolUse < payload.json",
-		// Agents would take the exit status of a usage error for a denial.
+		// If cobra parsed the flags, a usage error would set an exit status that agents take for a
+		// denial.
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil },
@@ -79,8 +81,8 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// runHook sets no exit status after an error or a panic, because agents would take it
-// for a denial.
+// runHook answers one hook payload. After an error or a panic it exits with status 0, because
+// agents would take another status for a denial.
 func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string) (err error) {
 	stderr := cmd.ErrOrStderr()
 	defer func() {
@@ -109,7 +111,7 @@ func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []st
 	return cli.Exit(result.Reply.Exit)
 }
 
-// parseHookFlags keeps the default of an invalid flag.
+// parseHookFlags parses args and returns the first error. An invalid flag keeps its default value.
 func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error {
 	cmd.DisableFlagParsing = false
 	err := cmd.ParseFlags(args)
@@ -126,7 +128,8 @@ func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error
 	return err
 }
 
-// hookOptions replaces unusable values, and reports each one as a problem.
+// hookOptions converts flags and args to options. It replaces invalid values and adds a message
+// about each of them to opts.Problems.
 func hookOptions(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string, invalid error) hookclient.Options {
 	opts := hookclient.Options{
 		DataDir: shared.DataDir, Tenant: shared.Tenant, Hooks: flags.hooks, Timeout: flags.timeout, FailClosed: flags.failClosed,
@@ -134,7 +137,8 @@ func hookOptions(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args 
 	}
 	problem := func(err error) { opts.Problems = append(opts.Problems, err.Error()) }
 	if invalid != nil {
-		// Parsing stopped at the invalid flag, so the rest of the line is searched.
+		// Parsing stopped at the invalid flag, so search the remaining arguments for --fail-closed
+		// and the name of the agent.
 		problem(invalid)
 		opts.FailClosed = opts.FailClosed || slices.Contains(args, "--fail-closed")
 		args = slices.DeleteFunc(args, func(arg string) bool { return !slices.Contains(agents.Names(), arg) })

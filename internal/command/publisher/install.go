@@ -22,7 +22,7 @@ type installFlags struct {
 	project   string
 	dryRun    bool
 	uninstall bool
-	hook      hookFlags // written into the hook command
+	hook      hookFlags // flags to write into the hook command
 }
 
 func installCommand(shared *cli.Shared) *cobra.Command {
@@ -50,8 +50,8 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// validate reports the first flag that the hook command could not use, because later
-// only the agent would see that error.
+// validate reports the first flag that the hook command could not use. Without this check, the
+// error would occur later and only in the agent.
 func (f *installFlags) validate() error {
 	if f.uninstall {
 		return nil
@@ -128,8 +128,8 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// hookArgs returns the flags of the installed command. Paths are absolute, because agents
-// start it in any folder.
+// hookArgs returns the flags for the hook command to install. Paths are absolute, because an agent
+// can start the command in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
 	for _, f := range []struct {
@@ -163,7 +163,8 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	return termtext.ShellQuote(args...), nil
 }
 
-// programName returns a full path unless the PATH leads to this program.
+// programName returns the name with which agents start this program. It is the base name if the
+// PATH leads to this program, and otherwise the full path.
 func programName() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -176,8 +177,8 @@ func programName() (string, error) {
 	return termtext.ShellQuote(self), nil
 }
 
-// isGoRun recognises paths like /tmp/go-build15/b001/exe/publisher or
-// …/go-build/5f/5f01…-d/publisher.
+// isGoRun reports whether path is a temporary program of go run, such as
+// /tmp/go-build15/b001/exe/publisher or …/go-build/5f/5f01…-d/publisher.
 func isGoRun(path string) bool {
 	dir := filepath.Dir(path)
 	made := filepath.Base(dir) == "exe" || strings.HasSuffix(dir, "-d")

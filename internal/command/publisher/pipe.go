@@ -22,7 +22,8 @@ func (s *strictness) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
 }
 
-// check adds an error if malformed lines count as one.
+// check returns err. If err is nil and the flags make malformed lines an error, it returns an error
+// with their number.
 func (s *strictness) check(err error, malformed int) error {
 	if err == nil && malformed > 0 && (s.strict || !s.lenient) {
 		err = fmt.Errorf("%s malformed", count(malformed, "line is", "lines are"))

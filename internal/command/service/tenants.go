@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Tenants are the flags for tenants that have neither a key nor a token.
+// Tenants holds the flags that decide whether tenants without a key or token are accepted.
 type Tenants struct {
 	open  bool
 	limit int
@@ -28,8 +28,8 @@ func (t *Tenants) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("open-tenants", "new-tenants")
 }
 
-// Policy returns the policy for the data directory, or nil if every tenant is accepted.
-// tokenFile is empty for that of the data directory.
+// Policy returns the admission policy for the data directory. It returns nil if every tenant is
+// accepted. If tokenFile is empty, the token file of the data directory is used.
 func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Policy, error) {
 	switch {
 	case t.limit < 0:
@@ -58,9 +58,9 @@ func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Polic
 	}), nil
 }
 
-// withLedger returns the tenants that have a ledger in the data directory. It opens none,
-// so that publishers do not link the ledger. An id too long for the name of a folder
-// counts as new.
+// withLedger returns the tenants that have a ledger in the data directory. It reads only the names
+// of folders, so that publishers do not have to link the ledger package. A tenant whose id is too
+// long for a folder name is not in the list and counts as new.
 func withLedger(dataDir string) (tenants []string) {
 	folders, _ := os.ReadDir(filepath.Join(dataDir, "ledger")) // the auditor reports an unreadable folder
 	for _, f := range folders {

@@ -26,7 +26,8 @@ func Command() *cobra.Command {
 }
 
 // checkTenant returns a function that runs prepare, which reads the flags, and then rejects an
-// invalid tenant name. Without this check, the name would look like a tenant without issues.
+// invalid tenant name. Without this check, an invalid name would look like a tenant that has no
+// issues yet.
 func checkTenant(shared *cli.Shared, prepare func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := prepare(cmd, args); err != nil {

@@ -75,11 +75,11 @@ func list(cmd *cobra.Command, shared *cli.Shared, f filter) error {
 	})
 }
 
-// otherTenants returns a hint that names the tenants with issues.
+// otherTenants returns a hint that names the tenants with issues, or "" if there are none.
 func otherTenants(ctx context.Context, dataDir string) string {
 	list, err := tracker.List(ctx, dataDir, "")
 	if err != nil || len(list) == 0 {
-		return "" // a hint is optional
+		return "" // the hint is optional, so its error is ignored
 	}
 	var tenants []string
 	for _, i := range list {

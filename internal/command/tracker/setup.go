@@ -20,7 +20,7 @@ type Setup struct {
 	config, backend, bd string
 	orderKey            string
 	timeout             time.Duration
-	prefix              string // of the flag names, with "--"
+	prefix              string // prefix of the flag names, with "--"
 }
 
 // Register adds the flags to a command that runs only a tracker.
@@ -80,7 +80,7 @@ func readKey(value string) (string, error) {
 	return text, nil
 }
 
-// connected fills o from the flags, connects to the broker and calls do.
+// connected sets o from the flags, connects to the broker, sets o.Broker and calls do.
 func (s *Setup) connected(cmd *cobra.Command, shared *cli.Shared, o *tracker.Options, do func() error) error {
 	o.DataDir, o.Tenant, o.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
 	if err := s.Apply(o); err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// dialFunc calls do with a connection that has the rights of a tracker, and closes it.
+// dialFunc connects to the broker with the rights of a tracker, calls do, and closes the
+// connection.
 type dialFunc func(cmd *cobra.Command, do func(*broker.Broker) error) error
 
 type whatif struct {
@@ -28,7 +29,7 @@ type whatif struct {
 	defaults bool
 }
 
-// whatifCommand returns the whatif command, which calls dial unless --events or --defaults is
+// whatifCommand returns the whatif command. The command calls dial unless --events or --defaults is
 // set.
 func whatifCommand(shared *cli.Shared, dial dialFunc) *cobra.Command {
 	w := whatif{dial: dial}
@@ -105,7 +106,8 @@ func (w *whatif) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return w.runInput(cmd, shared, replays)
 }
 
-// configs returns today's configuration, followed by the one to try if --config is set.
+// configs returns the current configuration. If --config is set, it also returns the configuration
+// to try.
 func (w *whatif) configs(ctx context.Context, dataDir string) ([]rules.Config, error) {
 	base, err := w.todaysConfig(ctx, dataDir)
 	if err != nil || w.config == "" {

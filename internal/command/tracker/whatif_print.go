@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// mostListed bounds the issues that whatif lists as text.
+// mostListed is the largest number of issues that whatif lists as text.
 const mostListed = 50
 
 func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
@@ -49,7 +49,8 @@ func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
 	return nil
 }
 
-// counted formats the counts that are not zero, like ": 1 open, 2 closed".
+// counted formats the counts that are not zero, in the given order, as text like ": 1 open, 2
+// closed".
 func counted[K ~string](counts map[K]int, order ...K) string {
 	var texts []string
 	for _, key := range order {

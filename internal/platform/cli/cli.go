@@ -1,5 +1,5 @@
-// Package cli is the frame of all commands. It reads flags and environment variables,
-// sets up logs, and handles signals and the exit status.
+// Package cli contains the code that all commands have in common. It reads flags and environment
+// variables, sets up logs, and handles signals and the exit status.
 //
 // Flags override environment variables, and both override defaults. Results go to
 // stdout, everything else to stderr. Only [Main] prints errors and exits.
@@ -25,8 +25,8 @@ const (
 	ExitUsage = 2
 )
 
-// StatusError ends the command with a status, such as the verdict of auditor verify.
-// Main prints Err unless it is nil.
+// StatusError makes the command exit with Status, for example with the verdict of auditor verify.
+// [Main] prints Err unless it is nil.
 type StatusError struct {
 	Status int
 	Err    error
@@ -43,22 +43,22 @@ func (e *StatusError) Error() string {
 // Unwrap returns Err.
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// Coded is an error of another package that ends any command with its own status.
+// Coded is an error of another package that determines the exit status of the command.
 type Coded interface {
 	error
 	ExitStatus() int
 }
 
-// Exit returns an error that ends the command with status and prints nothing.
+// Exit returns an error that makes the command exit with status without printing a message.
 func Exit(status int) error { return &StatusError{Status: status} }
 
-// Usage returns the error for an invalid command line.
+// Usage returns an error for an invalid command line. It makes the command exit with [ExitUsage].
 func Usage(format string, args ...any) error {
 	return &StatusError{Status: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// Main runs cmd with the arguments of the process and exits with its status. SIGINT
-// and SIGTERM cancel the context of the command. A second signal kills the process.
+// Main runs cmd with the arguments of the process and exits with the resulting status. The first
+// SIGINT or SIGTERM cancels the context of the command. The second one kills the process.
 func Main(cmd *cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -68,8 +68,8 @@ func Main(cmd *cobra.Command) {
 	os.Exit(Execute(ctx, cmd, os.Args[1:]))
 }
 
-// Execute runs cmd with args and returns its exit status. A failed write to stdout is
-// an error.
+// Execute runs cmd with args and returns the exit status. If a write to stdout fails, the command
+// fails too.
 func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	prepare(cmd)
 	out := &result{w: cmd.OutOrStdout()}
@@ -99,7 +99,7 @@ func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	return status
 }
 
-// Group returns a command of subcommands. Alone it prints its help.
+// Group returns a command that only has subcommands. Without a subcommand it prints its help.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)

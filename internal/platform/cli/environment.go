@@ -2,6 +2,6 @@ package cli
 
 import "github.com/spf13/pflag"
 
-// FromEnvironment reads flags that are not on the command line from the environment, for
-// commands that parse their own command line.
+// FromEnvironment sets the flags that are not on the command line from environment variables. Only
+// commands that parse their command line themselves need it.
 func FromEnvironment(flags *pflag.FlagSet) error { return fromEnvironment(flags) }

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// natsVariables are additional variables of flags. The tools of NATS read them too.
+// natsVariables maps flags to the environment variables that the NATS tools read. These flags read
+// them too, in addition to the HOOKTRAIL_ variable.
 var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-url":   "NATS_URL",
 	"nats-creds": "NATS_CREDS",
@@ -22,13 +23,13 @@ var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-key":   "NATS_KEY",
 }
 
-// Shared are the flags of every command.
+// Shared holds the flags that every command has.
 type Shared struct {
 	DataDir string
 	NATSURL string   // external broker; empty runs or joins the embedded broker of DataDir
-	Login   Login    // at NATSURL
+	Login   Login    // credentials for NATSURL
 	Auth    string   // mode of an embedded broker: "open", "required", or empty for no change
-	Tenant  string   // empty for all or several tenants
+	Tenant  string   // empty means all tenants, or several
 	Tenants []string // all values of --tenant, at most one unless the command called [SeveralTenants]
 	JSON    bool
 	Verbose bool
@@ -43,8 +44,8 @@ type Login struct {
 	Key   string // file with the key of the certificate
 }
 
-// Register adds the shared flags to cmd and its subcommands. Flags that are not on the
-// command line get their value from the environment.
+// Register adds the shared flags to cmd and its subcommands. A flag that is not on the command line
+// gets its value from the environment.
 func (s *Shared) Register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&s.DataDir, "data-dir", DefaultDataDir(), "`folder` that holds everything")
@@ -65,7 +66,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
 		}
-		// Cobra would report these errors with the status of a failure.
+		// Without this check, cobra would report these errors with the status of a failed command.
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
@@ -86,8 +87,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	}
 }
 
-// givenLogin returns a login flag from the command line, or "". Variables do not count, because
-// they may be set for other tools.
+// givenLogin returns the name of a login flag that is on the command line, or "". It ignores
+// environment variables, because they may be set for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && natsVariables[f.Name] != "" {
@@ -105,7 +106,8 @@ func (s *Shared) TenantOrDefault() string {
 	return s.Tenant
 }
 
-// DefaultDataDir returns $XDG_DATA_HOME/hooktrail, or its default below the home folder.
+// DefaultDataDir returns $XDG_DATA_HOME/hooktrail. If that variable is not set, it returns
+// .local/share/hooktrail in the user's home directory.
 func DefaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hooktrail")
@@ -117,14 +119,14 @@ func DefaultDataDir() string {
 	return filepath.Join(home, ".local", "share", "hooktrail")
 }
 
-// EnvName returns the environment variable of a flag, such as HOOKTRAIL_DATA_DIR for
+// EnvName returns the name of the environment variable for a flag, such as HOOKTRAIL_DATA_DIR for
 // --data-dir.
 func EnvName(flag string) string {
 	return "HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// environment returns the variable that sets a flag, and its value. An empty variable
-// counts as unset.
+// environment returns the name and value of the environment variable that sets a flag. An empty
+// variable counts as unset. If none is set, both results are empty.
 func environment(flag string) (name, value string) {
 	for _, name := range []string{EnvName(flag), natsVariables[flag]} {
 		if name == "" {
@@ -140,18 +142,19 @@ func environment(flag string) (name, value string) {
 // exclusiveAnnotation is the annotation in which cobra stores mutually exclusive flags.
 const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 
-// environmentAnnotation stores the variable that has set a flag.
+// environmentAnnotation is the annotation that stores which environment variable has set a flag.
 const environmentAnnotation = "hooktrail_environment"
 
-// Given reports whether a flag is on the command line. A command that cannot use a flag
-// rejects only a given one, because a variable may be meant for other commands.
+// Given reports whether a flag is on the command line. A command that cannot use a flag should
+// reject it only if it is given, because a variable in the environment may be meant for other
+// commands.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && f.Annotations[environmentAnnotation] == nil
 }
 
-// fromEnvironment sets flags from the environment, except given flags and flags that a
-// given one excludes.
+// fromEnvironment sets flags from environment variables. It skips flags that are on the command
+// line, and flags that exclude one of those.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -180,7 +183,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// cause removes the name of the flag from an error.
+// cause removes the name of the flag from err, because the message names the variable instead.
 func cause(err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()
@@ -205,11 +208,11 @@ func hasEnv(f *pflag.Flag) bool {
 	return f.Name != "help" && f.Name != "version" && f.Annotations[LineOnlyAnnotation] == nil
 }
 
-// LineOnlyAnnotation marks flags without a variable, see [LineOnly].
+// LineOnlyAnnotation marks flags that no environment variable can set, see [LineOnly].
 const LineOnlyAnnotation = "hooktrail_line_only"
 
-// LineOnly lets flags be set on the command line alone. A variable that is a filter for
-// one command must not choose what another one destroys.
+// LineOnly marks flags that can only be set on the command line. For example, a variable that is
+// meant as a filter for one command must not select the data that another command erases.
 func LineOnly(cmd *cobra.Command, flags ...string) {
 	for _, name := range flags {
 		_ = cmd.Flags().SetAnnotation(name, LineOnlyAnnotation, []string{"true"})

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// Logger returns the logger of cmd. It writes text to a terminal and JSON otherwise.
+// Logger returns the logger of cmd. It writes text if stderr is a terminal, and otherwise JSON.
 func (s *Shared) Logger(cmd *cobra.Command) *slog.Logger {
 	w := cmd.ErrOrStderr()
 	if IsTerminal(w) {
@@ -35,7 +35,8 @@ func IsTerminal(w io.Writer) bool {
 
 const dumb = "dumb"
 
-// UseColor reports whether w is a terminal with colour. NO_COLOR disables colour.
+// UseColor reports whether w is a terminal that shows colours. The variable NO_COLOR disables
+// colours.
 func UseColor(w io.Writer) bool {
 	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != dumb
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Progress is a progress bar. It draws on a terminal at most ten times per second. Its
-// methods may be called concurrently. A nil Progress draws nothing.
+// Progress is a progress bar on a terminal. It is redrawn at most ten times per second. Its methods
+// may be called concurrently. A nil Progress draws nothing.
 type Progress struct {
 	w     io.Writer
 	label string
 	now   func() time.Time
 
-	mu    sync.Mutex // guards drawn; locked while a line is written
+	mu    sync.Mutex // guards drawn; also held while a line is written
 	drawn time.Time
 }
 
@@ -29,8 +29,8 @@ const (
 	percentOfDone = 100
 )
 
-// NewProgress returns a progress bar on w, or nil unless w is a terminal that can clear
-// a line.
+// NewProgress returns a progress bar that writes to w. It returns nil if w is not a terminal, or if
+// the terminal cannot clear a line.
 func NewProgress(w io.Writer, label string) *Progress {
 	if !IsTerminal(w) || os.Getenv("TERM") == dumb {
 		return nil
@@ -38,7 +38,7 @@ func NewProgress(w io.Writer, label string) *Progress {
 	return &Progress{w: w, label: label, now: time.Now}
 }
 
-// Set draws the bar with done of total. A total of 0 means unknown.
+// Set draws the bar for done of total. If total is 0, the total is unknown.
 func (p *Progress) Set(done, total uint64) {
 	if p == nil {
 		return

@@ -10,8 +10,8 @@ import (
 
 const severalTenants = "hooktrail_several_tenants"
 
-// SeveralTenants lets users repeat --tenant. [Shared.Tenants] then contains all values, and
-// [Shared.Tenant] is empty unless there is exactly one.
+// SeveralTenants allows several --tenant flags for cmd. Then [Shared.Tenants] contains all values.
+// [Shared.Tenant] is empty unless there is exactly one value.
 func SeveralTenants(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = make(map[string]string)
@@ -29,7 +29,7 @@ func (s *Shared) checkTenants(cmd *cobra.Command) error {
 // tenants is the value of --tenant.
 type tenants Shared
 
-// Set adds a tenant. An empty value removes all tenants.
+// Set adds a tenant. If tenant is empty, Set removes all tenants.
 func (t *tenants) Set(tenant string) error {
 	if tenant == "" {
 		t.Tenant, t.Tenants = "", nil
@@ -49,5 +49,5 @@ func (t *tenants) Set(tenant string) error {
 // String returns all values.
 func (t *tenants) String() string { return strings.Join(t.Tenants, " ") }
 
-// Type names the kind of the value, for the help.
+// Type returns the type of the value for help texts.
 func (t *tenants) Type() string { return "string" }

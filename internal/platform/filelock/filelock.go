@@ -1,7 +1,7 @@
-// Package filelock locks files with flock(2). The system releases a lock when its
-// process exits. A lock belongs to one open file, so a second [Try] fails in the same
-// process too. Lock files are never removed, because two processes could then lock
-// different files with the same name.
+// Package filelock locks files with flock(2). The operating system releases a lock when the process
+// exits. A lock belongs to an open file and not to a process, so a second [Try] fails even in the
+// same process. Lock files are never removed. Otherwise one process could lock the removed file
+// while another one locks a new file with the same name.
 package filelock
 
 import (
@@ -46,13 +46,14 @@ func try(path string, how int) (*Lock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// Wait locks the file at path. It waits until the file is unlocked or ctx ends, and calls held
-// once before it waits.
+// Wait locks the file at path. If the file is already locked, Wait calls held once, and then waits
+// until the file is unlocked or ctx ends.
 func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_EX, held)
 }
 
-// Share takes a shared lock, which excludes only exclusive locks. It waits like [Wait].
+// Share locks the file at path with a shared lock. Several processes can have it, but not together
+// with an exclusive lock. Share waits like [Wait].
 func Share(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_SH, held)
 }

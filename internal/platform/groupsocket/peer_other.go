@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// PeerUID fails, because only Linux names the user of a connection this way.
+// PeerUID returns an error. The user at the other end is only available on Linux.
 func PeerUID(net.Conn) (uid int, err error) {
 	return 0, errors.New("user of a connection: not supported on this system")
 }

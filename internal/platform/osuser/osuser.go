@@ -1,4 +1,4 @@
-// Package osuser names the user of the operating system behind a process.
+// Package osuser returns the operating system user who runs a process.
 package osuser
 
 import (
@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Current returns USER@HOST of the process. It takes both from the operating system and
-// not from the environment, so that the caller of a command cannot choose them. A user
-// without a name is "uid N".
+// Current returns the user of this process as USER@HOST. It asks the operating system and does not
+// read the environment, because the caller of a command can choose environment variables. For a
+// user without a name, USER is "uid N".
 func Current() string {
-	if os.Getuid() < 0 { // no numbers on this system
+	if os.Getuid() < 0 { // this system has no user ids
 		if u, err := user.Current(); err == nil {
 			return at(u.Username)
 		}
@@ -20,7 +20,7 @@ func Current() string {
 	return Named(os.Getuid())
 }
 
-// Named returns USER@HOST of the user with a number.
+// Named returns USER@HOST for the user with the id uid.
 func Named(uid int) string {
 	number := strconv.Itoa(uid)
 	if u, err := user.LookupId(number); err == nil && u.Username != "" {
@@ -29,7 +29,7 @@ func Named(uid int) string {
 	return at("uid " + number)
 }
 
-// at adds the host to a name.
+// at appends "@" and the name of this host to name.
 func at(name string) string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
@@ -38,8 +38,8 @@ func at(name string) string {
 	return name + "@" + host
 }
 
-// WithNote returns text for a person as the record names them, and the user behind the
-// process if the name does not say so.
+// WithNote returns by, the name that a person gave for the record. If it is not the name of the
+// system user current, WithNote adds current in parentheses.
 func WithNote(by, current string) string {
 	if !Differs(by, current) {
 		return by
@@ -47,8 +47,8 @@ func WithNote(by, current string) string {
 	return by + " (" + current + ")"
 }
 
-// Differs reports whether by is another name than that of the user current. Older records
-// have no user.
+// Differs reports whether by is neither current nor the name in current, which has the form
+// USER@HOST. If current is empty, as in older records, it returns false.
 func Differs(by, current string) bool {
 	name, _, _ := strings.Cut(current, "@")
 	return current != "" && by != name && by != current

@@ -17,9 +17,9 @@ const (
 	BeginRead  = "BEGIN"           // reads one snapshot of the file
 )
 
-// Within runs fn in a transaction that is interrupted when ctx ends. Unlike sqlitex it
-// does not panic when a disk error makes the rollback fail. It returns an error when
-// SQLite has rolled back the transaction by itself, which can happen on a full disk.
+// Within runs fn in a transaction. It interrupts the transaction when ctx ends. In contrast to
+// package sqlitex, it does not panic if a disk error makes the rollback fail. If SQLite itself has
+// rolled back the transaction, which can happen on a full disk, it returns an error.
 func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() error) (err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
@@ -51,13 +51,13 @@ func RollBack(conn *sqlite.Conn) error {
 	return nil
 }
 
-// Bytes returns a copy of a column.
+// Bytes returns a copy of a column of the current row.
 func Bytes(stmt *sqlite.Stmt, column int) []byte {
 	b := make([]byte, stmt.ColumnLen(column))
 	return b[:stmt.ColumnBytes(column, b)]
 }
 
-// Run executes a prepared statement without result rows and resets it.
+// Run executes a prepared statement that returns no rows, and resets it.
 func Run(stmt *sqlite.Stmt) error {
 	_, err := stmt.Step()
 	return errors.Join(err, stmt.Reset())
@@ -68,7 +68,8 @@ func Exec(conn *sqlite.Conn, statement string) error {
 	return sqlitex.ExecuteTransient(conn, statement, nil)
 }
 
-// Int returns the first column of the first row, or 0 for NULL or no row.
+// Int returns the first column of the first row. It returns 0 if that is NULL or if there is no
+// row.
 func Int(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,
@@ -77,7 +78,7 @@ func Int(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	return n, err
 }
 
-// Ints returns the first column of all rows, 0 for NULL.
+// Ints returns the first column of all rows. A NULL becomes 0.
 func Ints(conn *sqlite.Conn, query string, args ...any) (list []int64, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,

@@ -1,4 +1,5 @@
-// Package termtext makes text of agents safe and short enough for a terminal.
+// Package termtext prepares texts from agents for a terminal: it escapes dangerous characters and
+// shortens long texts.
 package termtext
 
 import (
@@ -8,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Printable returns s with every character escaped, as in Go, that could control a
-// terminal or deceive a reader. Line feeds and tabs stay.
+// Printable returns s with Go escapes in place of the characters that could control a terminal or
+// deceive a reader. Line feeds and tabs are not escaped.
 func Printable(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -26,19 +27,21 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether r is a control character, a format character such as a
-// change of text direction, or the mark of invalid UTF-8.
+// unsafeRune reports whether r could control a terminal or deceive a reader. That is true for
+// control characters, for format characters such as a change of text direction, and for U+FFFD,
+// which stands for invalid UTF-8.
 func unsafeRune(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
 }
 
-// OneLine returns s with each run of white space replaced by one space. It escapes
-// nothing.
+// OneLine returns s with each run of white space replaced by one space. It does not escape any
+// character.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 const maxCell = 80
 
-// Cell returns s for a table: cut to 80 characters, on one line and [Printable].
+// Cell returns s for a cell of a table: on one line, cut to 80 characters, and escaped with
+// [Printable].
 func Cell(s string) string {
 	s = OneLine(s)
 	if runes := []rune(s); len(runes) > maxCell {
@@ -50,7 +53,7 @@ func Cell(s string) string {
 // Time returns t in the form 2026-03-02 09:00:00 UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
 
-// ShellQuote returns a command line that a POSIX shell splits into args.
+// ShellQuote returns a command line. A POSIX shell splits it into exactly args.
 func ShellQuote(args ...string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {

@@ -110,7 +110,7 @@ func (f *fold) toolBefore(e events.Event, p events.ToolBeforeData) error {
 		a.label, a.started = firstOf(p.Tool, a.label), e.Time
 		switch {
 		case p.Verdict == events.VerdictDeny && !isDenied(a.status) && a.status != "" && a.status != active:
-			// the result arrived before the denial
+			// The result arrived before the denial.
 			a.status = withResult(denied, events.ToolStatus(a.status))
 		case a.status != "" && a.status != active:
 		case p.Verdict == events.VerdictDeny:

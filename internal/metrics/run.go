@@ -40,7 +40,7 @@ type Options struct {
 
 	Listen string // address of /metrics, /livez and /readyz; no server if empty
 	Access Access // who may read /metrics
-	// holds the collectors while Run runs; nil creates a private registry
+	// Registry contains the collectors while Run runs. If it is nil, Run creates a private one.
 	Registry  *prometheus.Registry
 	Progress  func(consume.Progress)
 	Listening func(address net.Addr)

@@ -4,9 +4,9 @@
 //	consume     reads a stream in batches
 //	projection  commits a service's state together with its stream position
 //
-// A batch travels from broker through consume to the handler of a service. After the
-// commit consume acknowledges the batch. After a crash the service resumes at the
-// committed position.
+// The broker delivers messages, and consume passes them in batches to the projection of a service.
+// After the projection has committed a batch, consume acknowledges it. After a crash, the service
+// resumes at the committed position.
 //
 // The packages know subjects and events, but no service.
 package stream

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// CheckpointBucket names the key-value bucket of checkpoints and leases.
+// CheckpointBucket returns the name of the key-value bucket of checkpoints and leases.
 func (s Space) CheckpointBucket() string { return s.stream("CHECKPOINTS") }
 
-// CheckpointStream names the stream of the bucket.
+// CheckpointStream returns the name of the stream that stores the bucket.
 func (s Space) CheckpointStream() string { return "KV_" + s.CheckpointBucket() }
 
 // AllCheckpoints returns the filter for all keys of the bucket.
@@ -16,7 +16,8 @@ func (s Space) AllCheckpoints() string { return s.checkpoint(">") }
 
 func (s Space) checkpoint(key string) string { return "$KV." + s.CheckpointBucket() + "." + key }
 
-// CheckpointKey returns the key and the subject of a tenant's newest checkpoint.
+// CheckpointKey returns the key of a tenant's newest checkpoint, and the subject to which it is
+// written.
 func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	if key, err = Token(tenant); err != nil {
 		return "", "", fmt.Errorf("tenant id: %w", err)
@@ -24,14 +25,14 @@ func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	return key, s.checkpoint(key), nil
 }
 
-// LeaseKey returns the key and the subject of the lease of the active auditor
-// with this durable.
+// LeaseKey returns the key of an auditor's lease, and the subject to which it is written. durable
+// is the durable of the active auditor.
 func (s Space) LeaseKey(durable string) (key, subject string) {
 	key = "lease." + durable
 	return key, s.checkpoint(key)
 }
 
-// Standby names the durable of the standby for the service with this durable.
+// Standby returns the name of the standby's durable. durable is that of the active service.
 func Standby(durable string) string {
 	name, tenant, alone := strings.Cut(durable, "==")
 	if !alone {

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// DecisionQueue is the queue group of the decision services.
+// DecisionQueue is the queue group that all decision services join.
 const DecisionQueue = "hooktrail"
 
 // DecisionTimeout is the header with the timeout of a request in milliseconds.
 const DecisionTimeout = "Hooktrail-Timeout-Ms"
 
-// The headers of an error response, with a reason and a status code as in HTTP.
+// The headers of an error response: the reason, and a status code as in HTTP.
 const (
 	ServiceError     = "Nats-Service-Error"
 	ServiceErrorCode = "Nats-Service-Error-Code"
 )
 
-// Decisions returns the subject of a tenant's requests for decisions.
+// Decisions returns the subject of requests for decisions of a tenant.
 func (s Space) Decisions(tenant string) (string, error) {
 	return subject(s, "decide", part{"tenant id", tenant})
 }
@@ -28,7 +28,7 @@ func (s Space) Decisions(tenant string) (string, error) {
 // AllDecisions returns the filter for all requests for decisions.
 func (s Space) AllDecisions() string { return s.prefix() + "decide.*" }
 
-// DecisionTenant returns the tenant of a request.
+// DecisionTenant returns the tenant that the subject of a request names.
 func (s Space) DecisionTenant(subject string) (string, error) {
 	token, ok := strings.CutPrefix(subject, s.prefix()+"decide.")
 	if !ok {
@@ -41,8 +41,8 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply rejects reply subjects of the server and of this space, because the
-// answering service may write there and the client may not.
+// CheckReply rejects a reply subject that belongs to the server or to this space. The client may
+// not publish there, but the service that answers may.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
 		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))
@@ -55,8 +55,8 @@ func SetTimeout(header map[string][]string, d time.Duration) {
 	header[DecisionTimeout] = []string{strconv.FormatInt(max(d.Milliseconds(), 1), 10)}
 }
 
-// Timeout returns the timeout of a request, or most if it is missing, invalid or
-// longer.
+// Timeout returns the timeout of a request. It returns most if the header is missing, invalid or
+// greater than most.
 func Timeout(header map[string][]string, most time.Duration) time.Duration {
 	values := header[DecisionTimeout]
 	if len(values) != 1 {
@@ -72,7 +72,7 @@ func Timeout(header map[string][]string, most time.Duration) time.Duration {
 // ErrSubject is wrapped if a subject cannot be used for a request or a reply.
 var ErrSubject = errors.New("invalid subject")
 
-// CheckRequest rejects invalid subjects and subjects of the server.
+// CheckRequest rejects a subject that is invalid or belongs to the server.
 func CheckRequest(subject string) error {
 	if len(subject) > 1024 || strings.ContainsAny(subject, " \t\r\n*>\x00") {
 		return fmt.Errorf("%w: want tokens separated by dots, without wildcards and spaces", ErrSubject)

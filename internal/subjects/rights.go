@@ -8,15 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Role is the task of a client of the broker.
+// Role names the task of a client of the broker. It determines the client's rights.
 type Role string
 
 // The roles. The zero Role is Owner.
 const (
 	Owner         Role = ""          // all rights
-	PublisherRole Role = "publisher" // writes events of all tenants, answers and requests decisions
-	AuditorRole   Role = "auditor"   // reads, and writes access records
-	TrackerRole   Role = "tracker"   // reads, and writes decisions about issues
+	PublisherRole Role = "publisher" // writes events of all tenants, and makes and requests decisions
+	AuditorRole   Role = "auditor"   // reads all messages, and writes access records
+	TrackerRole   Role = "tracker"   // reads all messages, and writes decisions about issues
 	MetricsRole   Role = "metrics"
 	ReaderRole    Role = "reader" // any other consumer
 	DeciderRole   Role = "decide" // a user's decision service
@@ -32,20 +32,20 @@ func (r Role) Consumes() bool {
 	return slices.Contains([]Role{AuditorRole, TrackerRole, MetricsRole, ReaderRole}, r)
 }
 
-// Rights are the subjects that a client may publish and subscribe to.
+// Rights lists the subjects that a client may publish and subscribe to.
 type Rights struct {
 	Publish   []string
-	Deny      []string // subjects of Publish that the client may not publish to
+	Deny      []string // exceptions from Publish
 	Subscribe []string
-	Responses bool // may answer requests
+	Responses bool // may reply to requests
 }
 
 var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events.ClockTicked, events.GapRecorded, events.BlobChunk}
 
 var auditorKinds = []events.Kind{events.AuditAccessed, events.ProducerLost, events.GapRecorded, events.BlobChunk}
 
-// RoleRights returns the minimum rights of a role with a durable and an inbox
-// prefix, which the client alone may use.
+// RoleRights returns the minimum rights of a role. durable is the durable consumer of the client.
+// inbox is the prefix of its replies, to which no other client may subscribe.
 func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
@@ -56,7 +56,8 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 		r.Publish = append(r.Publish, "$JS.API.STREAM.MSG.GET."+ev)
 		r.consume(s, durable)
 	}
-	if role.Consumes() && role != AuditorRole { // the auditor quarantines messages instead
+	// The auditor stores messages that it cannot handle in quarantine instead.
+	if role.Consumes() && role != AuditorRole {
 		r.Publish = append(r.Publish, s.prefix()+"dlq."+string(role))
 	}
 	switch role {
@@ -64,7 +65,8 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 		return Rights{Publish: []string{">"}, Subscribe: []string{">"}}
 	case PublisherRole:
 		r.Publish = append(r.Publish, publisherSubjects(s)...)
-		r.Publish = append(r.Publish, "$JS.API.CONSUMER.INFO."+ev+".*") // how far the auditors are
+		// The publisher looks up how far the auditors have read.
+		r.Publish = append(r.Publish, "$JS.API.CONSUMER.INFO."+ev+".*")
 		r.decide(s)
 	case TrackerRole:
 		r.produce(s, trackerKinds)
@@ -93,7 +95,7 @@ func (r *Rights) produce(s Space, kinds []events.Kind) {
 	r.Publish = append(r.Publish, s.AllChains(), chainLookup(s, s.AllChains()))
 }
 
-// $SRV is for tools that discover services.
+// decide adds the rights of a decision service. Tools that discover services send requests on $SRV.
 func (r *Rights) decide(s Space) {
 	r.Subscribe = append(r.Subscribe, s.AllDecisions(), "$SRV.>")
 	r.Responses = true
@@ -103,14 +105,13 @@ func chainLookup(s Space, subject string) string {
 	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
 }
 
-// Route forwards messages from the account of restricted clients to the account
-// of the owner. From and To have the same wildcards. Answers are delivered with
-// the rights of the restricted account, whatever the reply subject is.
+// Route forwards messages from the account of restricted clients to the account of the owner. From
+// and To have the same wildcards. A reply is delivered with the rights of the restricted account,
+// for any reply subject.
 type Route struct{ From, To string }
 
-// TenantRoutes returns the routes of a tenant's account. Each route exists with
-// the tenant's token, and without it. In the second form the route adds the
-// token.
+// TenantRoutes returns the routes of a tenant's account. Each route exists in two forms: with the
+// tenant's token in the subject, and without it. In the second form, the route adds the token.
 func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
@@ -139,8 +140,9 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// serviceKinds returns the kinds that only Hooktrail's services record. The outbox of an
-// engine records seals, gaps and chunks too, which its key signs.
+// serviceKinds returns the kinds of events that only services of Hooktrail may record. Seals, gaps
+// and chunks are not among them, because the outbox of an engine records them too and signs them
+// with its key.
 func serviceKinds() []events.Kind {
 	var kinds []events.Kind
 	for _, k := range events.Kinds() {
@@ -153,8 +155,9 @@ func serviceKinds() []events.Kind {
 	return kinds
 }
 
-// RouteRights returns the rights of a client with these routes only. It cannot write in
-// the name of a service, with or without the tenant in the subject.
+// RouteRights returns the rights of a client that has only these routes. The client cannot publish
+// the kinds of events that are reserved for services, neither with nor without the tenant in the
+// subject.
 func RouteRights(s Space, routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, kind := range serviceKinds() {

@@ -2,9 +2,9 @@ package subjects
 
 import "fmt"
 
-// LoopbackInbox is the inbox prefix of clients without credentials and of
-// tenants' engines. Services of the embedded server have inboxes below
-// [ServiceInbox], so that no other client can read their replies.
+// LoopbackInbox is the inbox prefix of clients without credentials and of tenants' engines.
+// Services of the embedded server use [ServiceInbox] instead, so that no other client can read
+// their replies.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"
@@ -13,8 +13,8 @@ const (
 // EventSubjects returns the subjects of the event stream.
 func EventSubjects(s Space) []string { return []string{s.AllEvents(), s.AllChains()} }
 
-// DeadLetterSubjects returns the subjects of the dead-letter stream, with
-// advisories about messages that a consumer gave up.
+// DeadLetterSubjects returns the subjects of the dead-letter stream. They include the server's
+// advisories about messages that it no longer delivers to a consumer.
 func DeadLetterSubjects(s Space) []string {
 	return []string{
 		s.AllDeadLetters(),
@@ -31,7 +31,8 @@ func AdvisorySubjects(s Space) []string {
 	}
 }
 
-// Durable names the durable consumer of a service for one tenant, or for all.
+// Durable returns the name of the durable consumer of a service. If tenant is empty, the consumer
+// reads all tenants.
 func (s Space) Durable(consumer, tenant string) (string, error) {
 	c, err := FileName(consumer)
 	if err != nil || consumer == "" {

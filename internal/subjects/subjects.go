@@ -1,13 +1,13 @@
-// Package subjects defines the names that Hooktrail uses on NATS: subjects, streams,
-// durables and headers. No other package builds or parses a subject.
+// Package subjects defines the names that Hooktrail uses on NATS: subjects, streams, durables and
+// headers. No other package builds or parses a subject.
 //
 //	hooktrail.ev.<tenant>.<producer>.<run>.<kind>   an event
 //	hooktrail.chain.<tenant>.<producer>             a producer's manifests
 //	hooktrail.dlq.<consumer>                        dead letters of a consumer
 //	hooktrail.decide.<tenant>                       a request for a decision
 //
-// [Token] encodes each id as one token. Different ids have different tokens, so an id
-// can never reach the subject of another id.
+// [Token] encodes each id as one token. Different ids have different tokens, so an event with one
+// id can never reach the subject of another id.
 package subjects
 
 import (
@@ -24,14 +24,14 @@ const DefaultPrefix = "hooktrail."
 // DefaultStreamPrefix is the default prefix of stream names.
 const DefaultStreamPrefix = "HOOKTRAIL_"
 
-// Space has the prefixes of one deployment. Deployments with different prefixes
-// can share an account.
+// Space contains the prefixes of one deployment. Several deployments can share a NATS account if
+// their prefixes differ.
 type Space struct {
-	Prefix       string // of subjects, with a dot at the end, default DefaultPrefix
-	StreamPrefix string // of stream names, default DefaultStreamPrefix
+	Prefix       string // prefix of subjects, with a dot at the end; DefaultPrefix if empty
+	StreamPrefix string // prefix of stream names; DefaultStreamPrefix if empty
 }
 
-// Validate returns an error that names an invalid prefix.
+// Validate returns an error if a prefix is invalid.
 func (s Space) Validate() error {
 	tokens, ok := strings.CutSuffix(s.prefix(), ".")
 	for token := range strings.SplitSeq(tokens, ".") {
@@ -46,7 +46,8 @@ func (s Space) Validate() error {
 	return nil
 }
 
-// maxPrefix ensures that the longest subject fits into the server's control line.
+// maxPrefix limits a prefix so that the longest subject fits into a control line of the NATS
+// protocol.
 const maxPrefix = 64
 
 func isName(s string) bool {
@@ -66,13 +67,13 @@ func (s Space) stream(name string) string {
 	return cmp.Or(s.StreamPrefix, DefaultStreamPrefix) + name
 }
 
-// EventStream names the stream of events and manifests.
+// EventStream returns the name of the stream with events and manifests.
 func (s Space) EventStream() string { return s.stream("EV") }
 
-// DeadLetterStream names the stream of dead letters.
+// DeadLetterStream returns the name of the stream with dead letters.
 func (s Space) DeadLetterStream() string { return s.stream("DLQ") }
 
-// AdvisoryStream names the stream of advisories about the event stream.
+// AdvisoryStream returns the name of the stream with advisories about the event stream.
 func (s Space) AdvisoryStream() string { return s.stream("ADV") }
 
 // Event returns the subject of an event.
@@ -121,7 +122,7 @@ func (s Space) AllChains() string { return s.prefix() + "chain.>" }
 // AllDeadLetters returns the filter for all dead letters.
 func (s Space) AllDeadLetters() string { return s.prefix() + "dlq.>" }
 
-// Tenant returns the filters of one tenant's events and manifests.
+// Tenant returns the filters for the events and the manifests of one tenant.
 func (s Space) Tenant(tenant string) ([]string, error) {
 	t, err := Token(tenant)
 	if err != nil {
@@ -130,7 +131,7 @@ func (s Space) Tenant(tenant string) ([]string, error) {
 	return []string{s.prefix() + "ev." + t + ".>", s.prefix() + "chain." + t + ".>"}, nil
 }
 
-// Address has the ids of a subject. A manifest has no Run and no Kind.
+// Address contains the ids in a subject. The address of a manifest has no Run and no Kind.
 type Address struct {
 	Tenant   string
 	Producer string

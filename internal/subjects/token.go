@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID is the maximum length of an id in bytes. Four escaped ids fit into the
-// server's control line of 4 KiB.
+// MaxID is the maximum length of an id in bytes. It ensures that a subject with four escaped ids
+// fits into a control line of the NATS protocol, which has at most 4 KiB.
 const MaxID = 256
 
 // ErrID is wrapped when an id is invalid.
@@ -21,9 +21,9 @@ const (
 	hexDigits  = "0123456789ABCDEF"
 )
 
-// Token encodes id as one subject token. Letters, digits, "_" and "-" stay. Every
-// other byte becomes "=" and two hex digits. The empty id becomes "=". Token
-// rejects ids that are longer than [MaxID] or not UTF-8.
+// Token encodes id as one token of a subject. Letters, digits, "_" and "-" are unchanged. Every
+// other byte becomes "=" and two hex digits. The empty id becomes "=". Token rejects an id that is
+// longer than [MaxID] or not valid UTF-8.
 func Token(id string) (string, error) {
 	if len(id) > MaxID {
 		return "", fmt.Errorf("%w: %d bytes long, at most %d are allowed", ErrID, len(id), MaxID)
@@ -58,7 +58,7 @@ func escape(id string) string {
 	return string(b)
 }
 
-// ParseToken returns the id of a token. It rejects tokens that [Token] never
+// ParseToken returns the id that [Token] has encoded as token. It rejects a token that Token never
 // returns.
 func ParseToken(token string) (string, error) {
 	if token == emptyToken {
@@ -74,7 +74,7 @@ func ParseToken(token string) (string, error) {
 	return id, nil
 }
 
-// unescape returns the position of the first wrong byte, or -1.
+// unescape decodes token. bad is the position of the first invalid byte, or -1 if there is none.
 func unescape(token string) (id string, bad int) {
 	first := 0
 	for first < len(token) && isPlain(token[first]) {
@@ -104,16 +104,16 @@ func unescape(token string) (id string, bad int) {
 	return string(b), -1
 }
 
-// FileName encodes id as a file name, the [Token] of id or, above 200 bytes, its
-// start and the hash of id. Different ids have different names on a
-// case-sensitive file system.
+// FileName encodes id as a file name. The name is the [Token] of id. If that is longer than 200
+// bytes, the name is the start of the token, "==" and the hash of id. On a case-sensitive file
+// system, different ids have different names.
 func FileName(id string) (string, error) {
 	const most = 200
 	token, err := Token(id)
 	if err != nil || len(token) <= most {
 		return token, err
 	}
-	// A token never contains "==", so no other id has this name.
+	// Token never returns a text that contains "==", so no other id has this name.
 	sum := sha256.Sum256([]byte(id))
 	return token[:128] + "==" + hex.EncodeToString(sum[:]), nil
 }

@@ -23,7 +23,7 @@ type coverageFlags struct {
 	purpose
 	verification
 
-	during selection // uses only from and to
+	during selection // only its fields from and to are used
 }
 
 func coverageCommand(shared *cli.Shared) *cobra.Command {

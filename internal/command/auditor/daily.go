@@ -21,7 +21,7 @@ type dailyFlags struct {
 	purpose
 	verification
 
-	during  selection // uses only from and to
+	during  selection // only its fields from and to are used
 	day     string
 	out     string
 	signing signing

@@ -71,7 +71,7 @@ type Change struct {
 	Tenant string             `json:"tenant"`
 	Action events.AuditAction `json:"action"`
 	Orders []string           `json:"orders"`
-	// records whose payloads the orders removed, or would remove without --dry-run
+	// Records counts the records whose payloads the orders removed, or would remove without --dry-run.
 	Records int64           `json:"records"`
 	DryRun  bool            `json:"dry_run,omitempty"`
 	Effects []ledger.Effect `json:"effects,omitempty"`
@@ -79,7 +79,7 @@ type Change struct {
 	Reason  string          `json:"reason"`
 	Ticket  string          `json:"ticket,omitempty"`
 	Stream  StreamCopy      `json:"stream_copy,omitempty"`
-	// latest time at which the stream's copy expires
+	// Expires is the latest time at which the stream's copy expires.
 	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
 	What    ledger.OrderSelection `json:"selection"`
 }

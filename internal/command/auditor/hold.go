@@ -24,7 +24,7 @@ func holdAddCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		f      orderFlags
 		what   ledger.OrderSelection
-		during selection // uses only from and to
+		during selection // only its fields from and to are used
 		all    bool
 	)
 	cmd := &cobra.Command{
@@ -56,7 +56,7 @@ the key of the ledger. The command prints its id, which auditor hold lift takes.
 	flags.StringVar(&during.from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
 	flags.StringVar(&during.to, "to", "", "events before this `time`, in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
-	// a variable in the environment must not narrow a hold
+	// A variable in the environment must not narrow a hold.
 	cli.LineOnly(cmd, "run", "event", "user", "from", "to", "all")
 	f.register(cmd)
 	return cmd

@@ -20,7 +20,7 @@ import (
 
 const (
 	orderPoll = 50 * time.Millisecond // how often to look for the effect of an order
-	// how often to look into the AgentFS files; slower, because it opens them
+	// filesPoll is longer than orderPoll, because each poll opens the AgentFS files.
 	filesPoll = 250 * time.Millisecond
 	orderWait = time.Minute
 )

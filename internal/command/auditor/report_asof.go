@@ -11,7 +11,7 @@ import (
 // asOf prints the time and the stream position up to which the report is valid.
 func (l lines) asOf(r verifier.Report) {
 	if r.AsOf != nil {
-		// the line Completeness names the runs
+		// The line Completeness names the open runs, so this line only counts them.
 		l.print("As of", "", asOfText(*r.AsOf, plural(int64(len(r.Open)), "run", "runs")+" open"))
 	}
 }

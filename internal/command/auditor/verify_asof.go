@@ -62,7 +62,7 @@ func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *
 	if s.file == "" {
 		o.DataDir = shared.DataDir
 		o.Written, err = auditor.LooksServed(cmd.Context(), shared.DataDir, r.Tenant())
-		// after an error assume one, because another user may run the auditor
+		// After an error, assume that an auditor runs, because another user may run it.
 		o.Written = o.Written || err != nil
 	}
 	if shared.NATSURL != "" || s.file == "" {

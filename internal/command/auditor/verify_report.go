@@ -27,7 +27,7 @@ type reportReport struct {
 	Root      string             `json:"root,omitempty"`
 	From      time.Time          `json:"from,omitzero"`
 	To        time.Time          `json:"to,omitzero"`
-	// the integrity of the ledger according to the report
+	// Verdict is the integrity of the ledger according to the report.
 	Verdict      verifier.Integrity    `json:"ledger_integrity,omitempty"`
 	Completeness verifier.Completeness `json:"completeness,omitempty"`
 	Reported     int                   `json:"reported_exit"`

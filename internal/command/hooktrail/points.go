@@ -89,7 +89,7 @@ func (c *pointCounter) add(e events.Event) {
 		return
 	}
 	p.Fired++
-	// only decisions and transforms have a verdict; notifications have only executions
+	// Only decisions and transforms have a verdict. Notifications have only executions.
 	var said events.Outcome
 	if json.Unmarshal(e.Data, &said) != nil {
 		return

@@ -1,5 +1,5 @@
-// Package admission decides which tenants a service accepts. Whoever may name any tenant
-// in an event could otherwise create ledgers without a limit.
+// Package admission decides which tenants a service accepts. Without a limit, a client that may
+// name any tenant in an event could create any number of ledgers.
 package admission
 
 import (
@@ -12,45 +12,46 @@ import (
 	"time"
 )
 
-// DefaultTenant is the tenant of events that name none. It is always known.
+// DefaultTenant is the tenant of events that name no tenant. It is always accepted.
 const DefaultTenant = "default"
 
-// DefaultLimit is the default of Options.Limit.
+// DefaultLimit is the limit that commands use by default for [Options].Limit.
 const DefaultLimit = 64
 
-// recheck is how often unknown tenants are looked up again.
+// recheck is the minimum time between two calls of Options.Known.
 const recheck = time.Second
 
 // ErrTenant is wrapped by the error for a tenant that is not accepted.
 var ErrTenant = errors.New("unknown tenant")
 
-// Options configure a [Policy].
+// Options configures a [Policy].
 type Options struct {
-	// Limit is the number of tenants that a service accepts although they are not known.
+	// Limit is the largest number of tenants that a service accepts without a key or a token.
 	Limit int
 
-	// Known returns the tenants with a key or a token, with an error all that it could
-	// read. It may be called again for an unknown tenant, at most once a second.
+	// Known returns the tenants that have a key or a token. If it returns an error, it must also
+	// return the tenants that it could read. For an unknown tenant, the policy calls Known again,
+	// at most once a second.
 	Known func() ([]string, error)
 
-	// Present are the tenants that the service already has. It accepts them, and those
-	// that are not known count towards Limit.
+	// Present lists the tenants that the service already has. The policy accepts all of them. Those
+	// without a key or token count towards Limit.
 	Present []string
 
 	Now func() time.Time // time.Now by default
 }
 
-// Policy accepts the tenants that are known or present, and others up to a limit. It never
-// forgets an accepted tenant. A nil Policy accepts every tenant. Its methods may be called
-// concurrently.
+// Policy accepts known and present tenants, and other tenants up to a limit. Once it has accepted a
+// tenant, it always accepts that tenant. A nil Policy accepts every tenant. Its methods may be
+// called concurrently.
 type Policy struct {
 	opts Options
 
 	mu       sync.Mutex // guards the other fields
 	accepted map[string]bool
-	unknown  map[string]bool // accepted ones that count towards the limit
+	unknown  map[string]bool // accepted tenants that count towards the limit
 	known    []string
-	unread   error // of the last call of Known
+	unread   error // error of the last call of Known
 	checked  time.Time
 }
 
@@ -67,7 +68,8 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// accept counts an accepted tenant that is not known. The caller holds p.mu.
+// accept adds tenant to the accepted ones. If tenant is not known, it counts towards the limit. The
+// caller must hold p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true
@@ -75,7 +77,7 @@ func (p *Policy) accept(tenant string) {
 	p.accepted[tenant] = true
 }
 
-// refresh reads the known tenants. The caller holds p.mu.
+// refresh reads the known tenants again. The caller must hold p.mu.
 func (p *Policy) refresh() {
 	p.checked = p.opts.Now()
 	if p.opts.Known == nil {
@@ -88,7 +90,7 @@ func (p *Policy) refresh() {
 	}
 }
 
-// Fingerprint returns a text that changes with the limit and the known tenants.
+// Fingerprint returns a text that is different for another limit or other known tenants.
 func (p *Policy) Fingerprint() string {
 	if p == nil {
 		return "all"
@@ -100,8 +102,8 @@ func (p *Policy) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Admit returns an error that wraps [ErrTenant] and names the remedy if the tenant is not
-// accepted. It accepts a new tenant while there are fewer than the limit.
+// Admit returns nil if tenant is accepted. It accepts an unknown tenant as long as the limit is not
+// reached. Otherwise it returns an error that wraps [ErrTenant] and names the remedy.
 func (p *Policy) Admit(tenant string) error {
 	if p == nil {
 		return nil
@@ -126,7 +128,7 @@ func (p *Policy) Admit(tenant string) error {
 	return errors.Join(err, p.unread)
 }
 
-// clip shortens a hostile id. An id has at most 256 bytes elsewhere.
+// clip shortens an id for an error text. The id can be very long, because a client chooses it.
 func clip(tenant string) string {
 	const most = 80
 	if len(tenant) <= most {

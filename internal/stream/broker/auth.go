@@ -17,9 +17,10 @@ import (
 // AuthMode decides which clients the embedded server accepts.
 type AuthMode string
 
-// The modes.
+// The values of AuthMode.
 const (
-	AuthKept     AuthMode = ""         // the previous mode; AuthOpen in a new data directory
+	// AuthKept keeps the mode stored in the data directory. In a new one, that is AuthOpen.
+	AuthKept     AuthMode = ""
 	AuthOpen     AuthMode = "open"     // clients without credentials get the rights of a publisher
 	AuthRequired AuthMode = "required" // clients without credentials are rejected
 )
@@ -32,8 +33,8 @@ func (m AuthMode) validate() error {
 	return fmt.Errorf("--auth %q: want %s or %s", string(m), AuthOpen, AuthRequired)
 }
 
-// newAuthenticator returns the authenticator of dir and stores the mode. The caller
-// holds the lock of dir.
+// newAuthenticator returns the authenticator for the folder dir and stores the mode of opts there.
+// The caller must hold the lock of dir.
 func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) {
 	mode, err := readAuthMode(dir)
 	if err != nil {
@@ -59,8 +60,8 @@ func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) 
 	}, nil
 }
 
-// readAuthMode reads the mode of dir. An unknown mode must not mean the default, which
-// could accept too many clients.
+// readAuthMode reads the mode that is stored in dir. It returns an error for an unknown mode.
+// Falling back to the default could accept too many clients.
 func readAuthMode(dir string) (AuthMode, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "auth"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +77,7 @@ func readAuthMode(dir string) (AuthMode, error) {
 	return mode, nil
 }
 
-// errAuthMode is wrapped when the server runs with another mode than the requested one.
+// errAuthMode is wrapped when another process runs the server with another mode than requested.
 var errAuthMode = errors.New("the broker runs with another --auth")
 
 func (m AuthMode) checkRunning(dir string) error {

@@ -14,14 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// authenticator decides which clients the embedded server accepts, and their rights:
+// authenticator decides which clients the embedded server accepts, and which rights they get:
 //
 //	owner, with the secret of the server    all rights
 //	services, with a key in keys            the rights of their role
-//	engines, with a key in tenants          the account of their tenant
-//	clients without credentials             the account LOCAL, or none
+//	engines, with a key in tenants          an account with the routes of their tenant
+//	clients without credentials             the account LOCAL, or they are rejected
 //
-// It reads the key files for each new connection.
+// It reads the key files again for each new connection, so changes take effect at once.
 type authenticator struct {
 	dir      string
 	secret   string
@@ -31,9 +31,9 @@ type authenticator struct {
 
 	server *server.Server
 
-	mu       sync.Mutex // guards accounts and clients; the server takes its own locks under it
+	mu       sync.Mutex // guards accounts and clients; may be held while the server takes its own locks
 	accounts map[string]*server.Account
-	clients  map[uint64]restrictedClient // by connection
+	clients  map[uint64]restrictedClient // key is the id of the connection
 }
 
 // Check implements server.Authentication.
@@ -73,7 +73,8 @@ func (a *authenticator) user(c server.ClientAuthentication) (*server.User, error
 	return a.admit(c, loopbackUser, restrictedClient{account: localAccount}, subjects.LocalRoutes(a.space))
 }
 
-// verified reports whether a client owns the key that it names.
+// verified reports whether a client has the private half of the key that it names. It checks the
+// client's signature of nonce.
 func verified(o *server.ClientOpts, nonce []byte) bool {
 	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)
 	if err != nil {
@@ -93,8 +94,9 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 			return nil, errUnknown
 		}
 		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
-		// A service with another data directory connects by URL, with the inbox of an
-		// external server. Guests cannot listen there, because they have other accounts.
+		// A service with another data directory connects by URL and uses the inbox prefix for an
+		// external server. Allowing that prefix is safe: clients that are not services have other
+		// accounts, so they cannot listen there.
 		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
 		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}
@@ -117,7 +119,7 @@ func permissions(r subjects.Rights) *server.Permissions {
 		Subscribe: &server.SubjectPermission{Allow: r.Subscribe},
 	}
 	if len(r.Publish) == 0 {
-		p.Publish.Deny = []string{">"} // an empty list would allow everything
+		p.Publish.Deny = []string{">"} // an empty list would allow all subjects
 	}
 	if r.Responses {
 		p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: responseTime}

@@ -12,16 +12,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker is a connection to JetStream. One process of a data directory also runs the
-// embedded server. The methods may be called concurrently.
+// Broker is a connection to JetStream. Among the processes that use the same data directory, one
+// also runs the embedded server. The methods may be called concurrently.
 type Broker struct {
 	opts   Options
 	conn   *connection
 	health *health
 
 	embedded atomic.Pointer[embedded] // nil while this process runs no server
-	joined   string                   // set by Open: folder of the server that another process ran then
-	ready    bool                     // set by Open: the streams exist
+	joined   string                   // set by Open: folder of the server, if another process ran it then
+	ready    bool                     // set by Open: whether the streams exist
 
 	stop       context.CancelFunc // ends the background goroutines
 	background sync.WaitGroup
@@ -29,9 +29,9 @@ type Broker struct {
 	ended      error // result of Close; set by ending
 }
 
-// Open connects to the broker of opts and creates missing streams. It starts the
-// embedded server unless another process runs it. It never changes an existing stream,
-// see [Broker.Drift].
+// Open connects to the broker of opts and creates missing streams. If opts name no external broker,
+// it starts the embedded server or joins the process that already runs it. Open never changes an
+// existing stream. [Broker.Drift] lists the settings that differ.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -82,8 +82,8 @@ func (b *Broker) ensureStreams(ctx context.Context) error {
 	return b.ensureStreamsOf(ctx, b.conn.streams, b.embedded.Load())
 }
 
-// ensureStreamsOf creates missing streams. e is nil unless this process runs the
-// server.
+// ensureStreamsOf creates missing streams with the connection js. e is the embedded server if this
+// process runs it, and otherwise nil.
 func (b *Broker) ensureStreamsOf(ctx context.Context, js jetstream.JetStream, e *embedded) error {
 	streams := StreamOptions{MaxBytes: b.opts.StreamMaxBytes, Replicas: b.opts.Replicas, AllowTamper: b.opts.AllowTamper}
 	if e != nil {
@@ -113,13 +113,14 @@ func (b *Broker) abandon() error {
 	return nil
 }
 
-// Conn returns the connection. Only the Broker may close it.
+// Conn returns the connection to the server. Callers must not close it.
 func (b *Broker) Conn() *nats.Conn { return b.conn.nc }
 
 // JetStream returns the JetStream context of the connection.
 func (b *Broker) JetStream() jetstream.JetStream { return b.conn.js }
 
-// Embedded reports whether this process runs the server, which can change.
+// Embedded reports whether this process runs the server. The result can change, because a process
+// can take over the server.
 func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.
@@ -130,18 +131,19 @@ func (b *Broker) URL() string {
 	return b.conn.nc.ConnectedUrlRedacted()
 }
 
-// Space returns the space of subjects and streams.
+// Space returns the prefixes of the subjects and streams.
 func (b *Broker) Space() subjects.Space { return b.opts.Space }
 
-// Drift lists each setting of an existing stream that differs from a new stream, as
-// "STREAM field: want X, got Y".
+// Drift lists the settings of existing streams that differ from those of a new stream. Each entry
+// has the form "STREAM field: want X, got Y".
 func (b *Broker) Drift() []string { return b.health.driftNow() }
 
-// Warnings lists the current conditions that need an operator.
+// Warnings lists the current problems that an operator should solve.
 func (b *Broker) Warnings() []string { return b.health.warningsNow() }
 
-// Close flushes buffered messages, closes the connection and stops the server of this
-// process. It drops the connection when ctx ends. Later calls return the first result.
+// Close flushes buffered messages, closes the connection and stops the server if this process runs
+// it. When ctx ends, it closes the connection without flushing. Later calls return the result of
+// the first call.
 func (b *Broker) Close(ctx context.Context) error {
 	b.ending.Do(func() { b.ended = b.end(ctx) })
 	return b.ended

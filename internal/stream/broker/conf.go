@@ -11,21 +11,22 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// OwnerAccount is the account of an external server that contains the streams.
+// OwnerAccount is the account that contains the streams on an external server.
 const OwnerAccount = "HOOKTRAIL"
 
-// ConfUser is a user of a nats-server, with a key, or a name and a password.
+// ConfUser is a user in the configuration of a nats-server. It has either a key, or a name and a
+// password.
 type ConfUser struct {
 	Role     subjects.Role
-	Durable  string // of a service that consumes
+	Durable  string // durable consumer of the service, if it has one
 	EngineOf string
-	Key      string // public
+	Key      string // public key
 	Name     string
-	Password string // name of an environment variable of the server
+	Password string // name of the server's environment variable with the password
 }
 
-// ConfUsers returns the users with keys in a data directory and creates missing keys of
-// services. With a tenant the consumers read only that tenant.
+// ConfUsers returns the users whose keys are in a data directory. It creates missing keys of
+// services. If tenant is not empty, the consumers may only read that tenant.
 func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
 	dir := filepath.Join(dataDir, "nats")
 	names := map[subjects.Role]string{subjects.Owner: ownerKey}
@@ -57,8 +58,8 @@ func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser,
 
 const ownerKey = "owner"
 
-// WriteConf writes nats-server configuration that gives users the same rights as the
-// embedded server.
+// WriteConf writes the accounts block of a nats-server configuration. It gives each user the same
+// rights that the embedded server would give.
 func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	c := conf{w: bufio.NewWriter(out), space: space}
 	var tenants []string
@@ -172,8 +173,9 @@ func (c *conf) exports(tenants []string, engines map[string][]ConfUser) error {
 	return nil
 }
 
-// tenant writes an account for each key of a tenant, because clients of one account can
-// subscribe to each other's answers. Together they have the connections of one tenant.
+// tenant writes one account for each key of a tenant. Keys must not share an account, because
+// clients of the same account can subscribe to each other's replies. All accounts of a tenant share
+// one limit of connections.
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {
@@ -196,8 +198,9 @@ func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	return nil
 }
 
-// quotedAccounts returns the names of the accounts of a tenant's keys. No tenant has a
-// slash in its token.
+// quotedAccounts returns the quoted names of the accounts for the keys of a tenant. A slash and a
+// number distinguish them. The names stay unique, because the token of a tenant never contains a
+// slash.
 func quotedAccounts(tenant string, keys int) []string {
 	var names []string
 	for i := range keys {
@@ -213,7 +216,7 @@ func quotedAccounts(tenant string, keys int) []string {
 func tenantAccount(tenant string) string {
 	token, err := subjects.Token(tenant)
 	if err != nil {
-		return "TENANT" // not reached: TenantRoutes fails first
+		return "TENANT" // not reached, because TenantRoutes fails first
 	}
 	return "TENANT_" + token
 }

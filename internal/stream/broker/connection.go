@@ -32,7 +32,7 @@ type connection struct {
 
 	nc      *nats.Conn
 	js      jetstream.JetStream
-	streams jetstream.JetStream // has the rights of the owner if this process runs the server
+	streams jetstream.JetStream // has all rights if this process runs the server
 	closed  chan struct{}
 }
 
@@ -40,8 +40,8 @@ func newConnection(opts Options, h *health) *connection {
 	return &connection{opts: opts, health: h, closed: make(chan struct{})}
 }
 
-// options returns the options of every connection. A disconnected client buffers
-// nothing, so that a send fails at once.
+// options returns the options that every connection has. A disconnected client does not buffer
+// messages, so that sending fails at once.
 func (c *connection) options() []nats.Option {
 	log := c.opts.Logger
 	return []nats.Option{
@@ -71,8 +71,8 @@ func (c *connection) options() []nats.Option {
 	}
 }
 
-// reconnectFailed reports a rejected attempt to reconnect. The loss of the connection
-// was logged, so an unreachable server is not.
+// reconnectFailed reports that the server rejected an attempt to reconnect. It ignores an
+// unreachable server, because the loss of the connection is already in the log.
 func (c *connection) reconnectFailed(err error) {
 	if c.opts.URL == "" || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
 		return
@@ -80,7 +80,8 @@ func (c *connection) reconnectFailed(err error) {
 	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
 }
 
-// reconnectDelay doubles from 50 ms to 2 s, with jitter.
+// reconnectDelay returns the pause before the next attempt. It doubles from 50 ms to 2 s and is
+// shortened by a random part of up to one half.
 func reconnectDelay(attempts int) time.Duration {
 	d := reconnectMost
 	if attempts < 6 {
@@ -99,7 +100,7 @@ func (c *connection) connect(address string, options ...nats.Option) error {
 	return err
 }
 
-// connectEmbedded connects to the embedded server of dir with the rights of the role.
+// connectEmbedded connects to the embedded server of dir with the rights of the role in c.opts.
 func (c *connection) connectEmbedded(dir, address string, how nats.Option) error {
 	var options []nats.Option
 	var err error
@@ -118,7 +119,8 @@ func (c *connection) connectEmbedded(dir, address string, how nats.Option) error
 	return err
 }
 
-// connectExternal connects to the broker at URL. It retries until the server answers.
+// connectExternal connects to the broker at c.opts.URL. It retries until the server answers or ctx
+// ends.
 func (c *connection) connectExternal(ctx context.Context) error {
 	for {
 		err := c.dialExternal()
@@ -178,7 +180,7 @@ func (c *connection) whenConnected(ctx context.Context, do func(context.Context)
 
 func (c *connection) drain(ctx context.Context) error {
 	if err := c.nc.Drain(); err != nil {
-		c.nc.Close() // a disconnected client has nothing to flush
+		c.nc.Close() // a disconnected client has nothing to flush, so close it
 	}
 	select {
 	case <-c.closed:
@@ -199,13 +201,13 @@ func contextJetStream(nc *nats.Conn, s natscontext.Settings) (jetstream.JetStrea
 	return jetstream.New(nc)
 }
 
-// retryable reports whether err means that the server is unreachable.
+// retryable reports whether err means that the server was not reachable.
 func retryable(err error) bool {
 	var network net.Error
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network)
 }
 
-// redactURL removes the credentials from a list of URLs.
+// redactURL removes the credentials from each URL in list, which is separated by commas.
 func redactURL(list string) string {
 	urls := strings.Split(list, ",")
 	for i, u := range urls {

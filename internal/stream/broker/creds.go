@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Credential is a file that [WriteCredentials] wrote.
+// Credential is one of the files that [WriteCredentials] has written.
 type Credential struct {
 	User string `json:"user"` // "nats" for the accounts file of the server
 	File string `json:"file"`
@@ -21,15 +21,15 @@ const (
 	accountsFile = "accounts.conf"
 )
 
-// WriteCredentials writes the accounts file of an external server and the seeds of its
-// users, each into a folder of its own below dir, so that a service can be given its
-// folder alone:
+// WriteCredentials writes the accounts file for an external server and the seeds of its users. Each
+// user gets a separate folder below dir, so that a service only needs access to the folder with its
+// seed:
 //
 //	nats/accounts.conf   the accounts, see [WriteConf]
-//	NAME/NAME.nk         the seed of the owner, and of each role
+//	NAME/NAME.nk         the seed of the owner or of a role
 //
-// The keys are those of the data directory, which it creates if they are missing. Only
-// the owner can read the files. A second call writes the same files.
+// WriteCredentials uses the keys in the data directory and creates missing ones. Therefore a second
+// call writes the same files. Only the user who runs the process can read them.
 func WriteCredentials(dataDir, dir string, space subjects.Space, tenant string) ([]Credential, error) {
 	users, err := ConfUsers(dataDir, space, tenant)
 	if err != nil {
@@ -54,7 +54,8 @@ func WriteCredentials(dataDir, dir string, space subjects.Space, tenant string) 
 		}
 		written = append(written, c)
 	}
-	// The server starts only with this file, so it is the last one.
+	// Write this file last, because the server cannot start without it. When the server can start,
+	// all seeds exist.
 	c, err := writeCredential(dir, serverFolder, accountsFile, conf.Bytes())
 	if err != nil {
 		return written, err

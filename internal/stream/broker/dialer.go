@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// serverName returns a name that identifies the server but does not reveal its secret.
+// serverName returns a name that identifies the server without revealing its secret.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the address in the url file of dir, because a restarted server can
-// have another address. Another program can get the port of a killed server, so the
-// dialer checks the name of the server.
+// dialer connects to the server of the folder dir. It reads the file url for each connection,
+// because a restarted server can have another address. It also checks the name of the server,
+// because another program can get the port of a killed server.
 type dialer struct{ dir, name string }
 
 func dialerOf(dir string) (dialer, error) {
@@ -53,7 +53,8 @@ func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	return greeted, nil
 }
 
-// greet reads the INFO line of the server before the client sends anything.
+// greet reads the INFO line of the server and compares the name in it. It does so before the client
+// sends any data, because the client would send the secret.
 func (d dialer) greet(conn net.Conn) (net.Conn, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout)); err != nil {
 		return nil, err
@@ -93,8 +94,8 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address reads the url file. The client would send the secret there, so it must be on
-// the loopback.
+// address returns the address in the file url. It rejects an address outside the loopback, because
+// the client sends the secret to that address.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

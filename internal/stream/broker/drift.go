@@ -9,7 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// compared lists the fields of [jetstream.StreamConfig] that the guarantees depend on.
+// compared lists the fields of [jetstream.StreamConfig] on which the guarantees of Hooktrail
+// depend.
 var compared = [...]string{
 	"Subjects", "Retention", "Storage", "Discard", "DiscardNewPerSubject",
 	"MaxBytes", "MaxMsgs", "MaxMsgsPerSubject", "MaxMsgSize", "MaxAge", "Duplicates",

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	maxMemory    = 64 << 20 // of memory streams, which Hooktrail does not use
-	maxPayload   = 1 << 20  // an event of at most 1,000,000 bytes plus headers
+	maxMemory    = 64 << 20 // memory for streams in memory, which Hooktrail does not use
+	maxPayload   = 1 << 20  // enough for an event of 1,000,000 bytes with its headers
 	maxClients   = 1024
-	maxBatches   = 1000 // unfinished atomic batches, which the server drops after 10 s
+	maxBatches   = 1000 // unfinished atomic batches; the server drops them after 10 s
 	readyTimeout = 10 * time.Second
 
 	maxSubscriptions = 1024 // per connection
@@ -39,14 +39,14 @@ type embedded struct {
 	lock     *filelock.Lock
 	maxStore int64
 
-	owner    *nats.Conn // manages the streams, or nil if the connection of the Broker does
-	lookups  *nats.Conn // of guardLookups
+	owner    *nats.Conn // manages the streams; nil if the connection of the Broker does that
+	lookups  *nats.Conn // connection of guardLookups
 	closing  chan struct{}
 	watching sync.WaitGroup
 }
 
-// startLocked runs the server of dir, which then owns lock. It releases the lock on
-// error.
+// startLocked starts the server of dir. The caller has locked dir with lock. From now on the server
+// owns the lock. If the start fails, startLocked releases it.
 func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
 	e, err := startEmbedded(ctx, dir, opts)
 	if err != nil {
@@ -56,13 +56,13 @@ func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Opti
 	return e, nil
 }
 
-// startEmbedded runs the server of dir, on its previous port if that is free.
+// startEmbedded starts the server of dir. It uses the previous port if that is free.
 func startEmbedded(ctx context.Context, dir string, opts Options) (*embedded, error) {
 	secret, err := loadSecret(dir)
 	if err != nil {
 		return nil, err
 	}
-	// A killed process leaves its address behind.
+	// A killed process cannot remove the file with its address.
 	if err := os.RemoveAll(filepath.Join(dir, "url")); err != nil {
 		return nil, fmt.Errorf("stale broker address: %w", err)
 	}
@@ -120,7 +120,7 @@ func serverOptions(dir, secret string, auth *authenticator) *server.Options {
 		SyncAlways:             true,
 	}
 	if auth != nil && !auth.required {
-		// With these options the first INFO does not ask clients for credentials. The
+		// Because of these options, the first INFO line does not ask clients for credentials. The
 		// authenticator still identifies each client.
 		o.NoAuthUser, o.Users = loopbackUser, []*server.User{{Username: loopbackUser}}
 	}
@@ -151,7 +151,8 @@ func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*se
 	return srv, nil
 }
 
-// announce writes the address file. The streams must exist.
+// announce writes the file with the server's address, so that other processes can join. The streams
+// must already exist.
 func (e *embedded) announce() error {
 	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {
 		return fmt.Errorf("announce broker address: %w", err)
@@ -159,7 +160,7 @@ func (e *embedded) announce() error {
 	return nil
 }
 
-// connectOwner opens a connection with all rights. stop closes it.
+// connectOwner opens a connection with all rights. The method stop closes it.
 func (e *embedded) connectOwner(name string) (jetstream.JetStream, error) {
 	options := append(ownerOptions(e.secret), nats.InProcessServer(e.server), nats.Name(name+" (server)"), nats.MaxReconnects(-1))
 	nc, err := nats.Connect(e.url, options...)
@@ -170,8 +171,8 @@ func (e *embedded) connectOwner(name string) (jetstream.JetStream, error) {
 	return jetstream.New(nc)
 }
 
-// stop removes the address file, stops the server and releases the lock, in this order.
-// The next process with the lock finds a closed store.
+// stop removes the file with the address, then stops the server, then releases the lock. With this
+// order, the next process that gets the lock finds a closed store.
 func (e *embedded) stop() error {
 	err := os.RemoveAll(filepath.Join(e.dir, "url"))
 	close(e.closing)

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The names of conditions, in the order of Warnings.
+// The names of the problems that Warnings reports, in the order of its result.
 const (
 	warnConnection = "connection"
 	warnRights     = "permissions"
@@ -20,14 +20,14 @@ const (
 	warnSubjects   = "subjects"
 )
 
-// maxRefusals limits the refusals that a health remembers.
+// maxRefusals limits how many different refusals are remembered for one connection.
 const maxRefusals = 10
 
-// ErrPermission is wrapped when the user of the connection lacks a right.
+// ErrPermission is wrapped when the user of the connection lacks a right for the request.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts an asynchronous error of a connection to an [ErrPermission] that
-// names the subject. It returns nil for any other error.
+// Refusal converts err, an asynchronous error of a connection, to an error that wraps
+// [ErrPermission] and names the subject. It returns nil if err is not about missing rights.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -39,7 +39,8 @@ func Refusal(err error) error {
 	return fmt.Errorf("%w: %s", ErrPermission, action)
 }
 
-// ofSubscription reports whether the broker refused a subscription to replies.
+// ofSubscription reports whether the broker refused a subscription to replies. refusal is a result
+// of Refusal.
 func ofSubscription(refusal error) bool {
 	return strings.HasPrefix(refusal.Error(), ErrPermission.Error()+": Subscription to ")
 }
@@ -49,9 +50,9 @@ type health struct {
 
 	mu       sync.Mutex // guards the fields below; no other lock is taken while it is locked
 	drift    []string
-	warnings map[string]string       // by condition
+	warnings map[string]string       // key is the name of the problem
 	refused  map[string]bool         // texts of the refusals on the current connection
-	cancel   context.CancelCauseFunc // ends the running call of unlessRefused
+	cancel   context.CancelCauseFunc // cancels the running call of unlessRefused; nil if there is none
 }
 
 func newHealth(log *slog.Logger) *health {
@@ -85,7 +86,7 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn sets a warning, or clears it if text is empty, and logs the change.
+// warn sets the warning for a problem, or clears it if text is empty. It logs the change.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]
@@ -103,8 +104,8 @@ func (h *health) warn(ctx context.Context, name, text string) {
 	}
 }
 
-// asyncError handles an asynchronous error of the connection. The server reports each
-// refused message, but a subject is logged once.
+// asyncError handles an asynchronous error of the connection. The server reports every message that
+// it refuses. asyncError logs only the first refusal of each subject.
 func (h *health) asyncError(err error) {
 	refusal := Refusal(err)
 	if refusal == nil {
@@ -137,8 +138,8 @@ func (h *health) connectFailed(text string) {
 	}
 }
 
-// connected forgets earlier refusals, because the user of a new connection may have
-// other rights.
+// connected removes the refusals of the previous connection. The user of the new connection may
+// have other rights.
 func (h *health) connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,8 +148,9 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused calls do, which sends requests about streams. The server does not
-// answer a refused request, so a refusal cancels the context of do and is the result.
+// unlessRefused calls do, which sends requests about streams. The server sends no answer to a
+// refused request. Therefore a refusal cancels the context of do, and unlessRefused returns the
+// refusal.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -22,8 +22,9 @@ const (
 	dialTimeout = 2 * time.Second
 )
 
-// connectEmbedded runs the server of the data directory or joins the process that runs
-// it. It repeats both attempts, because that process may be about to start or to exit.
+// connectEmbedded runs the server of the data directory, or joins the process that runs it. It
+// repeats both attempts until one succeeds, because the other process may just be starting or
+// exiting.
 func (b *Broker) connectEmbedded(ctx context.Context) error {
 	dir := filepath.Join(b.opts.DataDir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -54,8 +55,8 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 	}
 }
 
-// checkPrivate rejects folders that every user may write to. Another user could add a
-// key there or learn the secret.
+// checkPrivate returns an error if every user may write to one of the folders. Another user could
+// then add a key or learn the secret.
 func checkPrivate(folders ...string) error {
 	for _, dir := range folders {
 		info, err := os.Stat(dir)
@@ -72,8 +73,9 @@ func checkPrivate(folders ...string) error {
 	return nil
 }
 
-// runEmbedded runs the server and connects to it. A second connection of the owner
-// manages the streams, because a role has the same rights in every process.
+// runEmbedded starts the server and connects to it. The connection of the Broker has only the
+// rights of its role, as in every other process. Therefore a second connection with all rights
+// manages the streams.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	e, err := startLocked(ctx, dir, lock, b.opts)
 	if err != nil {

@@ -34,8 +34,8 @@ func roleOf(name string) (role subjects.Role, durable string, ok bool) {
 	return "", "", false
 }
 
-// loadKey returns the file of a key in dir and creates a missing key, also if other
-// processes do so at the same time.
+// loadKey returns the path of the key called name in dir. It creates the key if it is missing.
+// Several processes may call it at the same time.
 func loadKey(dir, name string) (string, error) {
 	path := filepath.Join(keyDir(dir), name+keyEnding)
 	switch _, err := os.Stat(path); {
@@ -61,7 +61,7 @@ func loadKey(dir, name string) (string, error) {
 		err = os.Link(tmp.Name(), path)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		err = nil // another process was first
+		err = nil // another process created it first
 	}
 	if err = errors.Join(err, os.Remove(tmp.Name())); err != nil {
 		return "", fmt.Errorf("key of %s: %w", name, err)
@@ -95,7 +95,7 @@ func publicKey(path string) (string, error) {
 	return pair.PublicKey()
 }
 
-// keyOwner returns the name of the key in dir with this public half.
+// keyOwner returns the name of the key in dir that has this public key.
 func keyOwner(dir, public string) (name string, ok bool) {
 	files, err := filepath.Glob(filepath.Join(keyDir(dir), "*"+keyEnding))
 	if err != nil {

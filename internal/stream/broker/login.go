@@ -15,13 +15,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Login holds the credentials for an external broker, unless they are part of the URL.
+// Login holds the credentials for an external broker. It is empty if they are part of the URL.
 type Login struct {
 	Creds string // file with a user's JWT and seed
 	NKey  string // file with a user's seed
 	CA    string // file with the certificates that verify the server
 	Cert  string // file with the client's certificate
-	Key   string // file with its key
+	Key   string // file with the key of the certificate
 }
 
 func (l Login) validate() error {
@@ -73,8 +73,8 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	return o.URL, options, err
 }
 
-// ExternalInbox returns the inbox prefix of a role at an external broker, unless a NATS
-// context sets another one. Common rights cover _INBOX.
+// ExternalInbox returns the inbox prefix of a role at an external broker. It is below _INBOX, to
+// which users can usually subscribe. A NATS context can set another prefix.
 func ExternalInbox(role subjects.Role) string {
 	return subjects.LoopbackInbox + "." + string(role)
 }
@@ -112,7 +112,7 @@ func roleLogin(dir string, opts Options) ([]nats.Option, error) {
 	return []nats.Option{key, nats.CustomInboxPrefix(inboxOf(opts.Role))}, nil
 }
 
-// loadSecret returns the password of the owner and creates it on first use.
+// loadSecret returns the password of the owner. It creates the password if it is missing.
 func loadSecret(dir string) (string, error) {
 	path := filepath.Join(dir, "secret")
 	data, err := os.ReadFile(path)

@@ -14,8 +14,9 @@ import (
 
 const lookupTimeout = 2 * time.Second
 
-// guardLookups answers the chain lookups of restricted clients that name one chain, and
-// refuses wildcards. The caller closes the connection.
+// guardLookups answers requests of restricted clients for the last manifest of a chain. It forwards
+// a request that names one chain, and refuses a request with wildcards. The caller must close the
+// connection that it returns.
 func guardLookups(srv *server.Server, secret string, space subjects.Space, log *slog.Logger) (*nats.Conn, error) {
 	options := append(ownerOptions(secret), nats.InProcessServer(srv), nats.Name("hooktrail (lookups)"))
 	nc, err := nats.Connect("", options...)
@@ -26,7 +27,8 @@ func guardLookups(srv *server.Server, secret string, space subjects.Space, log *
 		if m.Reply == "" {
 			return
 		}
-		// A client cannot forward the reply subject of another account.
+		// Send a new request and copy its answer into the reply. A client cannot forward a request
+		// with a reply subject of another account.
 		answer := &nats.Msg{Header: nats.Header{"Status": {"408"}, "Description": {"A lookup names one chain"}}}
 		if to, ok := subjects.ChainLookup(space, m.Subject); ok {
 			found, err := nc.RequestMsg(&nats.Msg{Subject: to, Header: m.Header, Data: m.Data}, lookupTimeout)

@@ -26,7 +26,8 @@ func (b *Broker) monitor(ctx context.Context) {
 	}
 }
 
-// createStreamsLater creates the streams of a broker that was unavailable during Open.
+// createStreamsLater creates the streams if the broker was unavailable during Open. It retries
+// until that succeeds or ctx ends.
 func (b *Broker) createStreamsLater(ctx context.Context) {
 	for failures := 0; !b.ready && ctx.Err() == nil; failures++ {
 		err := b.conn.whenConnected(ctx, b.ensureStreams)
@@ -48,7 +49,7 @@ func (b *Broker) check(ctx context.Context) {
 	defer cancel()
 	stream, err := b.conn.streams.Stream(ctx, b.opts.Space.EventStream())
 	if err != nil {
-		return // users of the stream report the error
+		return // the users of the stream report this error
 	}
 	info := stream.CachedInfo()
 	b.health.warn(ctx, warnSubjects, subjectWarning(info))
@@ -81,8 +82,8 @@ func diskWarning(dir string, left int64) string {
 	return ""
 }
 
-// storeWarning returns a warning if the streams may grow beyond the store. The disk can
-// have less free space than when they were created.
+// storeWarning returns a warning if the streams may become larger than the store. This occurs when
+// the disk has less free space now than when the streams were created.
 func storeWarning(streams, store int64) string {
 	if streams < store {
 		return ""

@@ -11,9 +11,9 @@ import (
 
 const standbyInterval = 100 * time.Millisecond
 
-// standBy runs the server of dir after the process that ran it has exited. Of all
-// joined processes, the first to get the lock takes over. standBy returns after a
-// takeover by this process.
+// standBy waits until the process that runs the server of dir has exited, and then tries to run the
+// server in this process. Among all waiting processes, the first one that gets the lock succeeds.
+// standBy returns after this process has taken over, or when ctx ends.
 func (b *Broker) standBy(ctx context.Context, dir string) {
 	for failures, wait := 0, standbyInterval; ; {
 		select {

@@ -22,27 +22,29 @@ const (
 	deadLetterAge = 365 * 24 * time.Hour
 	duplicates    = 2 * time.Minute
 
-	checkpointHistory = 8 // of each key
+	checkpointHistory = 8 // number of stored checkpoints for each key
 )
 
-// Error codes of the server without a name in the client library.
+// Error codes of the server that have no name in the client library.
 const (
 	errCodeResources jetstream.ErrorCode = 10023
 	errCodeStorage   jetstream.ErrorCode = 10047
 	errCodeOverlap   jetstream.ErrorCode = 10065
 )
 
-// StreamOptions are the settings of streams that a deployment can choose.
+// StreamOptions are the stream settings that a deployment can choose.
 type StreamOptions struct {
-	MaxBytes    int64 // of the event stream; 0 keeps it, or means DefaultBytes for a new stream
-	AllowTamper bool  // tests only: new streams lack DenyDelete and DenyPurge
+	// MaxBytes is the size of the event stream. 0 keeps the size of an existing stream. For a new
+	// stream, 0 means DefaultBytes.
+	MaxBytes    int64
+	AllowTamper bool // only for tests: new streams lack DenyDelete and DenyPurge
 
-	DefaultBytes int64 // of a new event stream if MaxBytes is 0; 0 means DefaultStreamBytes
+	DefaultBytes int64 // size of a new event stream if MaxBytes is 0; 0 means DefaultStreamBytes
 	Replicas     int   // of new streams on a cluster; 0 means 1
 }
 
-// EnsureStreams creates the missing streams of space. It never changes an existing
-// stream. drift lists each setting that differs from a new stream.
+// EnsureStreams creates the missing streams of space. It never changes an existing stream. drift
+// lists the settings of existing streams that differ from those of a new stream.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {
@@ -59,7 +61,8 @@ func EnsureStreams(
 	return drift, nil
 }
 
-// ensure creates a missing stream, also if another process does so at the same time.
+// ensure returns the configuration of the stream and creates the stream if it is missing. Several
+// processes may call it at the same time.
 func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -118,7 +121,8 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 
 	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
-	// A full stream would stop the consumer that writes to it. The log has all letters.
+	// Discard old dead letters, because a full stream would stop the consumer that writes to it.
+	// The consumer's log has all of them.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
 
@@ -129,10 +133,10 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 	return []jetstream.StreamConfig{ev, dlq, adv, checkpointConfig(base, space, opts)}
 }
 
-// checkpointConfig returns the configuration of the key-value bucket of checkpoints.
-// The auditor writes a checkpoint together with its lease in an atomic batch, and reads
-// from the leader. The last checkpoint of an inactive ledger must stay, so there is no
-// maximum age.
+// checkpointConfig returns the configuration of the key-value bucket of checkpoints. The auditor
+// writes a checkpoint together with its lease in an atomic batch. It reads from the leader of the
+// bucket and not from replicas, so direct reads are off. There is no maximum age, because the last
+// checkpoint of an inactive ledger must stay.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

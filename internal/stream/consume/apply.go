@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// apply commits the batch and then acknowledges it.
+// apply commits the batch to the projection and then acknowledges its messages.
 func (l *loop) apply(ctx context.Context, b *batch) error {
 	if b.end == nil {
 		return nil
@@ -28,7 +28,7 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 		l.progress.Lag = l.progress.Last - b.last
 	}
 	l.report(nil)
-	// The acknowledgements may be lost, because the next reset has the same effect.
+	// Acknowledgements may be lost, because the next reset of the durable has the same effect.
 	for i, msg := range b.dead {
 		if err := msg.TermWithReason(b.reasons[i]); err != nil {
 			return fmt.Errorf("terminate: %w", err)
@@ -40,8 +40,9 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// commit applies b to the projection and retries until that succeeds or ctx ends. A nil
-// b moves only the position. An attempt may outlive ctx by StopTimeout.
+// commit applies b to the projection. It retries until that succeeds or ctx ends. If b is nil, it
+// only stores the position next. A call of Apply that has started may continue for StopTimeout
+// after ctx has ended.
 func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
 		var messages []Message
@@ -78,8 +79,9 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// happened reports whether a failed Apply has committed nevertheless. If the position is neither
-// the old one nor next, it returns an error as moved.
+// happened reports whether an Apply that returned an error has still committed, so that the stored
+// position is next. If the position is neither the old one nor next, moved is an error that says
+// so.
 func (l *loop) happened(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

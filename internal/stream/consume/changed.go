@@ -11,8 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// lastCommon returns the position to resume at in a changed stream. That is the latest earlier
-// position whose message is the same in this stream, or the beginning.
+// lastCommon returns the position at which to resume in a changed stream. Among the earlier
+// positions of the projection, it is the latest one whose message is the same in this stream. If
+// there is none, it is the beginning of the stream.
 func (l *loop) lastCommon(ctx context.Context, stream jetstream.Stream) (Position, error) {
 	begin := Position{Stream: l.created}
 	passed, err := l.opts.Passed(ctx)
@@ -48,8 +49,8 @@ func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool,
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
-// pending returns the sequence of the next message for this durable, up to last. If
-// there is none, it returns 0 and moves the position past missing messages.
+// pending returns the sequence of the next message for this durable. If there is none up to last,
+// pending returns 0, and moves the position to last if the messages up to it no longer exist.
 func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
 	if last <= l.pos.Sequence {
 		return 0, nil
@@ -61,10 +62,11 @@ func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64
 	return next, err
 }
 
-// passTail moves the position past missing messages at the end of the stream. A reader
-// of one tenant cannot distinguish them from messages of other tenants.
+// passTail moves the position to last, because the messages up to last no longer exist. It does
+// nothing for a reader of one tenant, which cannot distinguish missing messages from those of other
+// tenants.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
-	if l.filters != nil || l.pos.Sequence == 0 { // nothing was read that could be lost
+	if l.filters != nil || l.pos.Sequence == 0 { // no message was read yet, so none can be lost
 		return nil
 	}
 	l.reportGap(ctx, Gap{First: l.pos.Sequence + 1, Last: last, Expired: last < stream.CachedInfo().State.FirstSeq})
@@ -74,7 +76,7 @@ func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint6
 func (l *loop) reportGap(ctx context.Context, g Gap) {
 	level := slog.LevelWarn
 	if g.First == 1 {
-		level = slog.LevelInfo // normal for a new projection of an old stream
+		level = slog.LevelInfo // normal when a new projection reads an old stream
 	}
 	l.log.Log(ctx, level, "messages lost before they were read", "first", g.First, "last", g.Last, "expired", g.Expired)
 	l.opts.OnGap(g)

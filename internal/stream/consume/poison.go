@@ -14,26 +14,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeadLetter identifies a message that a consumer could not handle, without its
-// payload. New fields may be added. Fields are never renamed.
+// DeadLetter describes a message that a consumer could not handle. It does not contain the payload.
+// Later versions may add fields but never rename them.
 type DeadLetter struct {
-	Consumer string      `json:"consumer"`
-	Stream   string      `json:"stream"`
-	Created  time.Time   `json:"created"` // creation time of the stream; sequences are unique within it
+	Consumer string `json:"consumer"`
+	Stream   string `json:"stream"`
+	// Created is the creation time of the stream. Sequences are unique only within one stream.
+	Created  time.Time   `json:"created"`
 	Sequence uint64      `json:"sequence"`
 	Subject  string      `json:"subject"`
 	Tenant   string      `json:"tenant,omitempty"`
 	Producer string      `json:"producer,omitempty"`
 	Run      string      `json:"run,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
-	SHA256   string      `json:"sha256"` // of the message's bytes, hex
+	SHA256   string      `json:"sha256"` // hash of the message's bytes, in hex
 	Bytes    int         `json:"bytes"`
 	Stored   time.Time   `json:"stored"`
 	Reason   string      `json:"reason"`
 }
 
-// deadLetter removes a message from the batch and stores its dead letter. A crash can
-// store the letter twice, but cannot lose it.
+// deadLetter removes the poisoned message from the batch and stores a dead letter for it. A crash
+// can cause the letter to be stored twice, but it is never lost.
 func (l *loop) deadLetter(ctx context.Context, b *batch, poison *Poison) error {
 	m, raw, ok := b.take(poison.Sequence)
 	if !ok {
@@ -79,5 +80,5 @@ func (l *loop) publishLetter(ctx context.Context, data []byte, id string) error 
 	return err
 }
 
-// oneLine removes line breaks, which an acknowledgement cannot contain.
+// oneLine removes line breaks. An acknowledgement with a reason must not contain any.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -14,11 +14,11 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals detects requests of a loop that the broker refuses. The broker does not
-// answer them, but reports the refusal on the connection.
+// refusals detects requests of the loop that the broker has refused. The broker sends no reply to
+// such a request. It only reports an error on the connection.
 type refusals struct {
 	nc      *nats.Conn
-	before  error // last error of the connection at the start of the session
+	before  error // last error of the connection when the session started
 	stream  string
 	durable string
 	letters string
@@ -29,7 +29,7 @@ func (l *loop) watchRefusals() refusals {
 	return refusals{nc: nc, before: nc.LastError(), stream: l.opts.Space.EventStream(), durable: l.durable, letters: l.letters}
 }
 
-// wait returns the first refusal after the start of the session, or nil when ctx ends.
+// wait returns the first refusal after the session started. It returns nil when ctx ends.
 func (r refusals) wait(ctx context.Context) error {
 	tick := time.NewTicker(refusalCheck)
 	defer tick.Stop()
@@ -45,8 +45,8 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// check returns the last permissions violation if it concerns this loop. A refused
-// subscription to replies counts even if it is older than the session.
+// check returns the last permissions violation of the connection if it concerns this loop. A
+// refused subscription to replies also counts if it occurred before the session started.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {
@@ -63,7 +63,7 @@ func (r refusals) check() error {
 	return nil
 }
 
-// concerns reports whether the loop publishes to subject.
+// concerns reports whether this loop sends requests or acknowledgements on subject.
 func (r refusals) concerns(subject string) bool {
 	switch {
 	case subject == r.letters:
@@ -71,7 +71,7 @@ func (r refusals) concerns(subject string) bool {
 	case strings.HasPrefix(subject, "$JS.ACK."):
 		return strings.Contains(subject, "."+r.stream+"."+r.durable+".")
 	case strings.HasPrefix(subject, "$JS.API.DIRECT."):
-		return false // sent by a publisher
+		return false // only publishers send these requests
 	}
 	return strings.HasPrefix(subject, "$JS.API.") && strings.Contains(subject+".", "."+r.stream+".")
 }

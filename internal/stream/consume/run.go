@@ -20,18 +20,18 @@ const (
 	sessionFirst   = 10 * time.Millisecond
 	sessionMost    = 5 * time.Second
 	retryFirst     = 100 * time.Millisecond
-	manyResets     = 5 // consecutive resets without progress, which suggest a second reader
+	manyResets     = 5 // number of consecutive resets without progress that suggests a second reader
 )
 
 var errDrained = errors.New("drained")
 
-// stopError ends Run with err.
+// stopError wraps the error with which Run should end.
 type stopError struct{ err error }
 
 func (e stopError) Error() string { return e.err.Error() }
 func (e stopError) Unwrap() error { return e.err }
 
-// loop is one call of Run. Only one goroutine uses it.
+// loop is the state of one call of Run. Only one goroutine uses it.
 type loop struct {
 	opts    Options
 	js      jetstream.JetStream
@@ -39,7 +39,7 @@ type loop struct {
 	log     *slog.Logger
 	durable string
 	letters string
-	filters []string // of the tenant; nil for all messages
+	filters []string // subjects of the tenant; nil to read all messages
 
 	work context.Context //nolint:containedctx // outlives the context of Run by StopTimeout, for the current batch
 
@@ -47,17 +47,18 @@ type loop struct {
 	created   time.Time // creation time of the stream in this session
 	draining  bool
 	progress  Progress
-	delivered uint64 // since the last reset
-	stalled   int    // consecutive checks that found undelivered messages
-	resets    int    // sessions that ended with a missing delivery since the last progress
+	delivered uint64 // number of deliveries since the last reset
+	stalled   int    // number of consecutive checks that found undelivered messages
+	// resets counts the sessions since the last progress that ended because a delivery was missing.
+	resets int
 }
 
-// Run reads the stream and applies it to p until ctx ends. It then finishes the current
-// batch and returns nil. With Drain it returns nil after the last message that the
-// stream had at the start, and an error if ctx ends earlier.
+// Run reads the stream and applies the messages to p until ctx ends. Then it finishes the current
+// batch and returns nil. With Drain, it returns nil after the message that was the last one of the
+// stream at the start. If ctx ends before that, a drain returns an error.
 //
-// Run waits while the broker is unavailable or rights are missing, and reports the
-// error through Progress. A drain fails if rights are missing.
+// While the broker is unavailable or rights are missing, Run waits and reports the error through
+// Progress. If rights are missing, a drain fails instead.
 func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection) error {
 	l, err := newLoop(js, opts.withDefaults(), p)
 	if err != nil {
@@ -75,7 +76,8 @@ func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection
 	})
 	l.work = work
 	err = l.run(ctx)
-	// This order matters because ctx may end between the two calls.
+	// Cancel work before stop. Otherwise, if ctx ends between these two calls, the goroutine would
+	// wait for StopTimeout.
 	cancel()
 	stop()
 	wg.Wait()
@@ -100,7 +102,7 @@ func newLoop(js jetstream.JetStream, opts Options, p Projection) (*loop, error) 
 	return l, nil
 }
 
-// run starts one session after the other.
+// run starts a session, and starts another one whenever a session ends with an error.
 func (l *loop) run(ctx context.Context) error {
 	status := l.js.Conn().StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.CLOSED)
 	defer l.js.Conn().RemoveStatusListener(status)
@@ -132,7 +134,7 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// failed reports why a session ended. A single reset is normal.
+// failed logs and reports why a session ended. A single reset is normal and only a debug message.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if _, ok := errors.AsType[*skipError](err); ok {
@@ -147,7 +149,7 @@ func (l *loop) failed(ctx context.Context, err error) {
 		level = slog.LevelError // only an operator can fix it
 	}
 	if errors.Is(err, errDisconnected) {
-		level = slog.LevelInfo // the owner of the connection logs the warning
+		level = slog.LevelInfo // the owner of the connection logs a warning about this
 	}
 	l.log.Log(ctx, level, "reading interrupted", "error", err, "position", l.pos.Sequence)
 	if level >= slog.LevelInfo {
@@ -170,12 +172,13 @@ func (l *loop) waitForBroker(ctx context.Context, status <-chan nats.Status, d t
 			if nc := l.js.Conn(); nc.IsConnected() || nc.IsClosed() {
 				return
 			}
-			timer.Reset(time.Second) // in case a change of status was missed
+			timer.Reset(time.Second) // check again later, in case a change of status was missed
 		}
 	}
 }
 
-// backoff returns a pause that doubles with each failure from first to most, with jitter.
+// backoff returns a pause that doubles with each failure, from first to most. It is shortened by a
+// random part of up to one half.
 func backoff(first, most time.Duration, failures int) time.Duration {
 	d := most
 	if failures < 16 {
@@ -184,7 +187,7 @@ func backoff(first, most time.Duration, failures int) time.Duration {
 	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
-// pause waits for d and reports whether it has passed before done was closed.
+// pause waits for d. It returns false if done is closed earlier.
 func pause(d time.Duration, done <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -17,8 +17,8 @@ const fetches = 4
 
 var errDisconnected = errors.New("broker connection lost")
 
-// session reads until an error occurs. It ends at once when the connection is lost or a
-// request is refused, because no answer follows.
+// session reads the stream until an error occurs. It also ends when the connection is lost or a
+// request is refused, because then no reply can arrive.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	discard(status)
 	if !l.js.Conn().IsConnected() {
@@ -50,7 +50,8 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	return err
 }
 
-// causeOf returns the reason for the end of the session if err is only a cancellation.
+// causeOf returns why the session was cancelled, if err is only the resulting cancellation.
+// Otherwise it returns err.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) && (errors.Is(cause, errDisconnected) || errors.Is(cause, broker.ErrPermission)) {
@@ -96,8 +97,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. Later lookups go to the leader,
-// because a lagging replica would report messages as missing.
+// open returns the stream with its current state. Later lookups with this stream ask the leader,
+// because a replica that is behind would report messages as missing.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -109,9 +110,10 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream. Otherwise it calls OnStreamChanged,
-// which ends Run or lets it resume at the last common position. A broker that lost its last
-// writes assigns their sequences to other messages.
+// identify checks that the position belongs to this stream. The stream can be a new one. It can
+// also be one whose broker lost its last writes and gave their sequences to other messages. If the
+// stream has changed, identify calls OnStreamChanged. If that returns nil, identify moves the
+// position to the last common one.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -134,12 +136,12 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	if err != nil {
 		return err
 	}
-	l.draining = false // the target belongs to the old stream
+	l.draining = false // the target of the drain was a sequence of the old stream
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the stream of at. The ledger stores
-// these texts.
+// difference describes how the stream differs from the one that contained the position at. It
+// returns "" if there is no difference. The ledger stores the text.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {
@@ -156,7 +158,7 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Posit
 	msg, err := stream.GetMsg(ctx, at.Sequence)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound) && at.Hash == events.Hash{}:
-		return "", nil // the message was already missing, see passTail
+		return "", nil // the message was already missing when passTail passed it
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		l.log.WarnContext(ctx, "message deleted after it was read", "sequence", at.Sequence)
 		l.opts.OnGap(Gap{First: at.Sequence, Last: at.Sequence})
@@ -171,7 +173,7 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Posit
 
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// attach creates or updates the durable and resets it to the message after the
+// attach creates or updates the durable. Then it resets the durable to the message after the
 // position.
 func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -181,7 +183,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 		Durable:        l.durable,
 		FilterSubjects: l.filters,
 		DeliverPolicy:  jetstream.DeliverAllPolicy,
-		// AckAll needs half the server CPU of explicit acknowledgements.
+		// AckAll costs the server half the CPU time of explicit acknowledgements.
 		AckPolicy:     jetstream.AckAllPolicy,
 		AckWait:       l.opts.AckWait,
 		MaxDeliver:    -1,
@@ -190,7 +192,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	consumer, err := l.js.CreateOrUpdateConsumer(ctx, name, config)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeConsumerCreate {
-		// A new durable loses nothing, because the projection has the position.
+		// Replace the durable. This loses no progress, because the projection has the position.
 		if err := l.js.DeleteConsumer(ctx, name, l.durable); err != nil {
 			return nil, fmt.Errorf("replace durable %s: %w", l.durable, err)
 		}
@@ -206,7 +208,8 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, nil
 }
 
-// next returns the sequence of the first message after seq for this durable, or 0.
+// next returns the sequence of the first message after seq that is for this durable. It returns 0
+// if there is none.
 func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -228,7 +231,7 @@ func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (u
 	return found, nil
 }
 
-// check updates the lag and returns errDrained when a drain has reached its target.
+// check updates the lag. It returns errDrained when a drain has reached its target.
 func (l *loop) check(ctx context.Context, stream jetstream.Stream) error {
 	state := stream.CachedInfo().State
 	l.progress.Last = state.LastSeq

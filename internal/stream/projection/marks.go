@@ -12,11 +12,11 @@ type Mark struct {
 	Sequence uint64
 }
 
-// Marks are the high-water marks of all producers. They distinguish new events from
-// repeats, which a publisher causes when it sends a partly stored batch again. The zero
-// Marks are empty. Only one goroutine may use Marks.
+// Marks stores the highest counted sequence of each producer. With it, a projection distinguishes
+// new events from repeated ones. Repeated events occur when a publisher sends a batch again that
+// the stream has stored in part. The zero Marks is empty. Only one goroutine may use a Marks.
 //
-// Changes by Repeat are provisional until Commit.
+// Repeat changes marks provisionally. Commit makes these changes permanent.
 type Marks struct {
 	committed map[source]uint64
 	changed   map[source]uint64
@@ -24,8 +24,8 @@ type Marks struct {
 
 type source struct{ tenant, producer string }
 
-// Repeat reports whether the event with this sequence was counted before, and counts it
-// if not. Events with sequence 0 have no number and are never repeats.
+// Repeat reports whether the event with this sequence was counted before. If it was not, Repeat
+// counts it. An event with sequence 0 has no number and is never a repeat.
 func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	if sequence == 0 {
 		return false
@@ -45,7 +45,7 @@ func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	return false
 }
 
-// Load replaces all marks by committed marks.
+// Load replaces all marks by the given ones, which are already committed on disk.
 func (m *Marks) Load(marks iter.Seq[Mark]) {
 	*m = Marks{committed: make(map[source]uint64)}
 	for k := range marks {
@@ -53,7 +53,7 @@ func (m *Marks) Load(marks iter.Seq[Mark]) {
 	}
 }
 
-// Changed yields the marks that changed since the last Commit or Rollback.
+// Changed yields the marks that Repeat has changed since the last Commit or Rollback.
 func (m *Marks) Changed() iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {
 		for s, n := range m.changed {
@@ -64,7 +64,7 @@ func (m *Marks) Changed() iter.Seq[Mark] {
 	}
 }
 
-// Commit makes the changes permanent. The caller has stored them on disk.
+// Commit makes the changes permanent. The caller must have stored them on disk.
 func (m *Marks) Commit() {
 	if m.committed == nil {
 		m.committed = make(map[source]uint64, len(m.changed))

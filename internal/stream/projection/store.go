@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// PositionOf returns the position in the file.
+// PositionOf returns the position stored in the database of conn.
 func PositionOf(conn *sqlite.Conn) (Position, error) {
 	var p Position
 	err := sqlitex.Execute(conn, "SELECT sequence, stream, hash FROM projection_position", &sqlitex.ExecOptions{
@@ -32,7 +32,7 @@ func PositionOf(conn *sqlite.Conn) (Position, error) {
 	return p, nil
 }
 
-// SavePosition stores p within the caller's transaction.
+// SavePosition stores p. The caller must have started a transaction on conn.
 func (db *DB) SavePosition(conn *sqlite.Conn, p Position) error {
 	var ns int64
 	if !p.Stream.IsZero() {
@@ -69,7 +69,7 @@ func (db *DB) LoadMarks(ctx context.Context) (*Marks, error) {
 	return marks, nil
 }
 
-// SaveMarks stores the changed marks within the caller's transaction.
+// SaveMarks stores the changed marks. The caller must have started a transaction on conn.
 func (db *DB) SaveMarks(conn *sqlite.Conn, marks *Marks) error {
 	for m := range marks.Changed() {
 		err := sqlitex.Execute(conn,

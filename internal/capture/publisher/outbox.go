@@ -27,7 +27,7 @@ type Outbox struct {
 	Open     bool              `json:"open"`
 	Process  int               `json:"process,omitempty"`
 
-	isExpected bool // it announced that it is open
+	isExpected bool // the process announced that the outbox is open
 
 	unique bool
 	prefix string // of producer ids

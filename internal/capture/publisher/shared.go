@@ -39,7 +39,7 @@ func RunShared(ctx context.Context, opts Options, running func(), deadline func(
 	return Close(ctx, p, deadline(), opts.Logger.With("outbox", dir))
 }
 
-// recordLost records outboxes of the data directory that are gone.
+// recordLost records and logs the outboxes of the data directory that are missing.
 func recordLost(ctx context.Context, opts Options, dir string) {
 	lost, err := publish.RecordLost(ctx, opts.DataDir, dir, publish.SharedOptions{
 		Redactor: publish.NoRedaction, Journal: publish.JournalDir(opts.DataDir),

@@ -31,7 +31,7 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	}
 }
 
-// Detect reports whether an input with this head is a log of Amplifier.
+// Detect reports whether an input that begins with head is a log of Amplifier.
 func Detect(head []byte, _ string) bool {
 	for object := range ingest.HeadObjects(head) {
 		var schema struct {
@@ -87,7 +87,8 @@ func (g *log) read(in ingest.Line) {
 	g.translate(r, l)
 }
 
-// run returns the run of l, or nil if it belongs to none.
+// run returns the run to which l belongs, or nil. A line without a session belongs to
+// the only open run.
 func (g *log) run(l *line) *run {
 	if l.Session == "" {
 		return g.openRun()
@@ -144,8 +145,8 @@ func (r *run) end() {
 	r.Finish(&data)
 }
 
-// turn opens the step of the next answer of the model. The first answer after a prompt
-// belongs to the step of the prompt.
+// turn opens the step for the next answer of the model. The first answer after a
+// prompt belongs to the step of the prompt, so it opens no step.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
 		r.turns++
@@ -156,8 +157,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the call whose result a line has, by its id or else the oldest call of
-// the same tool.
+// call returns the id of the call whose result the line l contains. It finds the call
+// by the id in l, or else takes the oldest waiting call of the same tool.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {

@@ -25,7 +25,7 @@ type line struct {
 	time time.Time
 }
 
-// fields are members that lines have in data or next to it.
+// fields are members that a line has either in data or at its top level.
 type fields struct {
 	Status     string          `json:"status"`
 	DurationMS json.RawMessage `json:"duration_ms"`
@@ -39,7 +39,7 @@ type fields struct {
 	Tool       string          `json:"tool_name"`
 	Input      json.RawMessage `json:"tool_input"`
 	Result     json.RawMessage `json:"tool_result"`
-	Outcome    json.RawMessage `json:"result"` // the name that other orchestrators use
+	Outcome    json.RawMessage `json:"result"` // other orchestrators use this name for tool_result
 	Call       string          `json:"tool_call_id"`
 	Error      json.RawMessage `json:"error"`
 	Reason     string          `json:"reason"`
@@ -62,8 +62,8 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse reads one line. For an unexpected shape it returns both the readable members
-// and an error that names the member.
+// parse reads one line. If a member has an unexpected shape, parse returns both the
+// readable members and an error that names the member.
 func parse(in ingest.Line) (*line, error) {
 	l := &line{raw: bytes.Clone(in.Text)}
 	err := json.Unmarshal(l.raw, l)

@@ -16,8 +16,9 @@ import (
 // Source is the source of the events and the name of the agent of a session.
 const Source = "claude-code"
 
-// Events yields the events of one Claude Code transcript. It is a main file, the file
-// of a sub-agent, or a file in which sessions continue each other.
+// Events yields the events of one Claude Code transcript. The transcript is a main
+// file, the file of a sub-agent, or a file in which several sessions continue each
+// other.
 //
 // A session is a run. The lines of a sub-agent are a run "<session>/<agent>". The
 // events of a run are
@@ -34,9 +35,9 @@ const Source = "claude-code"
 //	step.finished                    at the next prompt or the end of the input
 //	run.finished                     at the end of the input
 //
-// Results are stored verbatim. The raw member has the second copy of a result that the
-// tool writes. An event has the time of its line, or else of the line before. A line
-// that repeats an earlier line byte for byte yields nothing.
+// Results are stored unchanged. Claude Code writes a second copy of each result, which
+// is stored in the raw member. An event has the time of its line, or else of the line
+// before. A line that repeats an earlier line byte for byte adds no event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{
@@ -121,9 +122,9 @@ func (t *transcript) translate(r *run, l *line) {
 	}
 }
 
-// repeated sets the id of the line and reports whether the line came before. The id is
-// the uuid or else a hash of the content. A second line with the same uuid gets the
-// hash appended.
+// repeated sets the id of the line l, and reports whether the same line was read
+// before. The id is the uuid of the line, or else a hash of its content. If a
+// different line has the same uuid, repeated appends the hash to the id.
 func (t *transcript) repeated(l *line) bool {
 	sum := sha256.Sum256(l.raw)
 	hash := [16]byte(sum[:16])

@@ -2,8 +2,9 @@ package claude
 
 import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 
-// Detect reports whether an input with this head is a transcript. Its lines have a
-// type and belong to a session, a chain or a message.
+// Detect reports whether an input that begins with head is a transcript of Claude
+// Code. Lines of a transcript have a type and name a session, a previous line or a
+// message.
 func Detect(head []byte, _ string) bool {
 	for o := range ingest.HeadObjects(head) {
 		if o["type"] == nil {

@@ -10,14 +10,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// apiFailure returns the failure of an API call. Newer transcripts have its class.
+// apiFailure returns the failure of an API call. Newer transcripts contain the class
+// of the failure. For others it is derived from message.
 func apiFailure(message string, class json.RawMessage) *events.Failure {
 	known := ingest.FailureClass(ingest.Text(class) + " " + message)
 	return &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(known, "api_error")}
 }
 
-// exitCode returns the exit code of a failed command, or nil. The text begins with a
-// line such as "Exit code 1".
+// exitCode returns the exit code of a failed command, or nil if content has none. The
+// first line of such a result is, for example, "Exit code 1".
 func exitCode(content json.RawMessage) *int {
 	first, _, _ := strings.Cut(ingest.Flatten(content), "\n")
 	digits, ok := strings.CutPrefix(first, "Exit code ")

@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// line has the members that all lines share and the members of the mapped types.
+// line contains the members that all lines share, and the members of the line types
+// that become events other than custom.
 type line struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
@@ -77,9 +78,9 @@ type block struct {
 	raw json.RawMessage
 }
 
-// parse reads one line. For an object with an unexpected shape it returns both the
-// readable members and a report. A line without a usable session or agent id is only
-// reported.
+// parse reads one line. If an object has an unexpected shape, parse returns both the
+// readable members and a report. If the session id or the agent id is not usable,
+// parse returns only a report.
 func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	l := &line{raw: bytes.Clone(bytes.TrimLeft(in.Text, " \t")), number: in.Number}
 	err := json.Unmarshal(l.raw, l)

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// injected are prefixes of texts in user lines that no user typed as a prompt. They
-// are local commands with their output, and reports of the harness.
+// injected contains the prefixes of texts in user lines that are not prompts of the
+// user. These are local commands with their output, and reports of the harness.
 var injected = []string{
 	"<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 	"<system-reminder>", "<task-notification>", "<user-memory-input>",
@@ -27,7 +27,7 @@ func (t *transcript) user(r *run, l *line) {
 		for i, b := range l.blocks {
 			if isResult(b) {
 				t.toolResult(r, l, i, raw)
-				raw = nil // the line has one copy, for its first result
+				raw = nil // the line has only one second copy, which belongs to its first result
 			} else {
 				t.message(r, l, i, "user", b.raw)
 			}
@@ -154,7 +154,8 @@ func (t *transcript) toolResult(r *run, l *line, i int, raw json.RawMessage) {
 	}
 }
 
-// message emits a block as a message. Block -1 is the whole content.
+// message emits a content block as a message. block is the index of the block, or -1
+// for the whole content.
 func (t *transcript) message(r *run, l *line, block int, role string, content json.RawMessage) {
 	r.Emit(l.at(block), events.MessageCreated, "", events.MessageData{Message: cmp.Or(l.msg.ID, l.id), Role: role, Content: content})
 }

@@ -2,7 +2,8 @@ package claude
 
 import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 
-// maxHead bounds the bytes of lines that wait for the first session and time.
+// maxHead limits the bytes of lines that wait until the first session and time are
+// known.
 const maxHead = 1 << 20
 
 func (t *transcript) enqueue(l *line) {

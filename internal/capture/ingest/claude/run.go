@@ -19,8 +19,8 @@ type run struct {
 	tasks    map[string]*task  // by call id, until the result
 }
 
-// spent has the tokens of an API call. Other calls can interrupt its lines, so ends
-// counts how often its lines ended.
+// spent contains the counted tokens of an API call. Lines of other calls can appear
+// between the lines of a call, so ends counts how often a group of its lines ended.
 type spent struct {
 	tokens events.Tokens
 	ends   int
@@ -46,7 +46,8 @@ type task struct {
 
 func (r *run) isSession() bool { return r.ParentRun == "" }
 
-// spend replaces the counted tokens of a message by now.
+// spend sets the counted tokens of the message id to now, and adds the difference to
+// the run.
 func (r *run) spend(id string, now events.Tokens) {
 	m := r.spent[id]
 	r.Spend(events.Tokens{

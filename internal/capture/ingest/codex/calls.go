@@ -13,7 +13,8 @@ type calls struct {
 	spawns  map[string]spawn // calls that start a sub-agent
 }
 
-// call emits a tool call. Its raw member does not have the members in mapped.
+// call emits a tool call. The raw member of the event omits the members in mapped,
+// because other members of the event contain them.
 func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage, mapped ...string) {
 	id := l.callID(it.Call)
 	if tool == "" {
@@ -31,8 +32,8 @@ func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage
 	}
 }
 
-// webSearch emits a search of the model provider. One line has the call and the
-// result.
+// webSearch emits a search of the model provider. One line contains both the call and
+// the result.
 func (c *calls) webSearch(l *line, it responseItem) {
 	id := l.callID(it.ID)
 	if !c.session.run.Call(l.origin, id, events.ToolBeforeData{Tool: "web_search", Args: it.Action}) {
@@ -93,7 +94,7 @@ func (c *calls) spawned(l *line, call string, sub spawn, output json.RawMessage)
 	})
 }
 
-// ended stores the end of a call until its result arrives.
+// ended stores the details of a finished call until the line with its result arrives.
 func (c *calls) ended(l *line, call string) {
 	var report struct {
 		Exit     *int            `json:"exit_code"`

@@ -36,10 +36,11 @@ const Source = "codex"
 //	custom                       every other line
 //	step.finished, run.finished  at the end of a turn, and of the input
 //
-// The raw member of an event has the remaining members of the line. The status of a
-// tool call follows from the exit code, or from the messages of Codex for a call that
-// it could not make. Other output is never searched for errors. Input tokens do not
-// include tokens read from a cache.
+// The raw member of an event contains those members of the line that the event has
+// nowhere else. The status of a tool call is derived from the exit code. If Codex
+// could not make the call, the status is derived from the message of Codex. Other
+// output is never searched for errors. Input tokens do not include tokens read from a
+// cache.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		s := &session{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -142,8 +143,8 @@ func (h sessionMeta) parent() (session, role string) {
 	return by.Parent, Source
 }
 
-// meta reads the head of a session. A fork also has the heads of the sessions that it
-// continues. Only the first head counts.
+// meta reads the head of a session. The file of a fork also contains the heads of the
+// sessions that it continues. Only the first head starts the run.
 func (s *session) meta(l *line) {
 	var h sessionMeta
 	l.decode(&h)

@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// Detect reports whether an input with this head comes from Codex.
+// Detect reports whether an input that begins with head comes from Codex.
 func Detect(head []byte, path string) bool {
 	for o := range ingest.HeadObjects(head) {
 		kind := ingest.Text(o["type"])

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// message is a message of Codex to its user interface.
+// message is a message that Codex sent to its user interface.
 type message struct {
 	Type    string          `json:"type"`
 	Turn    string          `json:"turn_id"`
@@ -73,7 +73,7 @@ func (s *session) endTurn(l *line, m message) {
 	s.inTurn = false
 }
 
-// prompt emits a prompt. It begins a step unless a turn is open.
+// prompt emits a prompt. If no turn is open, the prompt begins a step.
 func (s *session) prompt(l *line, m message) {
 	text := ingest.Flatten(m.Message)
 	data := events.PromptSubmitData{Prompt: text, Common: raw(ingest.Without(l.Payload, "type", "message"))}

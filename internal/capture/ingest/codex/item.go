@@ -59,7 +59,8 @@ func (s *session) emitMessage(l *line, id, role string, content, others json.Raw
 	})
 }
 
-// arguments returns the arguments of a call. Codex encodes them as a text.
+// arguments returns the arguments of a call. Codex stores them as JSON inside a
+// string.
 func arguments(data json.RawMessage) json.RawMessage {
 	if text := ingest.Text(data); text != "" && json.Valid([]byte(text)) {
 		return json.RawMessage(text)

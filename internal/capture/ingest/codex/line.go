@@ -25,13 +25,14 @@ type line struct {
 	origin ingest.Origin
 }
 
-// lenient reads the members with the expected type. The raw member of the event has
-// all members.
+// lenient decodes the members that have the expected type and ignores errors. No data
+// is lost, because the raw member of the event contains all members.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }
 
-// bareItems are the types of lines in old rollouts without an envelope.
+// bareItems are the types of lines in old rollouts, which have no envelope around an
+// item.
 var bareItems = []string{
 	"message", "reasoning", "function_call", "function_call_output", "local_shell_call",
 	"custom_tool_call", "custom_tool_call_output", "web_search_call",

@@ -17,8 +17,8 @@ type ending struct {
 	durationMS int64
 }
 
-// complaints are the prefixes of Codex's messages for calls that it could not make,
-// with the class of the failure.
+// complaints contains the texts at the start of the output of a call that Codex could
+// not make, with the failure class of each.
 var complaints = []struct{ text, class string }{
 	{"exec_command failed", ""},
 	{"write_stdin failed", ""},
@@ -66,8 +66,8 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// readJSON reads the output of older shells and of MCP servers, and reports whether
-// the text had that form.
+// readJSON reads the JSON output of older shells and of MCP servers. It returns false
+// if text does not have that form.
 func (e *ending) readJSON(text string) bool {
 	var out struct {
 		Output   *string `json:"output"`

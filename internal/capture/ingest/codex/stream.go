@@ -30,11 +30,12 @@ type streamItem struct {
 
 type execStream struct {
 	session *session
-	started map[string]string // ids of calls by their item, until it completes
+	started map[string]string // ids of calls by the id of their item, until the item completes
 	latest  string
 }
 
-// lineID names a line by all lines up to it, because lines of two turns can be equal.
+// lineID derives the id of a line from all lines up to and including it. The line
+// alone is not enough, because two turns can have equal lines.
 func (x *execStream) lineID(l *line) string {
 	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
 	return x.latest
@@ -74,7 +75,8 @@ func (x *execStream) thread(l *line) {
 	x.session.custom(l, l.Type)
 }
 
-// turnCompleted ends a turn. Its line has the tokens of the whole session.
+// turnCompleted ends a turn. Its line contains the token total of the whole session,
+// so turnCompleted counts the difference to the previous total.
 func (x *execStream) turnCompleted(l *line) {
 	var total usage
 	lenient(l.Usage, &total)
@@ -126,14 +128,15 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 }
 
 // call emits a call when its item starts, and the result when the item completes.
-// Turns reuse the ids of items, so the id of the call includes the id of the line.
+// Turns reuse the ids of items, so the id of the call also contains the id of the
+// line.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	id, ok := x.started[it.ID]
 	if !ok {
 		id = l.callID(it.ID + "@" + l.origin.ID)
 		before := events.ToolBeforeData{Tool: tool, Args: args}
 		if it.Status == "in_progress" {
-			before.Raw = l.Item // the result has the item otherwise
+			before.Raw = l.Item // otherwise the result contains the item
 		}
 		x.session.run.Call(l.origin, id, before)
 		x.started[it.ID] = id

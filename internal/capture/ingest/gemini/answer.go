@@ -15,7 +15,8 @@ type answered struct {
 	run  *ingest.Run
 }
 
-// recorded is one recorded answer. Its response is whole or a list of streamed pieces.
+// recorded is one recorded answer. Response is either a whole answer or a list of
+// streamed pieces.
 type recorded struct {
 	Method   string          `json:"method"`
 	Response json.RawMessage `json:"response"`
@@ -48,7 +49,7 @@ type part struct {
 	} `json:"functionCall"`
 }
 
-// line reads one answer, which is a step.
+// line reads one recorded answer, and emits it as a step.
 func (a *answered) line(in ingest.Line) {
 	var r recorded
 	text, _ := a.Decode(in, &r)
@@ -118,7 +119,8 @@ func (p piece) parts() (list []part) {
 	return list
 }
 
-// add copies the metadata of p to data. The latest piece counts.
+// add copies the metadata of p to data. Values of a later piece replace those of an
+// earlier one.
 func (p piece) add(data *events.ResponseCompletedData) {
 	for _, c := range p.Candidates {
 		if c.Finish != "" {

@@ -26,7 +26,7 @@ type chat struct {
 	pendingSize int
 }
 
-// maxPending bounds the bytes of pending events.
+// maxPending limits the bytes of the events that wait for the session.
 const maxPending = 16 << 20
 
 type head struct {
@@ -39,7 +39,8 @@ type head struct {
 
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
-// writtenMessage records the emitted content of a message, which can be written again.
+// writtenMessage records which content of a message was emitted. Gemini CLI can write
+// a message several times.
 type writtenMessage struct {
 	said   map[string]bool // hashes of texts and thoughts
 	tokens events.Tokens
@@ -101,7 +102,8 @@ func (c *chat) line(in ingest.Line) {
 	}
 }
 
-// open reads a line about a session. A line about another session ends the open one.
+// open reads a line about a session. If the line is about a different session, open
+// ends the current one first.
 func (c *chat) open(text json.RawMessage, session string) {
 	if session != "" && c.run != nil && session != c.head.Session {
 		c.end()
@@ -115,8 +117,8 @@ func (c *chat) open(text json.RawMessage, session string) {
 	c.set(ingest.Without(text, headMembers...))
 }
 
-// set reads a change of the session. Its messages replace the context of the model,
-// and only new messages become events.
+// set reads a change of the session. The messages in changes replace the context of
+// the model. Only messages that were not read before become events.
 func (c *chat) set(changes json.RawMessage) {
 	var list struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -141,7 +143,8 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue calls emit as soon as the session is known, or too many events wait.
+// enqueue calls emit once the session is known. Until then emit waits, unless too many
+// bytes are waiting.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size
@@ -184,7 +187,8 @@ func (c *chat) begin() {
 	}
 }
 
-// when returns the time in text, or else the latest time.
+// when parses text as a time. If text has no valid time, when returns the time of the
+// latest message.
 func (c *chat) when(text string) time.Time {
 	c.last = c.Time(text, c.last)
 	if c.last.IsZero() {

@@ -19,9 +19,9 @@ import (
 // Source is the source of the events and the name of the agent of a session.
 const Source = "gemini-cli"
 
-// Events yields the events of one recording. It is a JSON object, or lines that add
-// and replace messages, as newer versions write, or lines with recorded answers of the
-// model.
+// Events yields the events of one recording. A recording is one of three kinds: a JSON
+// object, lines that add and replace messages, as newer versions write, or lines with
+// recorded answers of the model.
 //
 // A session is a run, and a prompt begins a step. The session of a sub-agent is a run
 // "<parent>/<session>". The events of a run are
@@ -38,9 +38,9 @@ const Source = "gemini-cli"
 //	step.finished, run.finished      at the next prompt, and at the end
 //
 // A message can be written several times, and only its new content becomes events. The
-// status of a call comes from the tool or from the exit code of a command. Calls of
-// recorded answers have no results. Input tokens do not include tokens read from a
-// cache. Output tokens include thoughts.
+// status of a call comes from Gemini CLI or from the exit code of a command. Recorded
+// answers contain calls without results. Input tokens do not include tokens read from
+// a cache. Output tokens include thoughts.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		m := ingest.NewEmitter(Source, opts, yield)
@@ -101,5 +101,5 @@ func oneLine(head []byte) bool {
 	return json.Valid(first)
 }
 
-// Detect reports whether an input with this head comes from Gemini CLI.
+// Detect reports whether an input that begins with head comes from Gemini CLI.
 func Detect(head []byte, _ string) bool { return shapeOf(head) != unknown }

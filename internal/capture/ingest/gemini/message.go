@@ -26,10 +26,10 @@ type message struct {
 	text   json.RawMessage
 }
 
-// mappedMembers are the members of a message that raw leaves out.
+// mappedMembers are the members of a message that an event does not repeat in raw.
 var mappedMembers = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
 
-// injected are prefixes of user messages that no user typed.
+// injected contains the prefixes of user messages that Gemini CLI wrote, not the user.
 var injected = []string{"<session_context>", "System: Please continue.", "This is the Gemini CLI.", "<state_snapshot>"}
 
 func (c *chat) message(text json.RawMessage) {
@@ -99,8 +99,8 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	c.run.Prompt(m.origin, data)
 }
 
-// emitMessage emits a text of a message. The id covers the text, because the message
-// can be written again with another text.
+// emitMessage emits content as a message. The id of the event also covers content,
+// because the same message can be written again with different content.
 func (c *chat) emitMessage(m message, role string, content, others json.RawMessage) {
 	p := m.origin
 	p.ID += "#" + hashOf(content)
@@ -147,8 +147,8 @@ func (c *chat) answer(m message, k *writtenMessage) {
 	c.spend(m, k)
 }
 
-// usage has token counts of Gemini CLI. Input includes cached tokens, and Output does
-// not include thoughts.
+// usage contains the token counts of Gemini CLI. Input includes cached tokens. Output
+// does not include thoughts.
 type usage struct {
 	Input    float64 `json:"input"`
 	Output   float64 `json:"output"`
@@ -168,7 +168,8 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// spend counts the tokens of an answer, or the difference if it is written again.
+// spend counts the tokens of an answer. If the answer is written again, spend counts
+// only the difference.
 func (c *chat) spend(m message, k *writtenMessage) {
 	var u usage
 	if len(m.Tokens) == 0 || m.Tokens[0] != '{' || json.Unmarshal(m.Tokens, &u) != nil {

@@ -1,11 +1,11 @@
-// Package openhands reads histories of OpenHands. They are results of an evaluation
-// (one or more JSON objects, one for each instance), output of the resolver, or
-// trajectories (a list, or one item in each line). Since version 1, items are events
-// with a kind.
+// Package openhands reads histories of OpenHands. A history is the result of an
+// evaluation (one or more JSON objects, one for each instance), the output of the
+// resolver, or a trajectory (a list, or one item in each line). Since version 1, the
+// items are events with a kind.
 //
-// A document is a run. Its id has the instance or the issue, and a hash of the first
-// action of the agent, so two attempts at one instance are two runs. The events of a
-// run are
+// A document is a run. Its id consists of the instance or the issue, and a hash of the
+// first action of the agent. Two attempts at one instance are therefore two runs. The
+// events of a run are
 //
 //	run.started                      the task, the model and all members before the history
 //	prompt.submit                    a prompt of the user
@@ -19,7 +19,7 @@
 //	step.finished                    a turn: an answer of the model and its actions
 //	run.finished                     with all members after the history
 //
-// Each item is in the raw member of one event. OpenHands writes times without a zone,
-// which are UTC. An item without a time has the time of the item before, or else of
-// the file.
+// Each item is in the raw member of one event. OpenHands writes times without a zone.
+// They are read as UTC. An item without a time gets the time of the item before it, or
+// else the time of the file.
 package openhands

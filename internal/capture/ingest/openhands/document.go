@@ -85,7 +85,8 @@ func (d *document) repository() string {
 	return d.Task.Repo
 }
 
-// workItem returns the issue that the run resolves as "owner/name#number".
+// workItem returns the issue that the run resolves, in the form "owner/name#number".
+// It is empty if the document names no issue.
 func (d *document) workItem() string {
 	if d.Issue.Repo != "" && d.Issue.Number > 0 {
 		return d.repository() + "#" + strconv.Itoa(d.Issue.Number)

@@ -72,7 +72,8 @@ type usage struct {
 	CacheWrite json.RawMessage `json:"cache_write_tokens"`
 }
 
-// tokens converts the usage. The prompt includes cached tokens.
+// tokens converts the usage to tokens of an event. In OpenHands the prompt tokens
+// include cached tokens.
 func (u *usage) tokens() events.Tokens {
 	if u == nil {
 		return events.Tokens{}
@@ -84,8 +85,8 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse reads an item. For an unexpected shape it returns both the readable members
-// and an error with the path.
+// parse reads an item. If a member has an unexpected shape, parse returns both the
+// readable members and an error with the path of the member.
 func parse(raw json.RawMessage, line int) (*item, error) {
 	i := &item{}
 	var err error
@@ -139,7 +140,7 @@ func idOf(raw json.RawMessage) string {
 	return number.String()
 }
 
-// idle are actions that call no tool.
+// idle contains the actions that do not call a tool.
 var idle = map[string]bool{
 	"message": true, "system": true, "recall": true, "null": true, "change_agent_state": true, "condensation": true,
 	"condensation_request": true, "pause": true, "resume": true, "start": true, "stop": true, "loop_recovery": true,
@@ -149,12 +150,13 @@ func (i *item) isCall() bool {
 	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// modelNames maps actions to the names that models use for their tools, so that rules
-// for the shell apply.
+// modelNames maps actions to the names that models use for the same tools, so that
+// rules about the shell also match these calls.
 var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
-// tool returns the name of the tool that an action calls. The action is the default
-// name. Actions distinguish reading from editing, where models have one tool for both.
+// tool returns the name of the tool that an action calls. By default, that is the name
+// of the action. For files, OpenHands has one action for reading and one for editing,
+// where models have a single tool.
 func (i *item) tool() string {
 	name := modelNames[i.Action]
 	if i.Action == "call_tool_mcp" {
@@ -206,8 +208,8 @@ func (i *item) thought() string {
 	return i.text("thought")
 }
 
-// exitCode returns the exit code of a command that ended. The code -1 marks a running
-// command.
+// exitCode returns the exit code of a command that has ended. It returns nil for a
+// code of -1, which marks a command that still runs.
 func (i *item) exitCode() *int {
 	for _, code := range []*int{i.Extras.Metadata.ExitCode, i.Extras.ExitCode, i.ExitCode} {
 		if code != nil && *code >= 0 {

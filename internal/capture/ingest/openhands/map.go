@@ -50,8 +50,9 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message maps a message. In old files, which name no sender, the first message and a
-// message after the agent come from the user.
+// message emits a prompt or a message of the agent. Old files do not name the sender.
+// In these files, the first message and any message directly after the agent come from
+// the user.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -68,8 +69,8 @@ func (t *transcript) message(r *run, i *item) {
 	})
 }
 
-// answered opens a step for the answer of the model that caused i, and counts each
-// answer once.
+// answered emits the answer of the model that caused the item i, and opens a step for
+// it. Several items can have the same answer, which is counted once.
 func (t *transcript) answered(r *run, i *item, text string) {
 	id := cmp.Or(i.Call.Response.ID, "turn-"+i.id)
 	if id == r.turn {
@@ -93,10 +94,11 @@ func (t *transcript) answered(r *run, i *item, text string) {
 	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns the tokens of the answer that caused i. It prefers the difference of
-// the totals of the run to the usage of the answer.
+// used returns the tokens of the answer that caused the item i. If i or an item before
+// it has the total of the run, used returns the difference to the previous total.
+// Otherwise it returns the usage in the answer.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
-	now := t.total // an item before the answer has it
+	now := t.total // set by an item before the answer
 	t.total = nil
 	if i.Metrics != nil && i.Metrics.Usage != nil {
 		now = new(i.Metrics.Usage.tokens())
@@ -132,7 +134,7 @@ func (t *transcript) call(r *run, i *item) {
 }
 
 // finish reads the final statement of the agent. The statement of a delegate does not
-// count for the run.
+// decide the result of the whole run.
 func (t *transcript) finish(r *run, i *item) {
 	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())
 	r.Step().Answer(text)
@@ -141,7 +143,7 @@ func (t *transcript) finish(r *run, i *item) {
 	}
 }
 
-// delegate begins the run of a sub-agent. The observation of the delegate ends it.
+// delegate begins the run of a sub-agent. The observation "delegate" ends that run.
 func (t *transcript) delegate(r *run, i *item, c call) {
 	agent := i.text("agent")
 	name := "delegate-" + i.id
@@ -187,8 +189,9 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers returns the call of an observation, by its cause or by the id of the call.
-// Old files have neither, and there the oldest call of the same kind counts.
+// answers returns the call to which the observation i belongs. It finds the call by
+// the cause or the call id in i. Old files have neither, so there it takes the oldest
+// waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

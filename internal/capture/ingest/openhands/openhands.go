@@ -50,7 +50,7 @@ func (t *transcript) entry(l ingest.Line) {
 
 const history = "history"
 
-// Detect reports whether an input with this head comes from OpenHands.
+// Detect reports whether an input that begins with head comes from OpenHands.
 func Detect(head []byte, _ string) bool {
 	if first, list := ingest.FirstElement(head); list {
 		return isEntry(ingest.Members(first))
@@ -70,14 +70,14 @@ type transcript struct {
 	runNames ingest.UniqueNames
 
 	document
-	pending     []*item // items before the one that names the run
+	pending     []*item // items that wait until the id of the run is known
 	pendingSize int
-	runs        []*run // the run of the document and of its open delegates; empty while it has no name
+	runs        []*run // the run of the document and the runs of open delegates; empty before begin
 	version     string
 	last        time.Time // of the latest item with a time
 	seen        map[string]bool
-	total       *events.Tokens // total for the next answer; nil without one
-	spent       events.Tokens  // total of the latest item with one
+	total       *events.Tokens // total of the run at the next answer; nil if unknown
+	spent       events.Tokens  // total of the latest item that has a total
 	items       int
 	latest      string  // origin of the item before: "", user, agent or observation
 	finished    *finish // the final statement of the agent; may be nil
@@ -106,7 +106,7 @@ func (t *transcript) read(p ingest.Fragment) {
 	}
 }
 
-// item reads one entry of the history. Entries of very old files are pairs of items.
+// item reads one entry of the history. In very old files, an entry is a pair of items.
 func (t *transcript) item(raw json.RawMessage, line int) {
 	var pair []json.RawMessage
 	if raw[0] == '[' && json.Unmarshal(raw, &pair) == nil && len(pair) <= 2 {
@@ -140,7 +140,7 @@ func (t *transcript) one(raw json.RawMessage, line int) {
 	t.translate(i)
 }
 
-// maxHead bounds the bytes of items that wait for the name of the run.
+// maxHead limits the bytes of items that wait until the id of the run is known.
 const maxHead = 1 << 20
 
 func (t *transcript) name(i *item) {
@@ -165,7 +165,7 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin starts the run. The latest waiting item names it.
+// begin starts the run. The id of the run is derived from the latest waiting item.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()
@@ -210,8 +210,8 @@ func (t *transcript) end() {
 	r.Finish(&data)
 }
 
-// concluded completes data with the final statement. A task without one did not
-// succeed, but a conversation may end without one.
+// concluded completes data with the final statement of the agent. A task without a
+// final statement has failed. A conversation may end without one.
 func (t *transcript) concluded(data *events.RunFinishedData) {
 	f := t.finished
 	if f == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// own are the commands of SWE-agent. The shell runs all other commands.
+// own contains the commands that SWE-agent implements. The shell runs all other
+// commands.
 var own = func() map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(`create edit insert open goto scroll_up scroll_down search_dir search_file find_file filemap
@@ -40,8 +41,9 @@ func submits(tool, action string) bool {
 		strings.Contains(action, "MINI_SWE_AGENT_FINAL_OUTPUT"))
 }
 
-// notRun returns the class of an observation in which SWE-agent reports a command that
-// it did not run, cancelled or undid. Other observations have no class.
+// notRun returns the class of the failure if SWE-agent reports in observation that it
+// did not run a command, cancelled it or undid it. Otherwise it returns the empty
+// string.
 func notRun(observation string) string {
 	switch {
 	case strings.HasPrefix(observation, "Your bash command contained syntax errors and was NOT executed."):

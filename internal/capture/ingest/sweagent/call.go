@@ -17,8 +17,8 @@ type called struct {
 
 var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n?```")
 
-// calls returns the calls of an answer. The agent runs no command of a text that has
-// more than one.
+// calls returns the tool calls in an answer of the model. If the answer is a text with
+// more than one command, the agent runs none of them, so calls returns none.
 func (m *message) calls() []called {
 	switch {
 	case len(m.Extra.Actions) > 0:
@@ -71,7 +71,7 @@ func responded(raw json.RawMessage) []called {
 	return list
 }
 
-// called returns the call of a function. Its arguments are JSON in a text.
+// called returns the call of the function f. The arguments are JSON inside a string.
 func (f function) called(id string) called {
 	c := called{id: id, tool: f.Name, args: f.Arguments}
 	if text := ingest.Text(f.Arguments); text != "" && json.Valid([]byte(text)) {
@@ -115,7 +115,7 @@ func (m *message) result() events.ToolResultData {
 	}
 	class := notRun(text)
 	if code := data.ExitCode; code != nil && *code < 0 {
-		data.ExitCode, class = nil, "not_completed" // the command was not run, or it did not end
+		data.ExitCode, class = nil, "not_completed" // a negative code: the command was not run, or it did not end
 	}
 	if class != "" || data.ExitCode != nil && *data.ExitCode != 0 {
 		data.Status = events.ToolError

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// message is an entry of the messages of mini-swe-agent or of the history of
-// SWE-agent.
+// message is an entry of "messages" in a file of mini-swe-agent, or of "history" in a
+// file of SWE-agent.
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -21,7 +21,7 @@ type message struct {
 		ID       string `json:"id"`
 		Function function
 	} `json:"tool_calls"`
-	Answers string `json:"tool_call_id"` // the call of a result
+	Answers string `json:"tool_call_id"` // on a result: the id of its call
 
 	Type   string          `json:"type"`   // of the Responses API
 	Object string          `json:"object"` // likewise: "response"
@@ -46,7 +46,7 @@ type function struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// extra has the members that mini-swe-agent adds to a message.
+// extra contains the members that mini-swe-agent adds to a message.
 type extra struct {
 	Actions []struct {
 		Command string `json:"command"`
@@ -99,7 +99,8 @@ func (m *message) when() (time.Time, bool) {
 	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
 }
 
-// message reads a message. The first answer names the run, so earlier messages wait.
+// message reads a message. The id of the run is derived from the first answer, so
+// earlier messages wait for it.
 func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++

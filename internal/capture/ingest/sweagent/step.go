@@ -28,7 +28,8 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory reads a step. It skips steps that repeat the chosen attempt.
+// trajectory reads a step. If the file has attempts, it skips the step, because it
+// repeats a step of the chosen attempt.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -139,7 +140,7 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 }
 
 // historical reads a message of a history that repeats the steps. It emits only
-// messages before the first step that the steps do not have.
+// messages before the first step that are not part of the steps.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

@@ -43,8 +43,8 @@ type transcript struct {
 	info    info
 	before  ingest.Object
 	after   ingest.Object
-	run     *run       // nil while it has no name
-	pending []*message // messages before the first answer, which names the run
+	run     *run       // nil before its id is known
+	pending []*message // messages that wait for the first answer, which determines the id of the run
 	items   int
 	steps   int
 	tried   int
@@ -94,7 +94,7 @@ func (t *transcript) member(name string, value json.RawMessage) {
 type run struct {
 	*ingest.Run
 	answers   int
-	start     time.Time // the start of events without a time
+	start     time.Time // time of the first event, if events have no time
 	elapsed   time.Duration
 	waiting   []string // calls without a result, oldest first
 	submitted bool     // the latest call submitted the work
@@ -103,8 +103,8 @@ type run struct {
 
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
-// turn opens the step of an answer of the model. The first answer belongs to the step
-// of the task.
+// turn opens the step for an answer of the model. The first answer belongs to the step
+// of the task, so it opens no step.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {
 		r.Open(p, "")
@@ -114,7 +114,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answers++
 }
 
-// begin starts the run. first, which is the first answer or step, names it.
+// begin starts the run. The id of the run is derived from the file name and first,
+// which is the first answer or step.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
 	id := t.runNames.Unique(name + "-" + ingest.Hash(first))

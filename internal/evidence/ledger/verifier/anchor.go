@@ -9,43 +9,45 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AnchorState says why the key of a ledger is the right one.
+// AnchorState says how well it is established that the key of a ledger is the right one.
 type AnchorState string
 
 // The states of an anchor.
 const (
 	AnchorPinned   AnchorState = "PINNED"   // the user saw the key first, and keeps it outside the data directory
-	AnchorGiven    AnchorState = "GIVEN"    // the user named the key, a checkpoint or witnesses that vouch for it
+	AnchorGiven    AnchorState = "GIVEN"    // the user named the key, or gave evidence that confirms it
 	AnchorNone     AnchorState = "NONE"     // only the data directory or the bundle itself names the key
 	AnchorDiverged AnchorState = "DIVERGED" // another key is pinned, and no signed change leads from it to this one
 )
 
-// Anchor is the verdict on the key of a ledger, a bundle or a proof.
+// Anchor is the verdict on whether the key of a ledger, a bundle or a proof is the right one.
 type Anchor struct {
 	State  AnchorState `json:"state"`
 	Key    string      `json:"key,omitempty"`    // id of the pinned key
-	Of     string      `json:"of,omitempty"`     // data directory of the pin, if it is of one
+	Of     string      `json:"of,omitempty"`     // data directory whose key was pinned; empty if it is not known
 	Since  time.Time   `json:"since,omitzero"`   // when the user first saw the key
-	By     string      `json:"by,omitempty"`     // what the user gave
-	Reason string      `json:"reason,omitempty"` // of AnchorNone and AnchorDiverged, with the remedy
+	By     string      `json:"by,omitempty"`     // option with which the user confirmed the key, such as "--key"
+	Reason string      `json:"reason,omitempty"` // why the state is AnchorNone or AnchorDiverged, with the remedy
 }
 
-// Pin is a key that the user saw before.
+// Pin is a key that the user saw before and stored outside the data directory.
 type Pin struct {
 	Key    note.Verifier // from [ledger.ParseKey]
-	Origin string        // of the ledgers that it is of; empty means any
+	Origin string        // origin of the ledgers that use the key; empty means all ledgers
 	Of     string        // data directory where it was seen; empty if it is not known
 	Seen   time.Time
-	// Binding reports that the pin is of this very ledger. Another key is a divergence.
+	// Binding reports that the pin was made for the ledger that is being verified. If no
+	// signed change connects the two keys, the result is [AnchorDiverged].
 	Binding bool
 }
 
-// Anchoring tells what can vouch for a key. Without it the caller vouches for the key, and
-// a report has no anchor.
+// Anchoring lists the evidence that can confirm a key. If it is nil, the caller is responsible
+// for the key and the report has no anchor.
 type Anchoring struct {
 	Given string // how the user named the key, such as "--key"; empty if they did not
 	Pins  []Pin
-	// Void says why the key that the user named vouches for nothing; empty if it does.
+	// Void says why the key that the user named confirms nothing. It is empty if that key
+	// does.
 	Void string
 }
 
@@ -57,10 +59,11 @@ func (p Pin) covers(tenant string) bool {
 	return err == nil && origin == p.Origin
 }
 
-// Vouch follows orders from each pin that covers the tenant, and returns the keys of the
-// first one that leads to the key of the evidence. If a pin is binding, only binding ones
-// count. Otherwise Vouch returns the keys that orders lead to from key, which may be nil.
-// The anchor is nil if a is.
+// Vouch looks for a pin that confirms the key of the evidence. From each pin that covers the
+// tenant, it follows the key changes in orders, and calls leads with the resulting keys. It
+// returns the keys of the first pin for which leads returns true. If there is a binding pin,
+// it tries only binding ones. If no pin succeeds, Vouch returns the keys that the orders
+// connect with key, which may be nil. The returned anchor is nil if a is nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -118,15 +121,16 @@ func diverged(p Pin, key note.Verifier) *Anchor {
 	}
 }
 
-// anchorKeys sets the keys of the ledger and the anchor. It is called again once the orders
-// are known.
+// anchorKeys sets the keys of the ledger and the anchor of the report. It is called first
+// without orders, and again after the orders were read.
 func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
 		return k.Chain.Index(v.opts.Key, 0) >= 0
 	})
 }
 
-// concludeAnchor sets the anchor of a report without one to what its comparisons vouch for.
+// concludeAnchor changes [AnchorNone] to [AnchorGiven] if a trusted checkpoint, an anchored
+// checkpoint or witnesses confirm the ledger. Otherwise it adds the remedy.
 func (r *Report) concludeAnchor() {
 	if r.Anchor == nil || r.Anchor.State != AnchorNone {
 		return
@@ -153,14 +157,14 @@ func (r *Report) concludeAnchor() {
 
 func (a *Anchor) give(by string) { a.State, a.By, a.Reason = AnchorGiven, by, "" }
 
-// Witnessed sets an anchor that is [AnchorNone] to [AnchorGiven] if witnesses met a policy.
+// Witnessed changes an anchor from [AnchorNone] to [AnchorGiven] if witnesses met the policy.
 func (a *Anchor) Witnessed(w *Witnesses) {
 	if a.State == AnchorNone && w != nil && w.Met {
 		a.give("--witness-policy")
 	}
 }
 
-// Remedy sets the reason of an anchor that is [AnchorNone].
+// Remedy completes the reason of an anchor that is [AnchorNone]. key is the id of the key.
 func (a *Anchor) Remedy(key string) {
 	if a.Reason != "" {
 		a.Reason += ", and "
@@ -169,7 +173,7 @@ func (a *Anchor) Remedy(key string) {
 		"compare it with what the owner of the ledger says, and name it with --key or pin it with auditor key pin", key)
 }
 
-// Exit returns the exit status that the anchor demands.
+// Exit returns the exit status for the anchor alone.
 func (a *Anchor) Exit() int {
 	switch {
 	case a == nil:

@@ -24,13 +24,13 @@ type completeness struct {
 	issuers      ledger.Issuers
 	lost         map[string]*Lost           // outboxes by the names of their producers
 	asOf         time.Time                  // time of the newest trusted checkpoint so far
-	acknowledged map[string]Acknowledgement // by finding
-	extents      map[string][]detail        // of unsealed runs
+	acknowledged map[string]Acknowledgement // by the id of the finding
+	extents      map[string][]detail        // by the name of an unsealed run
 
-	partial bool // only the records of some runs are given
+	partial bool // only the records of some runs or of a time range are given
 	counter func(producerRunKey, uint64) (t tally, _ error)
-	// contents returns the contents under a producer's numbers, in the order of their
-	// arrival.
+	// contents returns all contents that arrived under each number of a producer, in the order
+	// of their arrival.
 	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)
 }
 
@@ -99,7 +99,7 @@ func (c *completeness) manifest(r row, f fact, a ledger.Arrival) {
 	}
 }
 
-// again counts a repetition like an event with the run and kind of the repeated leaf.
+// again counts a repetition like an event of the run and kind of the repeated leaf.
 func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	stmt := c.conn.Prep("SELECT l.run, coalesce(r.name, ''), l.kind FROM leaves l LEFT JOIN runs r ON r.run = l.run WHERE l.leaf = ?")
 	stmt.BindInt64(1, a.Leaf)
@@ -114,7 +114,8 @@ func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	return nil
 }
 
-// A repetition does not continue the run.
+// repetition adds a repetition. Unlike an event, it does not extend the time for which the run
+// counts as open.
 func (c *completeness) repetition(key producerRunKey, run string, kind events.Kind, a ledger.Arrival) {
 	s, sequence, hash := c.sender(key.producer, a.Producer), uint64(a.Sequence), events.Hash(a.Hash)
 	if c.found.isForeign(numberedContent{s.name, sequence, hash}, ledger.ClassEvent, a) {
@@ -175,8 +176,9 @@ func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
 	return p, c.countable(gaps), nil
 }
 
-// silentBefore returns the time since which a run must have had an event to be open. A trusted
-// checkpoint also shows that nothing had arrived until its time.
+// silentBefore returns the time after which a run must have had an event to count as open. A
+// later trusted checkpoint also moves this time, because it shows that no event had arrived by
+// then.
 func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
 	if silence <= 0 {
 		silence = DefaultSilence
@@ -184,12 +186,13 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 	return later(newest.Time, c.asOf).Add(-silence)
 }
 
-// tail is true if no manifest lists the last events.
+// unproven reports whether the producer may have sent events that no check covers. tail
+// reports that no manifest lists its last events.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
-// countable removes the gaps that exist only because other runs were not given.
+// countable removes the gaps that exist only because the records of other runs were not given.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

@@ -9,51 +9,52 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is a point of a chain behind which a manifest may follow.
+// link is a place in a chain of manifests after which another manifest may continue.
 type link struct {
-	hash string // of the manifest before, or "" at the start
+	hash string // of the previous manifest, or "" at the start
 	last uint64
 }
 
 const (
-	maxLinks  = 4096 // that are remembered for manifests that are sent again
-	maxResent = 1000 // manifests that are checked at the end
+	maxLinks  = 4096 // places that are remembered, for manifests that list numbers again
+	maxResent = 1000 // manifests with numbers listed again that are checked at the end
 	maxOthers = 1 << 14
 )
 
-// other is content under a number that was used before. Until a manifest lists the
-// number, it can be the producer's own.
+// other is further content under a number that is in use. Until a manifest lists the number,
+// this content may turn out to be the producer's, and the first one foreign.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival
 }
 
-// listing is a manifest with the state of its signature.
+// listing is a manifest with the result of its checks.
 type listing struct {
 	events.Manifest
 
 	hash       events.Hash
 	signature  signature
-	grantFault string // why its grant does not count
+	grantFault string // why its grant is not accepted; empty if it is, or if there is no grant
 	at         ledger.Arrival
 }
 
-// chain is the state of a producer's manifests.
+// chain is the state of the chain of manifests of one producer.
 type chain struct {
-	key            string // that signs, or "" before
-	oldKey         string // that key replaced
+	key            string // key that signs the manifests; empty before the first signed one
+	oldKey         string // key that was replaced by key
 	enrolment      Enrolment
 	unsignedLast   uint64 // last number that only unsigned manifests list
 	unsignedBefore time.Time
-	// unsignedMissing is how many of the missing ranges unsigned manifests list.
+	// unsignedMissing is the number of ranges at the start of missing that unsigned manifests
+	// list.
 	unsignedMissing int
 	tip             link
-	links           []link // recent ones, with the tip
+	links           []link // recent places after which a manifest may continue, including tip
 	resent          []events.Manifest
-	tooMany         bool // manifests were sent again that are not checked
+	tooMany         bool // more manifests listed numbers again than can be checked
 }
 
-// adopt takes over the key of the first signed manifest.
+// adopt makes the key of the first signed manifest the key of the producer.
 func (s *sender) adopt(l listing) {
 	if l.signature != signatureValid || s.key != "" {
 		return
@@ -62,17 +63,17 @@ func (s *sender) adopt(l listing) {
 	switch {
 	case s.manifests == 0:
 	case l.First == 1 && l.Prev == "":
-		// The unsigned ones before it are foreign.
+		// The unsigned manifests before it are foreign.
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: true, granted: l.isGranted()})
 	default:
 		s.unsignedLast, s.unsignedBefore = s.listed, time.Unix(0, l.at.Stored).UTC()
 	}
 }
 
-// manifest adds a manifest. It must follow the previous one. A producer with a key may
-// also send events again that it has listed, behind any of its manifests, because a
-// foreign manifest can hide that the stream has them. manifest returns why it is foreign,
-// or "".
+// manifest adds a manifest to the chain. Normally it must continue the previous one. A
+// producer with a key may also continue after any of its earlier manifests, and list events
+// again. It does so when a foreign manifest made it believe that the stream does not have
+// these events. If the manifest is foreign, the method returns the reason, and otherwise "".
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -90,7 +91,7 @@ func (s *sender) manifest(l listing) string {
 	at, isAgain := link{l.Prev, l.First - 1}, l.First <= s.listed
 	switch {
 	case isAgain && (s.key == "" || !slices.Contains(s.links, at)):
-		// This is a forgery, or two processes used one outbox.
+		// Either the manifest is forged, or two processes used one outbox.
 		s.gaps = append(s.gaps, Gap{Producer: s.name, First: l.First, Last: l.Last, Cause: CauseAltered, Reason: "listed twice"})
 		return ""
 	case !isAgain && at != s.tip:
@@ -130,8 +131,8 @@ func (s *sender) remember(l link) {
 	s.links = append(s.links, l)
 }
 
-// addOther adds content under a number that was used before. A copy of the first content is
-// not other content.
+// addOther adds further content under a number that is in use. It ignores copies of the first
+// content.
 func (s *sender) addOther(sequence uint64, o other) {
 	switch {
 	case sequence <= s.unsignedLast || s.hashes[sequence] == o.hash:
@@ -158,8 +159,9 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers decides which content under the numbers of m is the producer's own. The
-// first contents are in hashes. It returns false if m lists none of the contents.
+// settleOthers finds out which content under each number of m belongs to the producer, by
+// comparing the root of m. numbers and hashes are the numbers that m lists and their first
+// contents. It returns false if no combination of the contents has the root of m.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -191,12 +193,12 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 	return true
 }
 
-// maxChoices bounds the hashes of the roots that choose computes for all producers, apart
-// from two roots for each manifest.
+// maxChoices limits the work of choose for all producers together. It is the number of hashes
+// in the roots that choose computes, not counting the first two roots of each manifest.
 const maxChoices = 1 << 21
 
-// choose picks the contents with a root. It tries the last and the first contents, and
-// then the others.
+// choose picks one content for each number so that the contents have the given root. It first
+// tries the last content of each number, then the first, and then all combinations.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {
@@ -207,7 +209,7 @@ func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int,
 	}
 	picked = make([]int, len(choices))
 	for i := range picked {
-		picked[i] = len(choices[i]) - 1 // a batch arrives as a whole, so these are the likely ones
+		picked[i] = len(choices[i]) - 1 // likely, because a batch arrives as a whole
 	}
 	if fits(picked) {
 		return picked, true
@@ -233,7 +235,8 @@ func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int,
 	}
 }
 
-// checkResent compares manifests that list numbers again with the contents under them.
+// checkResent checks the manifests that list numbers again. It compares their roots with the
+// contents that arrived under these numbers.
 func (c *completeness) checkResent(s *sender) error {
 	for _, m := range s.resent {
 		if m.Count > maxUnlisted || c.contents == nil {

@@ -18,14 +18,14 @@ type producerRun struct {
 	by   *sender
 
 	tally
-	disordered bool // a number arrived after a higher one, so the tally is wrong
+	disordered bool // a number arrived after a higher one, so the tally is in the wrong order
 
 	seal      *events.RunSealedData
 	sealNo    uint64
 	sealOrder order
 	matched   bool
 
-	alive      bool   // an event requires a later seal
+	alive      bool   // the run has an event that requires a seal after it
 	aliveNo    uint64 // highest number of such an event
 	aliveOrder order  // latest position of such an event
 	lastStored time.Time
@@ -33,7 +33,7 @@ type producerRun struct {
 
 type seal struct {
 	events.RunSealedData
-	own bool // its producer made it for this run
+	own bool // the seal was made by this producer for this run
 }
 
 type order struct{ epoch, stream int64 }
@@ -69,8 +69,8 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// A replayed run contains the seal of another producer. It counts only if it happens
-		// to match.
+		// A replayed run can contain the seal that another producer made. It counts only if it
+		// happens to match the events of this producer.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
@@ -91,14 +91,14 @@ func (p *producerRun) take(kind events.Kind, sequence uint64, hash events.Hash) 
 	case p.count > 0 && sequence < p.last:
 		p.disordered = true
 		if p.seal != nil && sequence <= p.seal.Last {
-			p.matched = false // sealed events may have arrived late
+			p.matched = false // these may be events that the seal counts and that arrived late
 		}
 	default:
 		p.add(sequence, hash)
 	}
 }
 
-// pending reports whether a seal has to follow.
+// pending reports whether the run needs a seal after the last one, or its first seal.
 func (p *producerRun) pending() bool { return p.alive && (p.seal == nil || p.aliveNo > p.seal.Last) }
 
 func (c *completeness) seals() ([]Gap, error) {
@@ -131,7 +131,8 @@ func (s *sender) hasRange(first, last uint64) bool {
 	return slices.ContainsFunc(s.received, func(r events.Range) bool { return r.First <= first && last <= r.Last })
 }
 
-// lacks reports whether a number is missing that the producer is known to have used.
+// lacks reports whether a number from first to last is missing that the producer is known to
+// have used.
 func (s *sender) lacks(first, last uint64) bool {
 	first, last = max(1, first), min(last, max(s.listed, s.highest()))
 	return first <= last && !s.hasRange(first, last)
@@ -191,8 +192,11 @@ const (
 	runSilent
 )
 
-// The seal of another producer also closes events before it, because a renumbered producer
-// continues under another name. The other producer must have settled that it sent no more.
+// stateOf returns the state of the run that consists of parts, one for each producer.
+//
+// A seal by another producer also covers the events before it. This is needed because a
+// renumbered producer continues the run under another name. The seal counts only if it is
+// settled that the first producer sent no further events before it, see hasSettled.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

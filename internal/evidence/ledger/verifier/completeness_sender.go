@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnlisted bounds the events of a producer that wait for a manifest in memory. A batch
-// has at most a thousand, but a producer without manifests can have any number.
+// maxUnlisted limits how many events of a producer wait in memory for a manifest. A batch has
+// at most a thousand events, but a producer without manifests can send any number.
 const maxUnlisted = 1 << 17
 
 type sender struct {
@@ -17,7 +17,7 @@ type sender struct {
 	name   string
 
 	received         []events.Range         // numbers that arrived, ascending
-	hashes           map[uint64]events.Hash // of events that no complete manifest lists
+	hashes           map[uint64]events.Hash // hashes of events that are not in a complete manifest yet
 	lastStored       time.Time
 	silentSinceBreak bool
 
@@ -25,19 +25,19 @@ type sender struct {
 	pulse
 	lost *Lost // nil if its outbox is not lost
 
-	others     map[uint64][]other // by number, until a manifest lists it
+	others     map[uint64][]other // by number, until a manifest lists the number
 	otherCount int
 	found      *foreigners
 
 	manifests int64
 	listed    uint64
 	partial   []events.Manifest
-	missing   []events.Range // declared by manifests
-	recorded  []events.Range // declared by gap.recorded events
+	missing   []events.Range // ranges that manifests declare as missing
+	recorded  []events.Range // ranges that gap.recorded events declare as missing
 	gaps      []Gap
 }
 
-// event returns false if the number arrived before.
+// event adds the number and hash of an event. It returns false if the number arrived before.
 func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	s.silentSinceBreak = false
 	if !addNumber(&s.received, sequence) {
@@ -52,14 +52,14 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// addNumber returns false if the ascending ranges have n.
+// addNumber adds n to ascending ranges. It returns false if they contain n already.
 func addNumber(ranges *[]events.Range, n uint64) bool {
 	list := *ranges
 	if last := len(list) - 1; last >= 0 && list[last].Last+1 == n {
 		list[last].Last = n
 		return true
 	}
-	// The first range that ends at n or after it.
+	// Find the first range that ends at n or after it.
 	i, _ := slices.BinarySearchFunc(list, n, func(r events.Range, n uint64) int {
 		if r.Last < n {
 			return -1
@@ -83,9 +83,10 @@ func addNumber(ranges *[]events.Range, n uint64) bool {
 	return true
 }
 
-// Missing events of the range are reported separately.
+// lostManifest adds a gap for the manifest that should have listed the numbers from first to
+// last. Events in this range that are missing too are reported separately.
 func (s *sender) lostManifest(first, last uint64) {
-	if first > last { // the ranges touch, but the hash chain is broken
+	if first > last { // no numbers are between the manifests, but the chain of their hashes is broken
 		first, last = max(1, first-1), max(1, first-1)
 	}
 	s.gaps = append(s.gaps, Gap{Producer: s.name, First: first, Last: last, Cause: CauseManifest})
@@ -96,10 +97,11 @@ func (s *sender) lostManifest(first, last uint64) {
 	}
 }
 
-// resolve returns false if events of the manifest are missing.
+// resolve compares the events that m lists with its root. It returns false if some of them
+// have not arrived.
 func (s *sender) resolve(m events.Manifest) bool {
 	hashes := make([]events.Hash, 0, min(m.Count, maxUnlisted))
-	var numbers []uint64 // only if some have more contents
+	var numbers []uint64 // only collected if some numbers have several contents
 	missing := m.Missing
 	for n := m.First; n <= m.Last; n++ {
 		for len(missing) > 0 && missing[0].Last < n {
@@ -164,11 +166,11 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		// Events may have arrived late. Events whose hashes were dropped were never compared
-		// with the manifest.
+		// Some events may have arrived after the manifest. If all have arrived but their
+		// hashes are no longer in memory, the manifest cannot be checked.
 		p.Unchecked = !s.resolve(m) && s.hasAllOf(m) || p.Unchecked
 	}
-	// A range without any event is reported as missing below.
+	// If no event of a range arrived, the loop below reports it as missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })
 	next := uint64(1)
 	for _, r := range append(slices.Clone(s.received), events.Range{First: p.Sent + 1}) {
@@ -202,8 +204,8 @@ func (s *sender) explain(first, last uint64) []Gap {
 	return gaps
 }
 
-// covering returns the range that contains n. It lowers end to the end of that range, or to
-// the start of the next one.
+// covering returns the range that contains n. It lowers end so that all numbers from n to end
+// have the same answer: to the end of that range, or to the number before the next one.
 func covering(ranges []events.Range, n uint64, end *uint64) (events.Range, bool) {
 	for _, r := range ranges {
 		if r.First <= n && n <= r.Last {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeniedResult is a successful result of a tool call that was denied before. Either the
-// denial had no effect or the result is forged.
+// DeniedResult is a successful result of a tool call that was denied before. Either the denial
+// was ignored, or the result is forged.
 type DeniedResult struct {
 	Denied   int64  `json:"denied"` // leaf of the denial
 	Result   int64  `json:"result"` // leaf of the result
@@ -23,12 +23,14 @@ type DeniedResult struct {
 
 type callKey struct{ run, call string }
 
-// deniedCalls has the leaf of each denial so far. Denials are rare, so it stays small.
+// deniedCalls has the leaf of the first denial of each denied call. Denials are rare, so the
+// map stays small.
 type deniedCalls map[callKey]int64
 
 var denyWord = []byte(string(events.VerdictDeny))
 
-// note notes a denial, or links the result of a denied call to its denial.
+// note remembers a denial. If e is a successful result of a call that was denied before, note
+// stores the denial in f.
 func (d deniedCalls) note(f *fact, e events.Event) {
 	if e.ToolCall == "" {
 		return
@@ -56,18 +58,18 @@ func (d deniedCalls) note(f *fact, e events.Event) {
 	}
 }
 
-// contradictions collects the records that are set apart, and the results of denied calls.
+// contradictions collects the records that are set apart, and results of denied calls.
 type contradictions struct {
 	conn *sqlite.Conn // nil for an export
-	err  error        // of reading first contents
+	err  error        // error while reading earlier contents
 
-	findings []FindingAt    // the first ones
-	rows     []int64        // their producers' numbers
-	count    int64          // of the records that claim the identity of another one
-	claims   []FindingAt    // of them, those that can be acknowledged
-	twice    []FindingAt    // hook payloads that were recorded twice, the first ones
-	twins    []twin         // of an export, which can be such records
-	denied   []DeniedResult // the first ones
+	findings []FindingAt    // the first findings
+	rows     []int64        // number of the producer of each finding
+	count    int64          // number of records that claim the identity of another record
+	claims   []FindingAt    // those of the counted records that can be acknowledged
+	twice    []FindingAt    // the first hook payloads that were recorded twice
+	twins    []twin         // findings of an export that may be payloads recorded twice
+	denied   []DeniedResult // the first results of denied calls
 
 	twiceCount, deniedCount int64
 }
@@ -82,7 +84,7 @@ func (c *contradictions) deniedResult(f fact) {
 	}
 }
 
-// contradicts reports whether a record claims the identity of another one.
+// contradicts reports whether a record claims the id, number or subject of another one.
 func contradicts(class ledger.Class, finding ledger.Finding) bool {
 	return class == ledger.ClassConflict || finding == ledger.FindingMisaddressed
 }
@@ -111,7 +113,7 @@ func (c *contradictions) add(at FindingAt, producer int64) {
 	}
 }
 
-// fill puts the findings into a report.
+// fill writes the findings to the report r.
 func (c *contradictions) fill(r *Report) {
 	r.Findings, r.Contradictions = c.findings, c.count
 	slices.SortStableFunc(r.Findings, func(a, b FindingAt) int { return cmp.Compare(a.Leaf, b.Leaf) })
@@ -122,8 +124,8 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals fills in the leaves with the first content. An export has no database, and
-// none of them.
+// originals sets in each finding the leaf with the first content. It does nothing for an
+// export, which has no database.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil

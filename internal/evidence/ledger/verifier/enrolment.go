@@ -12,20 +12,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Enrolment says whose key signs the chain of a producer.
+// Enrolment says whether an issuer has granted the key that signs a producer's manifests.
 type Enrolment struct {
-	Enrolled bool   `json:"enrolled"`         // an issuer that counts granted its key
-	Issuer   string `json:"issuer,omitempty"` // public key
-	// EnrolledFrom is when the grant arrived, if the chain began without one. The grant
-	// covers the chain before it, because the same key signed it.
+	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
+	Issuer   string `json:"issuer,omitempty"` // public key of the issuer
+	// EnrolledFrom is when the grant arrived, if it came after the first manifest. The grant
+	// also covers the manifests before it, because the same key signed them.
 	EnrolledFrom time.Time `json:"enrolled_from,omitzero"`
-	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant does not count
+	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant was not accepted
 }
 
-// grantUnsigned is the fault of a grant that its issuer has not signed.
+// grantUnsigned is the fault of a grant that the issuer did not sign.
 const grantUnsigned = "the issuer has not signed it"
 
-// isGranted reports whether the issuer in a grant signed it.
+// isGranted reports whether the issuer named in the grant g signed it.
 func isGranted(g *events.Grant) bool {
 	if g == nil {
 		return false
@@ -34,7 +34,8 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// readIssuers reads the orders about issuers. The walk checks their leaves later.
+// readIssuers reads the orders about issuers. Whether their leaves are in the ledger is
+// checked later by the walk.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {
@@ -52,8 +53,8 @@ func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	return nil
 }
 
-// grantFault says why the grant of a manifest does not count, or returns "". A manifest
-// without a grant has no fault.
+// grantFault returns why the grant in a manifest is not accepted. It returns "" if the grant
+// is accepted or the manifest has none.
 func (c *completeness) grantFault(leaf int64, f fact, a ledger.Arrival) string {
 	m := f.manifest
 	switch {
@@ -69,22 +70,22 @@ func (c *completeness) grantFault(leaf int64, f fact, a ledger.Arrival) string {
 	return c.issuers.Fault(m.Grant.Issuer, err == nil && e.Covers(m.Grant.Issuer, m.Tenant), leaf)
 }
 
-// isGranted reports whether a manifest brings a grant that counts.
+// isGranted reports whether the manifest has a valid signature and an accepted grant.
 func (l listing) isGranted() bool {
 	return l.Grant != nil && l.signature == signatureValid && l.grantFault == ""
 }
 
-// beginning is the manifest that begins the chain of a producer. Only its key, and the
-// keys that follow from it, continue the chain.
+// beginning describes the manifest that begins the chain of a producer. Only its key, and keys
+// that replace it, can continue the chain.
 type beginning struct {
 	key     string
 	granted bool
-	first   bool // nothing is in front of it, so that unsigned manifests there are foreign
+	first   bool // it is the very first manifest of the producer, so unsigned manifests before it are foreign
 }
 
-// refusal returns why a manifest is not of the producer that began the chain, or "". The
-// first manifest with a grant that counts decides about the key, or else the first valid
-// signature.
+// refusal returns why the manifest l does not belong to the producer that began the chain, or
+// "". The key of the producer is the key of the first manifest with an accepted grant. Without
+// a grant, it is the key of the first manifest with a valid signature.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)
@@ -99,18 +100,21 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// repeatsKeyChange reports whether the replaced key signed again that its successor is in
-// charge. A foreign manifest can hide from the producer that the stream has it.
+// repeatsKeyChange reports whether l is another copy of the change to the current key, signed
+// by the replaced key. A producer sends it again when a foreign manifest hid from it that the
+// stream has the change.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether a manifest begins the chain instead of one without a grant.
+// overtakes reports whether l begins the chain of the producer in place of the manifest that
+// began it so far. That happens if l has an accepted grant, and that manifest had none and
+// another key.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }
 
-// enrol takes in the grant of a manifest in the chain.
+// enrol notes the grant of a manifest in the chain, or why it is not accepted.
 func (s *sender) enrol(l listing) {
 	switch {
 	case l.Grant == nil || s.enrolment.Enrolled:
@@ -124,7 +128,7 @@ func (s *sender) enrol(l listing) {
 	}
 }
 
-// concludeEnrolment counts the enrolled producers and names the others.
+// concludeEnrolment counts the enrolled producers and lists the names of the others.
 func (r *Report) concludeEnrolment() {
 	r.Enrolled, r.NotEnrolled = 0, []string{}
 	for _, p := range r.Producers {

@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// exportRemovals collects the orders, and destroyed records by the leaf of their order.
+// exportRemovals collects the orders of an export, and the destroyed records by the leaf of
+// the order that destroyed them.
 type exportRemovals struct {
 	orderLog
 
@@ -25,10 +26,11 @@ type exportClaim struct {
 	leaves   ledger.LeafRanges
 	word     ledger.Word
 	runs     map[string]bool
-	youngest int64 // when the server stored it
+	youngest int64 // latest time at which the server stored one of them, in nanoseconds
 }
 
-// The order of a destroyed record comes later and is checked then.
+// add adds a destroyed record. The order that destroyed it comes later in the export, and is
+// compared with the record then.
 func (r *exportRemovals) add(k ExportedRecord) error {
 	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
 		return errors.New("what became of its record makes no sense")
@@ -53,7 +55,8 @@ func (r *exportRemovals) add(k ExportedRecord) error {
 	return nil
 }
 
-// order also checks the destroyed records. A claim that names an invalid order stays open.
+// order adds an order and compares it with the destroyed records that name it. If the order is
+// not valid, these records stay in claims and are reported by MissingOrders.
 func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) error {
 	if ledger.IsKeyChange(signed) {
 		r.changeKey(leaf, r.tenant, signed)
@@ -85,9 +88,9 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether an order at a leaf covers all records that name it. An order for
-// a larger tree than the ledger had was given for another ledger of the same stream. There the
-// selection counts.
+// isCoveredBy reports whether the order o at a leaf covers all destroyed records that name it.
+// If o was given for a larger tree than there was at that leaf, it was given for another
+// ledger of the same stream. Then o.Leaves does not apply, and the selection decides.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -98,8 +101,8 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the added record at a leaf is an order that sets a rule for other
-// orders. Every bundle has these.
+// SetsRule reports whether the record added for leaf is an order that sets a rule for other
+// orders. Every bundle contains all such orders.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -113,8 +116,8 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
-// Acknowledge takes over an order that is not among the records. The caller checks that the
-// ledger's key signed for it.
+// Acknowledge adds an order to acknowledge findings that is not among the records. The caller
+// checks the signature of the ledger's key.
 func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
 	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
@@ -123,17 +126,18 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters fills in the findings that can be acknowledged, after all others.
+// Matters writes the findings that can be acknowledged to r. It is called when r has all other
+// findings.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
-// ExpectsOrder reports whether a destroyed record names the order at a leaf, or that order
-// changed the key or is about an issuer.
+// ExpectsOrder reports whether the export needs the order at leaf as proof. That is the case
+// if a destroyed record names it, if it changed the key, or if it is about an issuer.
 func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
-// Redacted returns the orders and the number of records that they destroyed. It does not
-// check holds. Those in force are known only for a whole ledger, see [Redacted.Part].
+// Redacted returns the orders and the number of records that they destroyed. It does not check
+// holds. The holds in force are only known for a whole ledger, see [Redacted.Part].
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {
@@ -143,8 +147,8 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns an error for each order that destroyed records name and that is
-// missing. Call it after the last record.
+// MissingOrders returns an error for each order that destroyed records name but that is not in
+// the export. Call it after the last record.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

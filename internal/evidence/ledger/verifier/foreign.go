@@ -13,19 +13,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record in the name of a producer whose key does not cover it. It has no
-// effect on the verdict about the producer.
+// Foreign is a record that uses the name of a producer but does not belong to it, as the
+// producer's key shows. It does not affect the verdict on that producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`
 	Producer       string       `json:"producer"`
-	Sequence       uint64       `json:"sequence"` // of a manifest the last number that it lists
+	Sequence       uint64       `json:"sequence"` // for a manifest, the last number that it lists
 	StreamSequence uint64       `json:"stream_sequence"`
 	Reason         string       `json:"reason"`
-	SHA256         string       `json:"sha256"` // of the record
+	SHA256         string       `json:"sha256"` // hash of the record
 }
 
-// The reasons why a record is foreign.
+// The reasons why a record counts as foreign.
 const (
 	foreignKey      = "another key than that of the producer signed it"
 	foreignUnsigned = "it has no signature, and the producer signs"
@@ -35,7 +35,7 @@ const (
 	foreignUnlisted = "no manifest of the producer lists it, and numbers before it are missing"
 )
 
-// signature is the state of a manifest's signature.
+// signature is the result of checking the signature of a manifest.
 type signature int
 
 const (
@@ -55,12 +55,13 @@ func signatureOf(m events.Manifest) signature {
 	return signatureValid
 }
 
-// ForeignRecords are events that use numbers of other producers. A manifest shows this
-// only after the event, so that the records are read again without them.
+// ForeignRecords are events that use numbers of producers they do not belong to. Often only a
+// later manifest shows that an event is foreign. All records are therefore read again, and the
+// foreign ones are skipped.
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
-	began    map[string]beginning      // by producer, if another manifest came before it
+	began    map[string]beginning      // by producer, if another manifest seemed to begin its chain
 }
 
 type numberedContent struct {
@@ -69,16 +70,17 @@ type numberedContent struct {
 	hash     events.Hash
 }
 
-// maxForeign bounds the events in memory.
+// maxForeign is the maximum number of foreign events in memory.
 const maxForeign = 1 << 16
 
-// maxReadings bounds how often records are read to find the foreign ones.
+// maxReadings is how often the records are read at most to find all foreign ones.
 const maxReadings = 4
 
-// IsEmpty reports whether there are none.
+// IsEmpty reports whether f has no records.
 func (f ForeignRecords) IsEmpty() bool { return len(f.contents)+len(f.ranges)+len(f.began) == 0 }
 
-// With returns the union of f and g. Its ranges ascend and do not overlap.
+// With returns the union of f and g. The ranges of the result are ascending and do not
+// overlap.
 func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	var u ForeignRecords
 	for _, part := range [...]ForeignRecords{f, g} {
@@ -100,7 +102,7 @@ func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	return u
 }
 
-// disjoint sorts ranges and cuts off what an earlier one has.
+// disjoint sorts the ranges in list. If two of them overlap, it shortens the later one.
 func disjoint(list []events.Range) (all []events.Range) {
 	slices.SortStableFunc(list, func(a, b events.Range) int { return cmp.Compare(a.First, b.First) })
 	next := uint64(0)
@@ -130,7 +132,8 @@ func (f *ForeignRecords) addRange(producer string, r events.Range) {
 	}
 }
 
-// addBeginning keeps the first beginning with a grant, or else the first one.
+// addBeginning remembers b as the beginning of the producer's chain. It replaces an earlier
+// one only if b has a grant and the earlier one has none.
 func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	if f.began == nil {
 		f.began = make(map[string]beginning)
@@ -140,8 +143,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the events that f found with the chain of another key than the one
-// that f found to have begun it.
+// dropOvertaken removes from f the events of producers for which this reading found another
+// beginning than known. Those events were judged by the wrong key.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -152,7 +155,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". f is a result of With.
+// reason returns why an event is foreign, or "" if it is not. f must be a result of With.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -164,8 +167,8 @@ func (f *ForeignRecords) reason(c numberedContent) string {
 	return ""
 }
 
-// firstEndingAt returns the index of the first of ascending ranges that ends at n or after
-// it.
+// firstEndingAt returns the index of the first range in list that ends at n or after it. list
+// is ascending.
 func firstEndingAt(list []events.Range, n uint64) int {
 	i, _ := slices.BinarySearchFunc(list, n, func(r events.Range, n uint64) int { return cmp.Compare(r.Last, n) })
 	return i
@@ -173,11 +176,11 @@ func firstEndingAt(list []events.Range, n uint64) int {
 
 // foreigners collects the foreign records of all producers.
 type foreigners struct {
-	known ForeignRecords // from an earlier reading
-	next  ForeignRecords // found in this one
-	list  []Foreign      // the first ones, more than a report has
+	known ForeignRecords // foreign records that an earlier reading found
+	next  ForeignRecords // foreign records that this reading finds
+	list  []Foreign      // the first ones, but more than a report lists
 	count int64
-	tried int // hashes that choose has computed
+	tried int // number of hashes in the roots that choose has computed
 }
 
 func (f *foreigners) add(r Foreign) {
@@ -187,7 +190,7 @@ func (f *foreigners) add(r Foreign) {
 	}
 }
 
-// isForeign reports whether an event is foreign, and adds it to the list.
+// isForeign reports whether an event is foreign, and if so adds it to the list.
 func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.Arrival) bool {
 	if f.known.IsEmpty() {
 		return false
@@ -203,8 +206,9 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds the events of a producer with a key that no manifest lists and that do
-// not continue the listed ones, and the events that its manifests list as missing.
+// unlisted finds foreign events of a producer with a key. These are the events that its
+// manifests declare as missing, and events that no manifest lists and that do not continue the
+// listed ones. isPartial reports that not all events of the producer are given.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {
@@ -230,7 +234,7 @@ func (s *sender) unlisted(isPartial bool) {
 	}
 }
 
-// held returns the parts of r that arrived.
+// held returns the parts of r whose numbers have arrived.
 func (s *sender) held(r events.Range) (list []events.Range) {
 	for _, h := range s.received[firstEndingAt(s.received, r.First):] {
 		if h.First > r.Last {

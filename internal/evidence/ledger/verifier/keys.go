@@ -14,26 +14,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// KeyChange is an order in a report that replaces a key.
+// KeyChange describes an order that replaces the key, for the report.
 type KeyChange struct {
-	Leaf   int64         `json:"leaf"` // of the event with the order
+	Leaf   int64         `json:"leaf"` // leaf of the event that contains the order
 	From   string        `json:"from"` // key ids, see [ledger.KeyID]
 	To     string        `json:"to"`
 	By     string        `json:"by"`
 	Reason string        `json:"reason"`
 	Ticket string        `json:"ticket,omitempty"`
 	Time   time.Time     `json:"time"`
-	Effect ledger.Effect `json:"effect"` // void if another key had replaced the old one
+	Effect ledger.Effect `json:"effect"` // void if another key had already replaced the old one
 }
 
-// Powerless is an order without effect, because a replaced key signed it.
+// Powerless describes an order without effect because a replaced key signed it.
 type Powerless struct {
 	Leaf   int64              `json:"leaf"`
 	Key    string             `json:"key"`
 	Action events.AuditAction `json:"action"`
 }
 
-// readKeys reads the keys and the issuers. The walk checks the leaves of the orders later.
+// readKeys reads the keys and the issuers. Whether the leaves of the orders are in the ledger
+// is checked later by the walk.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {
@@ -64,7 +65,7 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
 	data, err := ledger.ReadPayload(conn, leaf)
 	if errors.Is(err, ledger.ErrNoPayload) {
-		return "", nil // the walk reports it
+		return "", nil // the walk reports the missing record
 	}
 	if err != nil {
 		return "", err
@@ -103,7 +104,8 @@ func (s *orders) powerless(leaf int64, key note.Verifier, o ledger.Order) {
 	}
 }
 
-// reasonOfKey adds to an error that the signing key was not in charge.
+// reasonOfKey returns err with an explanation if no valid key signed the checkpoint. replaced
+// is the number of keys that were replaced before it.
 func reasonOfKey(err error, replaced int) error {
 	if replaced > 0 && errors.As(err, new(*note.UnverifiedNoteError)) {
 		return fmt.Errorf("none of the keys in charge there has signed it: %w", err)

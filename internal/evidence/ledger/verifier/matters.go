@@ -11,11 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Matter is a finding that a person can acknowledge. These are the findings of
-// [ExitIncomplete], and those of [ExitContradicts] in which the evidence shows which record
-// is false.
+// Matter is a finding that a person can acknowledge. All findings that lead to
+// [ExitIncomplete] are matters. Of those that lead to [ExitContradicts], only those are in
+// which the evidence shows which of the records is false.
 type Matter struct {
-	// ID is the hash of the facts, so that another loss has another id.
+	// ID is a hash of the facts of the finding. If the facts change, for example because more
+	// events are lost, the ID changes too, and an earlier acknowledgement no longer applies.
 	ID       string     `json:"id"`
 	Kind     MatterKind `json:"kind"`
 	Producer string     `json:"producer,omitempty"`
@@ -30,7 +31,7 @@ type Matter struct {
 // MatterKind is the kind of a [Matter].
 type MatterKind string
 
-// The kinds. They are hashed into ids.
+// The kinds. They are a part of the hashed facts, so they must not change.
 const (
 	MatterGap          MatterKind = "gap"
 	MatterUnsealed     MatterKind = "unsealed"     // a run
@@ -39,9 +40,9 @@ const (
 	MatterMisaddressed MatterKind = "misaddressed" // a record
 )
 
-// Acknowledgement is the signed order that acknowledges a [Matter].
+// Acknowledgement describes the signed order that acknowledges a [Matter].
 type Acknowledgement struct {
-	Leaf   int64     `json:"leaf"` // of the event with the order
+	Leaf   int64     `json:"leaf"` // leaf of the event that contains the order
 	Order  string    `json:"order"`
 	By     string    `json:"by"`
 	Reason string    `json:"reason"`
@@ -49,16 +50,17 @@ type Acknowledgement struct {
 	Time   time.Time `json:"time"`
 }
 
-// matterHeader is the first line of the text whose hash is an id.
+// matterHeader is the first line of the text that is hashed into an id.
 const matterHeader = "hooktrail/finding/v1"
 
-// A detail is a line of the text. Values are escaped as in a leaf, and empty ones left out.
+// detail is one line of the text. Values are escaped as in a leaf. Lines with an empty value
+// are omitted.
 type detail struct {
 	name  string
 	value any
 }
 
-// matterID hashes a kind and the facts.
+// matterID returns the id of a finding, which is a hash of its kind and facts.
 func matterID(kind MatterKind, facts []detail) string {
 	text := ledger.AppendField([]byte(matterHeader+"\n"), "finding", string(kind))
 	for _, f := range facts {
@@ -67,7 +69,8 @@ func matterID(kind MatterKind, facts []detail) string {
 	return events.HashOf(text).String()
 }
 
-// acknowledge notes the findings of an order. The first order counts.
+// acknowledge stores which findings the order o acknowledges. If several orders acknowledge a
+// finding, the first one counts.
 func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
 	for _, id := range o.Findings {
 		if _, ok := l.acknowledged[id]; !ok {
@@ -78,7 +81,8 @@ func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
 	}
 }
 
-// maxMatters bounds the findings in a report, and so how many one order can name.
+// maxMatters is the maximum number of findings in a report. One order can acknowledge all of
+// them.
 const maxMatters = ledger.MaxOrderFindings
 
 // matters lists the findings of a report that can be acknowledged.
@@ -88,8 +92,8 @@ type matters struct {
 	list   []Matter
 }
 
-// matters fills in the findings that can be acknowledged, and how many remain without an
-// acknowledgement. It is called after everything else about completeness is in the report.
+// matters writes the findings that can be acknowledged to r, and how many of them are not
+// acknowledged yet. It is called after all other findings about completeness are in r.
 func (c *completeness) matters(r *Report) {
 	m := &matters{facts: c, report: r}
 	for _, g := range r.Gaps {
@@ -138,8 +142,9 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds the foreign and misaddressed records. If all foreign contents under a number
-// are acknowledged, so is the finding that the number was used twice.
+// foreign adds the foreign and misaddressed records. It also counts which conflicts over a
+// number are settled. That is the case if all foreign contents under the number are
+// acknowledged.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -164,7 +169,7 @@ func (m *matters) foreign() {
 	}
 }
 
-// conclude puts the new findings first.
+// conclude sorts the findings that are not acknowledged to the front.
 func (m *matters) conclude() {
 	slices.SortStableFunc(m.list, func(a, b Matter) int { return cmp.Compare(isKnown(a), isKnown(b)) })
 	m.report.Matters = m.list[:min(len(m.list), maxMatters)]
@@ -177,7 +182,7 @@ func isKnown(m Matter) int {
 	return 0
 }
 
-// incomplete reports whether a finding of [ExitIncomplete] remains.
+// incomplete reports whether there is a finding that leads to [ExitIncomplete].
 func (r *Report) incomplete() bool {
 	found := r.Completeness != Complete || r.ForeignCount > 0
 	if !r.AllowAcknowledged || !found {
@@ -186,7 +191,7 @@ func (r *Report) incomplete() bool {
 	return r.Doubtful || r.Completeness == Empty || r.ForeignCount > r.ForeignAcknowledged || len(r.Matters) == 0 || r.OpenMatters > 0
 }
 
-// contradicts reports whether a finding of [ExitContradicts] remains.
+// contradicts reports whether there is a finding that leads to [ExitContradicts].
 func (r *Report) contradicts() bool {
 	claims := r.Contradictions
 	if r.AllowAcknowledged {
@@ -195,7 +200,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes the events of a run so far. A run that continues has another extent.
+// extentOf describes the events that a run has so far. If the run continues, the description
+// changes, and with it the id of the finding.
 func (c *completeness) extentOf(run int64) (facts []detail) {
 	for key, p := range c.producerRuns {
 		if key.run == run {

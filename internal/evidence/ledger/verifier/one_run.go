@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// oneRun is a run and its parts by the names of the producers.
+// oneRun is one run, with its parts by producer name.
 type oneRun struct {
 	name    string
 	parts   map[string]*producerRun
-	matched map[string]bool // producers whose seal counts exactly their events
+	matched map[string]bool // producers whose seal matches exactly their events
 }
 
-// restrict limits the verdict on completeness to one run and its producers.
+// restrict limits the verdict on completeness to one run and the producers that took part in
+// it.
 func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	one := oneRun{name: run, parts: make(map[string]*producerRun), matched: make(map[string]bool)}
 	var parts []*producerRun
@@ -42,7 +43,7 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 
 func (p Producer) isUnproven() bool { return p.unproven(p.Received > 0 && p.Sent > p.Listed) }
 
-// judge sets the verdict on completeness from the restricted lists.
+// judge sets the verdict on completeness after the lists were restricted.
 func (r *Report) judge(unproven bool) {
 	r.Doubtful = r.Doubtful || r.Run != "" && r.Runs.Sealed+len(r.Unsealed) == 0
 	switch {
@@ -50,7 +51,7 @@ func (r *Report) judge(unproven bool) {
 		r.Completeness = Gaps
 	case len(r.Unsealed) > 0:
 		r.Completeness = Unsealed
-	// Without its end a finished run looks like a running one.
+	// Without a seal, a run that finished cannot be told from one that is still running.
 	case unproven || r.Run != "" && r.Runs.Sealed == 0:
 		r.Completeness = Unproven
 	default:
@@ -58,7 +59,7 @@ func (r *Report) judge(unproven bool) {
 	}
 }
 
-// matches reports whether a producer's seal of a run counts exactly its events.
+// matches reports whether the seal of a producer matches exactly its events of the run.
 func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error) {
 	if p.seal == nil || p.matched {
 		return p.matched, nil
@@ -67,9 +68,9 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether events of the run may be among the numbers of a gap. A seal counts
-// the events of its producer up to its own number, so the stream can have lost only later
-// ones. It does not count what the producer lost itself.
+// mayLack reports whether the gap g can contain events of the run. If the seal of a producer
+// matches, no event of the run that reached the stream is missing before the seal. Then only
+// gaps after the seal, and events that the producer itself lost, can concern the run.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name
@@ -84,7 +85,7 @@ func (o oneRun) mayLack(g Gap) bool {
 	return g.Last >= p.lowest()
 }
 
-// lowest returns the lowest number that the run may have.
+// lowest returns the lowest number that an event of the run can have.
 func (p *producerRun) lowest() uint64 {
 	first := p.first
 	if p.disordered || p.count == 0 {
@@ -96,5 +97,6 @@ func (p *producerRun) lowest() uint64 {
 	return first
 }
 
-// IsOfNothing reports whether nothing in the ledger concerns [Options.Run] and the window.
+// IsOfNothing reports whether no record in the ledger concerns [Options.Run] and the time
+// range.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }

@@ -20,22 +20,22 @@ type orderLog struct {
 	rules   ledger.Rules   // in force
 	changes []KeyChange
 
-	acknowledged map[string]Acknowledgement // by finding, the first one
+	acknowledged map[string]Acknowledgement // by the id of the finding; the first acknowledgement of each
 }
 
 func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// open opens the signed order at a leaf that the server stored at a time. It returns false if
-// no key in charge signed it, or it is of another tenant or was given before. An order that
-// has no effect without its approval has its effect already.
+// open opens the signed order at leaf, which the server stored at at. ok is false if no valid
+// key signed it, if it is for another tenant, or if the ledger has it already. If the order
+// must not be executed because it needs an approval, said.Effect is already set.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
 		return o, said, false
 	}
-	if approver != "" { // the approved order takes the place of the proposed one
+	if approver != "" { // the approved order replaces the proposed one
 		l.all = slices.DeleteFunc(l.all, func(p OrderAt) bool {
 			proposed := p.ID == o.ID && p.Effect == ledger.EffectProposed
 			if proposed {
@@ -58,8 +58,8 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	return o, said, true
 }
 
-// change sets or lifts a hold, or sets a rule, and returns the effect. It returns "" for orders
-// that destroy records.
+// change executes an order that sets or lifts a hold or sets a rule, and returns its effect.
+// It returns "" for orders that destroy payloads.
 func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	switch o.Action { //nolint:exhaustive // the others destroy records
 	case events.AuditFloor, events.AuditApprovers:
@@ -82,7 +82,7 @@ func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	return ""
 }
 
-// changeKey returns false as open does.
+// changeKey adds an order that replaces the key. It returns false in the same cases as open.
 func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != tenant || l.ids[o.ID] {
@@ -146,7 +146,7 @@ func (s *orders) removed(leaf int64, o ledger.Order, at time.Time) (ledger.Effec
 		return ledger.EffectFloor, 0, nil
 	}
 	if s.held(o, targets) {
-		return ledger.EffectHeld, 0, nil // records that were destroyed anyway are reported at the end
+		return ledger.EffectHeld, 0, nil // removals.end reports records that were destroyed anyway
 	}
 	var n, missed int64
 	for _, t := range targets {
@@ -166,7 +166,8 @@ func (s *orders) removed(leaf int64, o ledger.Order, at time.Time) (ledger.Effec
 	return ledger.EffectDone, n, nil
 }
 
-// targets returns the records that an order covers and no earlier order destroyed.
+// targets returns the records that the order o covers, without those that an earlier order
+// destroyed.
 func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, err error) {
 	conn := s.w.facts.conn
 	take := func(t ledger.Target) {
@@ -185,7 +186,7 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	if o.Action == events.AuditPrune {
 		return nil, nil // a later order prunes the expired records of this tree
 	}
-	// In a ledger with another tree the selection counts.
+	// In a ledger with another tree, o.Leaves does not apply and the selection decides.
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: 0, Last: leaf - 1}, func(t ledger.Target) error {
 		if s.selected(o.Selection, t, leaf) {
 			take(t)
@@ -195,8 +196,9 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// If this order destroyed the record, its user and the event of a chunk are unknown, and the
-// table is trusted.
+// selected reports whether sel selects the record t. If the order at leaf has destroyed t, the
+// user of t and the event of a blob chunk are unknown. In that case selected trusts the table
+// erased.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -216,7 +218,8 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	return err == nil && e.User == sel.User
 }
 
-// The stored hashes up to here were compared with the leaves.
+// isTree reports whether o refers to the tree of this ledger. It can use the stored hashes,
+// because the walk has already compared them with the leaves up to here.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false

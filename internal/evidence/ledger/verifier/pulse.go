@@ -9,22 +9,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is how many announced intervals may pass without a manifest.
+// silentIntervals is how many of its announced intervals an open producer may let pass without
+// a manifest before it counts as silent.
 const silentIntervals = 3
 
-// Lost is a producer.lost event. The outbox of the producer was missing when its data
-// directory was opened.
+// Lost describes a producer.lost event. Such an event records that the outbox of a producer
+// was missing when its data directory was opened.
 type Lost struct {
 	Leaf   int64     `json:"leaf"`
 	By     string    `json:"by"` // the producer that recorded it
 	Time   time.Time `json:"time,omitzero"`
 	Outbox string    `json:"outbox,omitempty"`
-	Last   uint64    `json:"last,omitempty"` // the last known number
+	Last   uint64    `json:"last,omitempty"` // last number that is known of it
 
 	at order
 }
 
-// pulse is what a producer announced last. Only its signed manifests count.
+// pulse is the state that a producer announced last in a signed manifest.
 type pulse struct {
 	state    events.State
 	interval time.Duration
@@ -39,14 +40,15 @@ func (p *pulse) announced(l listing) {
 	}
 }
 
-// isSilentAt reports whether an open producer was not heard of in time.
+// isSilentAt reports whether the producer announced that it is open, but at the time now its
+// last manifest is too old.
 func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// hasSettled reports whether no event of the producer in front of a seal by another
-// producer can be missing, because the seal is by the producer that continued the run. A
-// producer that announces nothing is believed to have ended.
+// hasSettled reports whether the producer s cannot have sent any further events before seal,
+// which another producer made. A producer that announces no state is assumed to have ended. So
+// is one whose outbox is lost, because its loss is reported separately.
 func hasSettled(s *sender, seal order) bool {
 	switch {
 	case s.lost != nil || s.state == "":
@@ -57,7 +59,8 @@ func hasSettled(s *sender, seal order) bool {
 	return seal.before(s.at)
 }
 
-// lose notes that the outbox of a producer is lost, until the producer is heard of again.
+// lose stores that the outbox of a producer is lost. A later manifest of the producer cancels
+// this, see concludeLost.
 func (c *completeness) lose(d *events.ProducerLostData, by string, a ledger.Arrival) {
 	if len(c.lost) >= maxFindings && c.lost[d.Producer] == nil {
 		return
@@ -70,8 +73,8 @@ func (c *completeness) lose(d *events.ProducerLostData, by string, a ledger.Arri
 	}
 }
 
-// concludeLost assigns the lost outboxes to their producers, and returns those whose
-// producers have no record in the ledger.
+// concludeLost assigns the lost outboxes to their producers. It returns an entry for each lost
+// outbox whose producer has no record in the ledger.
 func (c *completeness) concludeLost() (unknown []Producer) {
 	known := make(map[string]*sender, len(c.producers))
 	for _, s := range c.producers {
@@ -89,7 +92,7 @@ func (c *completeness) concludeLost() (unknown []Producer) {
 	return unknown
 }
 
-// pulseOf fills in what the producer announced.
+// pulseOf writes the announced state of s to p. now is the time by which silence is measured.
 func pulseOf(s *sender, p *Producer, now time.Time) {
 	p.State, p.Lost, p.Interval = s.state, s.lost, uint64(s.interval/time.Second)
 	if s.state != "" {
@@ -98,5 +101,6 @@ func pulseOf(s *sender, p *Producer, now time.Time) {
 	p.Silent = s.lost == nil && s.isSilentAt(now)
 }
 
-// isAbsent reports whether the producer may have sent more events that are not here.
+// isAbsent reports whether the producer may have events that never arrived, because it is
+// silent or its outbox is lost.
 func (p Producer) isAbsent() bool { return p.Silent || p.Lost != nil }

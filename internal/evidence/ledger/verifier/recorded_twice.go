@@ -15,17 +15,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording is what two recordings of one hook payload have in common. Hooks run in each
-// of them, so their executions differ, and a recording without hooks has no verdict.
+// recording is the part of a hook payload that is the same when the payload was recorded
+// twice. Each recording runs its hooks separately, so the executions differ, and a recording
+// without hooks has no verdict.
 type recording struct {
-	sum    events.Hash // of a readable hook event
-	pruned bool        // the payload is gone, and run and kind are all that is known
+	sum    events.Hash // hash of the common part; zero if the event cannot be read
+	pruned bool        // the payload was pruned, so only run and kind are known
 	run    string
 	kind   events.Kind
 }
 
-// matches reports whether two recordings can be of one payload. An order that prunes by
-// time does not turn them into an alarm.
+// matches reports whether two recordings can be of the same payload. If one of them was
+// pruned, run and kind decide, so that pruning does not turn a payload that was recorded twice
+// into a contradiction.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -33,12 +35,13 @@ func (r recording) matches(other recording) bool {
 	return r.sum != events.Hash{} && r.sum == other.sum
 }
 
-// isDispatched reports whether the payload of a kind has the executions of hooks.
+// isDispatched reports whether events of kind k record a call of hooks, and therefore contain
+// executions.
 func isDispatched(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.HookExecuted
 }
 
-// recordingOf returns the recording of a leaf with this record.
+// recordingOf returns the recording in data, the record of the leaf l.
 func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	r := recording{run: l.Run, kind: l.Kind, pruned: removal.Word == ledger.Pruned}
 	if removal.Done() || !isDispatched(r.kind) {
@@ -58,18 +61,18 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	return r
 }
 
-// common is the part of an event that is the same in each recording.
+// common is the part of an event that all recordings of a payload have in common.
 type common struct {
 	Type, Run, ToolCall string
 
-	Stricter events.Verdict // of an execution, if the outcome is milder
-	Names    []string       // of the members of the payload
+	Stricter events.Verdict // strictest verdict of an execution, if it is stricter than the outcome
+	Names    []string       // names of the members of the payload
 	Values   []json.RawMessage
 	Binary   []byte
 }
 
-// leaveOutDispatch removes the executions, and the verdict none, which says as much as no
-// verdict.
+// leaveOutDispatch removes the executions from c. It also removes the verdict none, because it
+// means the same as no verdict.
 func (c *common) leaveOutDispatch(e events.Event) error {
 	out, err := events.Payload[events.Outcome](e)
 	if err != nil {
@@ -97,8 +100,9 @@ func strictness(v events.Verdict) int {
 
 var errOtherForm = errors.New("data has another form")
 
-// membersOf returns the members of an object in their order. An object in which a name is
-// there twice, in any case, is read differently by different readers.
+// membersOf returns the members of a JSON object in their order. It rejects an object in which
+// a name occurs twice, in upper or lower case, because different readers would read it
+// differently.
 func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -122,18 +126,19 @@ func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, 
 	return names, values, nil
 }
 
-// twin is a finding of an export with an id that is taken, until the first content is read
-// once more.
+// twin is a record of an export whose id is in use. It waits until the first content with that
+// id is read again for the comparison.
 type twin struct {
 	FindingAt
 	recording
 }
 
-// maxTwins bounds the twins in memory. Further ones count as contradictions.
+// maxTwins is the maximum number of twins in memory. All further ones count as contradictions.
 const maxTwins = 1 << 17
 
-// twin reports whether a record with an id that is taken is no contradiction, or none that
-// is known yet.
+// twin reports whether a record whose id is in use is another recording of the same payload
+// and therefore no contradiction. For an export it returns true at first, and CompareFirst
+// decides later.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {
@@ -164,8 +169,8 @@ func (c *contradictions) addTwice(at FindingAt) {
 	}
 }
 
-// storedRecording returns an empty recording for a record that is missing. The walk reports
-// it.
+// storedRecording returns the recording of the record at leaf. If the record is missing, the
+// recording is empty, and the walk reports the missing record.
 func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: leaf, Last: leaf}, func(t ledger.Target) error {
 		l := ledger.Leaf{Run: t.Run, Kind: events.Kind(t.Kind)}
@@ -183,9 +188,9 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares the records with an id that is taken with the first contents. The
-// caller adds all records before, and yields them once more. It is called before
-// [ExportChecker.Conclude] and [ExportChecker.Findings].
+// CompareFirst compares the records whose ids are in use with the first content under each id.
+// The caller has added all records before, and records yields them once more. It must be
+// called before [ExportChecker.Conclude] and [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary
 	ids := make(map[string][]int)

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// removals reads the leaves with destroyed payloads, in step with the walk.
+// removals reads the table of destroyed payloads at the same pace as the walk reads leaves.
 type removals struct {
 	v    *verifier
 	stmt *sqlite.Stmt
@@ -35,7 +35,8 @@ func (r *removals) next() (err error) {
 	return err
 }
 
-// of returns the removal of a leaf. The caller asks for leaves in ascending order.
+// of returns how the payload of leaf was destroyed. The caller asks for leaves in ascending
+// order.
 func (r *removals) of(leaf int64) (ledger.Removal, error) {
 	for r.row && r.stmt.ColumnInt64(0) <= leaf {
 		at := r.stmt.ColumnInt64(0)
@@ -72,7 +73,7 @@ func (r *removals) claim(leaf int64, removal ledger.Removal) {
 }
 
 func (r *removals) end(size int64) error {
-	// Rows after the last leaf are invalid.
+	// Reading up to the maximum reports the rows after the last leaf, which are invalid.
 	if _, err := r.of(math.MaxInt64); err != nil {
 		return err
 	}

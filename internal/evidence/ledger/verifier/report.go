@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Integrity says whether anything was altered since it was signed.
+// Integrity is the verdict on whether the ledger was altered after it was signed.
 type Integrity string
 
 // The verdicts on integrity.
@@ -17,43 +17,43 @@ const (
 	Invalid  Integrity = "INVALID"
 )
 
-// Completeness says whether the ledger has everything that the producers sent.
+// Completeness is the verdict on whether the ledger has everything that the producers sent.
 type Completeness string
 
-// The verdicts on completeness, the best first. Only Complete is a success.
+// The verdicts on completeness, from the best to the worst. Only Complete is a success.
 const (
 	Complete Completeness = "COMPLETE"
 	Empty    Completeness = "EMPTY"    // the ledger has no leaves
-	Unproven Completeness = "UNPROVEN" // a producer has no manifests, or none for its last events, or went silent, or events wait
-	Unsealed Completeness = "UNSEALED" // a run went silent without a seal
+	Unproven Completeness = "UNPROVEN" // some events or producers have not been proved complete, see [Producer]
+	Unsealed Completeness = "UNSEALED" // a run stopped without a seal
 	Gaps     Completeness = "GAPS"     // events are missing or altered
 )
 
 // The exit statuses of a verification.
 const (
 	ExitVerified    = 0
-	ExitUnwitnessed = 10 // verified and complete, but the required witnesses are missing
-	ExitIncomplete  = 11 // intact, but not [Complete], with foreign records, or without a required enrolment
-	ExitContradicts = 12 // intact, but records claim the id, number or subject of others, or a denied call succeeded
-	ExitUntrusted   = 20 // a trusted checkpoint was required and is missing
-	ExitUnanchored  = 21 // nothing from elsewhere vouches for the key
-	ExitDiverged    = 30 // the ledger differs from a trusted checkpoint, or its key from the pinned one
+	ExitUnwitnessed = 10 // verified and complete, but too few of the required witnesses have cosigned
+	ExitIncomplete  = 11 // unaltered, but not [Complete], with foreign records, or without a required enrolment
+	ExitContradicts = 12 // unaltered, but records contradict others, or a denied call succeeded
+	ExitUntrusted   = 20 // a trusted checkpoint was required but is missing
+	ExitUnanchored  = 21 // the key is not confirmed by a pin or by the user
+	ExitDiverged    = 30 // the ledger differs from a trusted checkpoint, or its key from the pinned key
 	ExitInvalid     = 40
 )
 
-// NotProven states the limits of every ledger.
+// NotProven names what no ledger can prove. Every report contains it.
 const NotProven = "that tool results were true, or that actions outside registered producers did not happen."
 
 // Report is the result of [Verify].
 type Report struct {
 	Ledger string    `json:"ledger"`
 	Tenant string    `json:"tenant"`
-	Run    string    `json:"run,omitempty"` // that completeness is about; empty for all
-	From   time.Time `json:"from,omitzero"` // limits of what completeness is about
+	Run    string    `json:"run,omitempty"` // the run that completeness is limited to; empty for all
+	From   time.Time `json:"from,omitzero"` // start of the time range that completeness is limited to
 	To     time.Time `json:"to,omitzero"`
 
 	Integrity    Integrity `json:"integrity"`
-	Problems     []string  `json:"problems"` // the first ones
+	Problems     []string  `json:"problems"` // the first ones; ProblemCount counts all
 	ProblemCount int       `json:"problem_count"`
 
 	Leaves      int64           `json:"leaves"`
@@ -67,15 +67,15 @@ type Report struct {
 	Findings    []FindingAt     `json:"findings"`
 	SetApart    int64           `json:"set_apart"`
 
-	Foreign           []Foreign      `json:"foreign,omitempty"` // the first ones
+	Foreign           []Foreign      `json:"foreign,omitempty"` // the first ones; ForeignCount counts all
 	ForeignCount      int64          `json:"foreign_count,omitempty"`
-	Contradictions    int64          `json:"contradictions,omitempty"` // of them, records that claim the id, number or subject of another one
-	RecordedTwice     int64          `json:"recorded_twice,omitempty"` // hook payloads, set apart and no contradictions
+	Contradictions    int64          `json:"contradictions,omitempty"` // records that claim the identity of another one
+	RecordedTwice     int64          `json:"recorded_twice,omitempty"` // hook payloads recorded twice; no contradictions
 	DeniedResults     []DeniedResult `json:"denied_results,omitempty"` // the first ones
 	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
 
 	Enrolled        int      `json:"enrolled"`     // number of producers
-	NotEnrolled     []string `json:"not_enrolled"` // names of the others
+	NotEnrolled     []string `json:"not_enrolled"` // names of the other producers
 	RequireEnrolled bool     `json:"require_enrolled,omitempty"`
 
 	Completeness Completeness `json:"completeness"`
@@ -88,8 +88,8 @@ type Report struct {
 	Anchor *Anchor `json:"anchor,omitempty"` // nil without [Options.Anchor]
 
 	Trusted  *Trusted  `json:"trusted,omitempty"` // nil if none was given
-	Anchored []Trusted `json:"kept,omitempty"`    // from outside the ledger
-	// Untrusted reports that a trusted checkpoint was required and is missing.
+	Anchored []Trusted `json:"kept,omitempty"`    // results for stored checkpoints, see [Options.Anchored]
+	// Untrusted reports that a trusted checkpoint was required but is missing.
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil if none were required
@@ -97,19 +97,20 @@ type Report struct {
 	Redacted Redacted `json:"redacted"`
 
 	Keys           []KeyChange `json:"keys,omitempty"`
-	Powerless      []Powerless `json:"powerless,omitempty"` // orders by replaced keys, the first ones
+	Powerless      []Powerless `json:"powerless,omitempty"` // the first orders that replaced keys signed
 	PowerlessCount int64       `json:"powerless_count,omitempty"`
 
-	// Matters are the findings that can be acknowledged, the new ones first.
-	Matters             []Matter `json:"acknowledgeable,omitempty"` // the first ones
+	// Matters are the first findings that can be acknowledged, those without an
+	// acknowledgement at the front.
+	Matters             []Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64    `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
-	AllowAcknowledged   bool     `json:"allow_acknowledged,omitempty"` // Exit is without the acknowledged ones
+	AllowAcknowledged   bool     `json:"allow_acknowledged,omitempty"` // Exit ignores acknowledged findings
 
-	OpenMatters         int   `json:"-"` // not acknowledged, apart from records
+	OpenMatters         int   `json:"-"` // findings without acknowledgement, not counting records
 	ForeignAcknowledged int64 `json:"-"`
-	ClaimsAcknowledged  int64 `json:"-"` // of Contradictions
-	Doubtful            bool  `json:"-"` // not complete for a reason that is not in Matters
+	ClaimsAcknowledged  int64 `json:"-"` // how many of Contradictions are acknowledged
+	Doubtful            bool  `json:"-"` // the verdict is not Complete for a reason that is not in Matters
 
 	AsOf *AsOf `json:"as_of,omitempty"` // set by [Report.SetAsOf]
 
@@ -117,16 +118,16 @@ type Report struct {
 	Exit      int    `json:"exit"`
 }
 
-// Signed is a checkpoint in a report.
+// Signed describes the newest checkpoint in a report.
 type Signed struct {
 	Size int64     `json:"size"`
 	Root string    `json:"root"`
 	Time time.Time `json:"time"`
 	Key  string    `json:"key"`
-	Note string    `json:"note"` // signed; store it elsewhere and pass it to --trusted
+	Note string    `json:"note"` // the signed note; users store it elsewhere and pass it to --trusted
 }
 
-// FindingAt is a conflict or a message in quarantine.
+// FindingAt describes a conflict or a message in quarantine.
 type FindingAt struct {
 	Leaf           int64          `json:"leaf"`
 	Class          ledger.Class   `json:"class"`
@@ -135,63 +136,64 @@ type FindingAt struct {
 	Sequence       uint64         `json:"sequence,omitempty"`
 	ID             string         `json:"id,omitempty"`
 	StreamSequence uint64         `json:"stream_sequence"`
-	SHA256         string         `json:"sha256"`          // of the record
-	First          *int64         `json:"first,omitempty"` // of a conflict, the leaf with the first content; not in a bundle
-	// RecordedTwice means that only the executions of hooks differ from the first content.
+	SHA256         string         `json:"sha256"`          // hash of the record
+	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
+	// RecordedTwice means that the record differs from the first content only in the
+	// executions of hooks.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
-// Producer is the verdict on one producer.
+// Producer is the verdict on the completeness of one producer.
 type Producer struct {
 	Name             string `json:"producer"`
-	Sent             uint64 `json:"sent"`                // the highest known number
-	Received         uint64 `json:"held"`                // count of numbers in the ledger
-	Listed           uint64 `json:"listed"`              // by a manifest, the highest number
-	Manifests        int64  `json:"manifests"`           // 0 if nothing proves completeness
-	InFlight         bool   `json:"in_flight"`           // the last events wait for a manifest
-	Unchecked        bool   `json:"unchecked,omitempty"` // too many events waited for a manifest to compare them
-	SilentSinceBreak bool   `json:"unheard,omitempty"`   // nothing arrived since a break of the stream, so more may be lost
+	Sent             uint64 `json:"sent"`                // highest number that it is known to have used
+	Received         uint64 `json:"held"`                // count of its numbers in the ledger
+	Listed           uint64 `json:"listed"`              // highest number that a manifest lists
+	Manifests        int64  `json:"manifests"`           // 0 if nothing can prove completeness
+	InFlight         bool   `json:"in_flight"`           // the last events are recent and wait for a manifest
+	Unchecked        bool   `json:"unchecked,omitempty"` // some events were not compared with their manifest
+	SilentSinceBreak bool   `json:"unheard,omitempty"`   // nothing arrived since a break of the stream, so events may be lost
 
-	// State is what the producer announced last, empty if it announces nothing. Interval is
-	// the time in seconds within which an open one signs the next manifest. Heard is when
-	// the server stored its last manifest.
+	// State is the state that the producer announced last. It is empty if the producer
+	// announces none. An open producer signs its next manifest within Interval seconds. Heard
+	// is the time at which the server stored its last manifest.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"`
 	Heard    time.Time    `json:"heard,omitzero"`
-	Silent   bool         `json:"silent,omitempty"` // open, and not heard of in time
-	Lost     *Lost        `json:"lost,omitempty"`   // its outbox is lost
+	Silent   bool         `json:"silent,omitempty"` // it announced that it is open, but its manifests stopped
+	Lost     *Lost        `json:"lost,omitempty"`   // set if its outbox is lost
 
-	// UnsignedBefore is when the first signed manifest arrived after unsigned ones. The
-	// author of the chain before it is not proved.
+	// UnsignedBefore is when the first signed manifest arrived, if unsigned ones came before
+	// it. It is not proved who sent the unsigned ones.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment
 }
 
-// Cause says why a gap exists.
+// Cause is the reason why a gap exists.
 type Cause string
 
 // The causes.
 const (
-	CauseRecorded Cause = "recorded" // recorded by the producer with gap.recorded, with or without a manifest
-	CauseProducer Cause = "producer" // lost at the producer: its manifest lists the range without a gap.recorded
-	CauseStream   Cause = "stream"   // lost in the stream: the producer sent it
-	CauseAltered  Cause = "altered"  // arrived, but not as the producer sent it
-	CauseManifest Cause = "manifest" // the events arrived without their manifest
-	CauseSeal     Cause = "seal"     // the events differ from the run's seal
+	CauseRecorded Cause = "recorded" // the producer recorded the loss in a gap.recorded event
+	CauseProducer Cause = "producer" // lost at the producer, and only its manifest declares the loss
+	CauseStream   Cause = "stream"   // lost in the stream after the producer sent it
+	CauseAltered  Cause = "altered"  // arrived, but with other content than the producer sent
+	CauseManifest Cause = "manifest" // the events arrived, but not the manifest that lists them
+	CauseSeal     Cause = "seal"     // the events do not match the seal of the run
 )
 
-// Gap is a range of a producer's numbers that is missing or altered.
+// Gap is a range of a producer's numbers whose events are missing or altered.
 type Gap struct {
 	Producer string `json:"producer"`
 	First    uint64 `json:"first"`
 	Last     uint64 `json:"last"`
 	Cause    Cause  `json:"cause"`
-	Reason   string `json:"reason,omitempty"` // given by the producer
+	Reason   string `json:"reason,omitempty"` // as the producer gave it
 	Run      string `json:"run,omitempty"`
 }
 
-// RunCounts counts runs. It omits runs without lifecycle events.
+// RunCounts counts runs by their state. Runs that need no seal and have none are not counted.
 type RunCounts struct {
 	Sealed   int `json:"sealed"`
 	Open     int `json:"open"`
@@ -200,12 +202,12 @@ type RunCounts struct {
 
 const maxProblems = 50
 
-// NewReport returns the report of a file before anything was checked.
+// NewReport returns a report about the file at path before any checks.
 func NewReport(path string) Report {
 	return Report{Ledger: path, Integrity: Verified, Completeness: Unproven, NotProven: NotProven}
 }
 
-// AddProblem reports a difference from what was signed.
+// AddProblem adds a problem, which makes the ledger [Invalid].
 func (r *Report) AddProblem(format string, args ...any) {
 	r.ProblemCount++
 	if len(r.Problems) < maxProblems {
@@ -213,8 +215,8 @@ func (r *Report) AddProblem(format string, args ...any) {
 	}
 }
 
-// Conclude sets the verdict on integrity and the exit status, after all problems and
-// comparisons are in the report.
+// Conclude sets the verdict on integrity and the exit status. It is called after all problems
+// and comparisons are in the report.
 func (r *Report) Conclude(requireTrusted bool) {
 	if r.ProblemCount > 0 {
 		r.Integrity = Invalid
@@ -231,8 +233,8 @@ func (r *Report) Conclude(requireTrusted bool) {
 	})
 }
 
-// LedgerExit returns the exit status that the ledger itself demands, without the anchor and
-// without comparisons with other evidence.
+// LedgerExit returns the exit status for the ledger alone. It ignores the anchor, witnesses
+// and trusted checkpoints.
 func (r *Report) LedgerExit() int {
 	return highest(ExitVerified, map[int]bool{
 		ExitIncomplete:  r.incomplete() || r.RequireEnrolled && len(r.NotEnrolled) > 0,
@@ -250,8 +252,8 @@ func highest(exit int, statuses map[int]bool) int {
 	return exit
 }
 
-// isLifecycle reports whether an event of kind k continues its run, so that a seal has to
-// follow.
+// isLifecycle reports whether an event of kind k shows that its run continues, so that a seal
+// is needed after it.
 func isLifecycle(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.BlobChunk && !ledger.IsServiceRecord(k)
 }

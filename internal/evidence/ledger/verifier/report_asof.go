@@ -6,59 +6,59 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AsOf says up to which message of the stream a report speaks, and how much the ledger
-// does not have yet. A verification of the file alone knows only Time, Created and
-// Position.
+// AsOf says up to which message of the stream a report applies, and how many events the ledger
+// does not have yet. If only the file was verified, only Time, Created and Position are known.
 type AsOf struct {
-	Time     time.Time `json:"time"`     // of the newest checkpoint
+	Time     time.Time `json:"time"`     // time of the newest checkpoint
 	Created  time.Time `json:"stream"`   // when the stream was created
-	Position uint64    `json:"position"` // sequence of the tenant's last message in the ledger
+	Position uint64    `json:"position"` // stream sequence of the tenant's last message in the ledger
 
 	Later    *Later    `json:"later,omitempty"`         // nil if the stream was not asked
-	NotAsked string    `json:"not_asked,omitempty"`     // why the stream was not asked
-	Outboxes []Waiting `json:"outboxes"`                // of the data directory, with events that wait
+	NotAsked string    `json:"not_asked,omitempty"`     // why the stream was not asked; empty if it was
+	Outboxes []Waiting `json:"outboxes"`                // outboxes of the data directory in which events wait
 	Unread   string    `json:"unread_outbox,omitempty"` // why an outbox could not be read
 
-	Missing []MissingOutbox `json:"missing_outboxes,omitempty"` // of the data directory
+	Missing []MissingOutbox `json:"missing_outboxes,omitempty"` // outboxes that the data directory should have
 }
 
-// MissingOutbox is an outbox that the data directory had, that was not closed, and that is
-// gone.
+// MissingOutbox describes an outbox that was in the data directory and was not closed, but no
+// longer exists.
 type MissingOutbox struct {
 	Outbox   string `json:"outbox"`
 	Producer string `json:"producer"`
-	Last     uint64 `json:"last,omitempty"` // last known number of the tenant
+	Last     uint64 `json:"last,omitempty"` // last known number of a message of the tenant
 }
 
-// Later counts the messages of the tenant that the stream had when it was asked, and that
-// the ledger did not have.
+// Later counts the messages of the tenant that were in the stream, but not in the ledger, when
+// the stream was asked.
 type Later struct {
-	Last      uint64 `json:"last"`               // sequence of the tenant's last message in the stream
+	Last      uint64 `json:"last"`               // stream sequence of the tenant's last message in the stream
 	Events    int64  `json:"events"`             // without manifests
 	Manifests int64  `json:"manifests"`          // of producers
 	AtLeast   bool   `json:"at_least,omitempty"` // counting stopped early
 }
 
-// Any reports whether the ledger lacks an event. Manifests alone are heartbeats.
+// Any reports whether the ledger lacks an event. Manifests without events do not count,
+// because producers also send them as heartbeats.
 func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 
-// Waiting counts the events of the tenant that wait in one outbox.
+// Waiting counts the events of the tenant that have not been sent from one outbox yet.
 type Waiting struct {
 	Outbox  string `json:"outbox"`
 	Events  uint64 `json:"events"`
-	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not yet recorded in the stream
+	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, without a record of the loss yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses means that the events are records of the use of evidence, which [Report.SetAsOf]
-	// does not count.
+	// Uses means that the events only record that somebody used the evidence. [Report.SetAsOf]
+	// ignores such events.
 	Uses bool `json:"uses,omitempty"`
 }
 
-// AsOfCheckpoint returns the point up to which a ledger with this checkpoint speaks.
+// AsOfCheckpoint returns the AsOf of a ledger whose newest checkpoint is c.
 func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 	return AsOf{Time: c.Time, Created: c.Position.Stream, Position: c.Position.Sequence, Outboxes: []Waiting{}}
 }
 
-// Behind reports whether events of the tenant exist that the ledger does not have.
+// Behind reports whether there may be events of the tenant that the ledger does not have.
 func (a AsOf) Behind() bool {
 	if a.Later != nil && a.Later.Any() {
 		return true
@@ -74,7 +74,7 @@ func (a AsOf) Behind() bool {
 	return false
 }
 
-// SetAsOf adds what the ledger does not have yet. A complete ledger that is behind becomes
+// SetAsOf adds a to the report. If the ledger lacks events, [Complete] and [Empty] become
 // [Unproven].
 func (r *Report) SetAsOf(a AsOf) {
 	r.AsOf = &a

@@ -9,26 +9,27 @@ import (
 
 const maxOrders = 1000
 
-// Redacted counts the records that orders destroyed, and lists the orders. These records are
-// not missing.
+// Redacted counts the records whose payloads orders destroyed, and lists the orders. These
+// records do not count as missing.
 type Redacted struct {
 	Erased int64     `json:"erased"`
 	Pruned int64     `json:"pruned"`
-	Holds  int       `json:"holds"`  // in force; 0 if Part is true
-	Orders []OrderAt `json:"orders"` // the latest ones
+	Holds  int       `json:"holds"`  // number of holds in force; 0 if Part is true
+	Orders []OrderAt `json:"orders"` // the newest ones
 
-	// Rules are the orders that set a rule for other orders, and Waiting are those that wait
-	// for their approval, the latest ones.
+	// Rules are the newest orders that set a rule for other orders. Waiting are the newest
+	// orders that wait for an approval.
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
-	// Part reports that only some runs were given, so that the holds in force are unknown.
+	// Part reports that only a part of the ledger was given, so the holds in force are
+	// unknown.
 	Part bool `json:"part,omitempty"`
 }
 
-// OrderAt is an order in a report.
+// OrderAt describes an order in a report.
 type OrderAt struct {
-	Leaf      int64                 `json:"leaf"` // of the event with the order
+	Leaf      int64                 `json:"leaf"` // leaf of the event that contains the order
 	ID        string                `json:"id"`
 	Action    events.AuditAction    `json:"action"`
 	By        string                `json:"by"`
@@ -37,14 +38,14 @@ type OrderAt struct {
 	Time      time.Time             `json:"time"`
 	Selection ledger.OrderSelection `json:"selection,omitzero"`
 	Hold      string                `json:"hold,omitempty"`     // for a lift
-	Issuer    string                `json:"issuer,omitempty"`   // that is added or revoked
+	Issuer    string                `json:"issuer,omitempty"`   // issuer that the order adds or revokes
 	Findings  []string              `json:"findings,omitempty"` // for an acknowledgement
-	Rule      string                `json:"rule,omitempty"`     // of a floor or a second person
+	Rule      string                `json:"rule,omitempty"`     // description of the rule that the order sets
 	Approver  string                `json:"approver,omitempty"`
-	Expires   time.Time             `json:"expires,omitzero"` // of an order that waits for its approval
+	Expires   time.Time             `json:"expires,omitzero"` // for an order that waits for its approval
 	Effect    ledger.Effect         `json:"effect"`
 	InForce   bool                  `json:"in_force,omitempty"`
-	Records   int64                 `json:"records,omitempty"` // destroyed
+	Records   int64                 `json:"records,omitempty"` // number of records whose payloads it destroyed
 }
 
 func (r *Redacted) conclude(all []OrderAt, holds []ledger.Order, rules ledger.Rules) {

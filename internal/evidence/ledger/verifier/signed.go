@@ -11,22 +11,23 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// The signatures are checked in parallel with the walk, because they cost most.
+// signedCheckpoints reads the checkpoints. It checks their signatures in parallel with the
+// walk, because this takes the most time.
 type signedCheckpoints struct {
 	v    *verifier
 	stmt *sqlite.Stmt
 
 	tenant string
 	number int64
-	head   *ledger.Checkpoint // the next one to compare
+	head   *ledger.Checkpoint // next checkpoint to compare with the leaves
 	newest *ledger.Checkpoint
 	note   string
 
-	altered bool // a root differed, so all later ones do
-	moved   bool // a digest of arrivals differed, so all later ones do
+	altered bool // a root differed, and then all later ones do too
+	moved   bool // a digest of arrivals differed, and then all later ones do too
 
 	group    errgroup.Group
-	mu       sync.Mutex // guards problems while group runs; no other lock is taken under it
+	mu       sync.Mutex // guards problems while group runs; no other lock is taken while it is locked
 	problems []string
 }
 
@@ -163,7 +164,8 @@ func (w *walk) compareCheckpoint(c *ledger.Checkpoint) {
 	}
 }
 
-// checkpointsBehind reports checkpoints of missing leaves, and leaves without a checkpoint.
+// checkpointsBehind reports checkpoints that cover missing leaves, and leaves that no
+// checkpoint covers.
 func (w *walk) checkpointsBehind() error {
 	s := w.signed
 	if s.newest == nil {

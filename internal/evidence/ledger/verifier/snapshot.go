@@ -8,15 +8,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// The connections to the file.
+// The connections to the file, by purpose.
 const (
-	walking = iota // leaves, checkpoints and comparisons
+	walking = iota // reads leaves and checkpoints, and compares
 	reading
 	looking
 	readers
 )
 
-// snapshot begins read transactions that see the same state of the ledger.
+// snapshot begins a read transaction on each connection. All of them see the same state of the
+// ledger.
 func snapshot(conns [readers]*sqlite.Conn) error {
 	for range 1000 {
 		for _, conn := range conns {

@@ -7,42 +7,43 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Trusted is the comparison of the ledger with a checkpoint from elsewhere.
+// Trusted is the result of comparing the ledger with a checkpoint from outside.
 type Trusted struct {
-	From       string    `json:"from,omitempty"` // where it was found; empty for Options.Trusted
+	From       string    `json:"from,omitempty"` // where the checkpoint was found; empty for Options.Trusted
 	Size       int64     `json:"size"`
 	Root       string    `json:"root"`
 	Time       time.Time `json:"time"`
 	Diverged   bool      `json:"diverged"`
 	Unusable   bool      `json:"unusable,omitempty"` // unreadable or signed by another key, so it proves nothing
-	WithLedger bool      `json:"beside,omitempty"`   // stored with the ledger: compared, but not relied on
+	WithLedger bool      `json:"beside,omitempty"`   // stored with the ledger, so a match proves nothing
 	Reason     string    `json:"reason,omitempty"`
 }
 
 func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
 
-// Anchored is a checkpoint from an anchor, as a signed note.
+// Anchored is a stored checkpoint from an anchor.
 type Anchored struct {
 	From string
 	Note []byte
 	Err  error // why Note could not be read
 
-	// WithLedger reports that the checkpoint is stored with the ledger. Whoever can change
-	// one can change the other, so it is compared, but proves nothing.
+	// WithLedger reports that the checkpoint is stored with the ledger. Somebody who can
+	// change the ledger can also change it. It is compared, but a match proves nothing.
 	WithLedger bool
 }
 
 type trusted struct {
 	ledger.Checkpoint
 	found    Trusted
-	given    bool   // the user vouches for it
-	signed   []byte // as a note
-	cosigned []byte // with cosignatures; nil if not cosigned
+	given    bool   // the user passed it as trusted
+	signed   []byte // the signed note
+	cosigned []byte // the note with cosignatures; nil if it has none
 	compared bool
-	foreign  bool // signed by a key of another ledger, which is a divergence
+	foreign  bool // signed by a key of another ledger, which counts as a divergence
 }
 
-// trusted includes unusable checkpoints, for the report.
+// trusted returns all checkpoints from outside the ledger. It includes unusable ones, because
+// the report lists them.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
 		c, signed, err := ReadTrusted(o.Trusted)
@@ -111,8 +112,8 @@ func (v *verifier) concludeTrusted() {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}
-			// A break of the stream is recorded only in a checkpoint, so its removal does
-			// not change the tree.
+			// A break of the stream changes only the checkpoint and not the tree. Somebody
+			// could remove that checkpoint unnoticed, so the positions are compared too.
 			if t.Arrivals == v.newest.Arrivals && t.Position.Behind(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}
@@ -130,8 +131,8 @@ func (v *verifier) concludeTrusted() {
 	v.concludeWitnesses()
 }
 
-// trusts reports whether a checkpoint from outside the ledger is usable, and whether the
-// ledger diverged from one.
+// trusts reports whether there is a usable checkpoint from outside the ledger, and whether the
+// ledger diverged from such a checkpoint.
 func (r *Report) trusts() (found, diverged bool) {
 	if r.Trusted != nil {
 		found, diverged = true, r.Trusted.Diverged

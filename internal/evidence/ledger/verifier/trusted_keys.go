@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ReadTrusted reads a checkpoint that the user vouches for, and returns it also as a note
-// without white space at its end. It checks no signature.
+// ReadTrusted reads a checkpoint that the user trusts. It returns the checkpoint, and its
+// signed note without extra white space at the end. It checks no signature.
 func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	signed = ledger.TrimNote(text)
 	if c, err = ledger.ReadCheckpoint(signed); err == nil {
@@ -25,8 +25,9 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	return c, signed, nil
 }
 
-// openTrusted checks signatures, once the keys are known. A checkpoint of another key comes
-// from another ledger, which may have been in the place of this one.
+// openTrusted checks the signatures of the checkpoints from outside. It is called when the
+// keys of the ledger are known. A checkpoint with another key counts as a divergence, because
+// another ledger may have been in the place of this one.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -49,8 +50,9 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey says that a checkpoint of that size is signed by other keys than those of the
-// ledger, if that is why [ledger.OpenCheckpoint] failed. It returns "" otherwise.
+// OtherKey explains an error of [ledger.OpenCheckpoint] if other keys than those of the ledger
+// signed the checkpoint. size is the size of the checkpoint. OtherKey returns "" for other
+// errors.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {
@@ -67,4 +69,4 @@ func OtherKey(err error, keys ledger.Keys, size int64) string {
 	return fmt.Sprintf("it is signed by %s, and this ledger by %s", strings.Join(signers, ", "), strings.Join(ours, ", "))
 }
 
-const maxSigners = 3 // named in a text
+const maxSigners = 3 // number of keys that an error text names

@@ -17,53 +17,56 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// DefaultSilence is how long a run without a seal may be silent before it counts as ended.
+// DefaultSilence is how long a run may have no events and no seal before it counts as ended.
 const DefaultSilence = 30 * time.Minute
 
 // Options are the settings of [Verify].
 type Options struct {
-	Key     note.Verifier // from [ledger.ParseKey] if Anchor is set
-	Anchor  *Anchoring    // what vouches for Key; nil if the caller does
-	Tenant  string        // empty accepts any
+	Key     note.Verifier // must come from [ledger.ParseKey] if Anchor is set
+	Anchor  *Anchoring    // evidence that confirms Key; nil if the caller is responsible for it
+	Tenant  string        // empty accepts any tenant
 	Run     string        // restricts the verdict on completeness to this run; empty is no limit
-	From    time.Time     // restricts it to what the server stored from then on; zero is no limit
-	To      time.Time     // and before then
+	From    time.Time     // limits that verdict to events that the server stored from From on; zero is no limit
+	To      time.Time     // and to events that it stored before To; zero is no limit
 	Silence time.Duration // [DefaultSilence] by default
-	// Trusted is a checkpoint that the user vouches for, as a signed note, or nil.
+	// Trusted is a checkpoint that the user trusts, as a signed note. It may be nil.
 	Trusted []byte
-	// Anchored are stored checkpoints. Unlike Trusted, they may be missing or unreadable.
+	// Anchored are stored checkpoints from anchors. Unlike Trusted, they may be missing or
+	// unreadable.
 	Anchored []Anchored
-	// Witnesses is the policy of required witnesses, or nil. Witnessed is the cosigned
-	// checkpoint from [ledger.ReadWitnessed], or nil.
+	// Witnesses is the policy that says which cosignatures are required, or nil. Witnessed is
+	// the cosigned checkpoint from [ledger.ReadWitnessed], or nil.
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Progress is called with the number of checked leaves and of all leaves, by one
-	// goroutine. It starts again at the beginning if the file changed during verification.
-	// It may be nil.
+	// Progress is called with the number of checked leaves and the number of all leaves,
+	// always by the same goroutine. The count starts again if the file changed and the
+	// verification is repeated. Progress may be nil.
 	Progress func(done, total int64)
 
-	// AllowAcknowledged leaves acknowledged findings out of [Report.Exit].
+	// AllowAcknowledged makes [Report.Exit] ignore acknowledged findings.
 	AllowAcknowledged bool
 
-	RequireEnrolled bool // [Report.Exit] is [ExitIncomplete] with a producer that is not enrolled
-	RequireTrusted  bool // [Report.Exit] is [ExitUntrusted] without a usable Trusted or Anchored
+	RequireEnrolled bool // [Report.Exit] is [ExitIncomplete] if a producer is not enrolled
+	RequireTrusted  bool // [Report.Exit] is [ExitUntrusted] without a usable checkpoint in Trusted or Anchored
 }
 
-// errChanged ends a verification if a writer changed the file.
+// errChanged ends a verification if a writer changed the file meanwhile. Verify then repeats
+// it.
 var errChanged = errors.New("the file was changed while it was read")
 
-// errNoSnapshot is returned if the writer signs faster than the readers agree on a state.
+// errNoSnapshot is returned if the writer signs checkpoints so fast that the connections never
+// see the same state.
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
-// Verify checks every byte of the ledger at path. It compares every leaf with its record,
-// the tree with every checkpoint, and every index with its table, and checks every
-// signature. Then it checks whether the ledger has everything that the producers sent. It
-// uses only the file and the key. It works in parallel with a running writer and may miss
-// its newest batch.
+// Verify checks every byte of the ledger at path. It compares every leaf with its record, the
+// tree with every checkpoint, and every index with its table, and checks every signature. Then
+// it checks whether the ledger has everything that the producers sent. It uses only the file,
+// the key and opts. A writer may run at the same time, and then Verify may miss its newest
+// batch.
 //
-// Verify returns an error if it cannot read the file. Faults of the ledger are in the
-// report.
+// Verify returns an error only if it cannot read the file. It reports problems of the ledger
+// in the report.
 func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	if opts.Key == nil {
 		return Report{}, errors.New("verify: options: Key is missing")
@@ -98,7 +101,7 @@ type verifier struct {
 	newest  ledger.Checkpoint
 	keys    ledger.Keys
 	issuers ledger.Issuers
-	foreign ForeignRecords // known from an earlier reading
+	foreign ForeignRecords // foreign records that an earlier reading found
 	found   ForeignRecords
 }
 
@@ -131,13 +134,13 @@ func (v *verifier) verify(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// isDamage reports whether an error shows a damaged file rather than one that cannot be
-// read.
+// isDamage reports whether err means that the file is damaged. Other errors mean that it
+// cannot be read.
 func isDamage(err error) bool {
 	if errors.Is(err, ledger.ErrSchema) {
 		return true
 	}
-	// Other errors have the same code as a general error of SQLite.
+	// For these errors, sqlite.ErrCode returns the same code as for a general SQLite error.
 	if errors.As(err, new(*fs.PathError)) || errors.As(err, new(syscall.Errno)) {
 		return false
 	}
@@ -157,7 +160,7 @@ func (v *verifier) scan(ctx context.Context, conns [readers]*sqlite.Conn) (err e
 		c.SetInterrupt(ctx.Done())
 		defer c.SetInterrupt(nil)
 	}
-	// A table could be a view whose query never ends.
+	// Check the schema first, because a table could be a view whose query never ends.
 	if err := ledger.CheckSchema(conns[walking]); err != nil {
 		return v.conclude(nil, err)
 	}
@@ -208,7 +211,8 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 	return w.facts, nil
 }
 
-// conclude returns failure, which ended the walk early, if it is not a fault of the ledger.
+// conclude completes the report. failure is the error that ended the walk early, or nil.
+// conclude reports damage of the ledger as a problem, and returns other errors.
 func (v *verifier) conclude(facts *completeness, failure error) error {
 	r := &v.report
 	if failure == nil && facts != nil {
@@ -235,7 +239,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	return nil
 }
 
-// openSigned opens a note that exactly one of keys signed, in canonical form.
+// openSigned opens a note in canonical form that has exactly one signature, by one of keys.
 func openSigned(signed []byte, keys note.Verifiers) (ledger.Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

@@ -9,15 +9,16 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// window restricts the verdict on completeness to a range of the server's time.
+// window restricts the verdict on completeness to events that the server stored in a time
+// range.
 type window struct {
 	facts    *completeness
 	from, to time.Time
-	since    int64 // nanoseconds
-	until    int64 // exclusive
+	since    int64 // inclusive, in nanoseconds
+	until    int64 // exclusive, in nanoseconds
 
-	highest map[string]uint64 // numbers of the producers that have records in it
-	runs    map[string]bool   // that have events in it
+	highest map[string]uint64 // highest number in the time range, by producer
+	runs    map[string]bool   // runs that have events in the time range
 }
 
 func newWindow(c *completeness, from, to time.Time) *window {
@@ -31,7 +32,7 @@ func newWindow(c *completeness, from, to time.Time) *window {
 	return w
 }
 
-// restrict limits the report to what the window may lack.
+// restrict limits the report to producers, gaps and runs that concern the time range.
 func (w *window) restrict(r *Report) error {
 	r.From, r.To = w.from, w.to
 	if err := w.read(); err != nil {
@@ -65,7 +66,7 @@ func (w *window) restrict(r *Report) error {
 
 func (w *window) overlaps(after, until int64) bool { return after < w.until && until >= w.since }
 
-// read finds the producers and runs that have records in the window.
+// read finds the producers and runs that have records in the time range.
 func (w *window) read() error {
 	args := []any{w.since, w.until}
 	for _, query := range [...]string{
@@ -88,8 +89,9 @@ func (w *window) read() error {
 		&sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error { w.runs[stmt.ColumnText(0)] = true; return nil }})
 }
 
-// timesOf returns the times between which the events of a gap would have been stored: after
-// the number below it, and until the number or the manifest above it.
+// timesOf returns the times between which the missing events of the gap g would have been
+// stored. after is the time of the event with the next lower number. until is the time of the
+// first event or manifest with a higher number.
 func (w *window) timesOf(g Gap) (after, until int64, err error) {
 	producer := w.number(g.Producer)
 	until = math.MaxInt64
@@ -119,7 +121,7 @@ func (w *window) timesOf(g Gap) (after, until int64, err error) {
 			return 0, 0, err
 		}
 	}
-	// A late arrival may be below the gap.
+	// The event below the gap may have arrived late, after the one above it.
 	return min(after, until), until, nil
 }
 
@@ -132,8 +134,8 @@ func (w *window) number(producer string) int64 {
 	return 0
 }
 
-// isUnproven reports whether a producer may have sent more events in the window than its
-// manifests list.
+// isUnproven reports whether the producer p may have sent events in the time range that no
+// manifest lists.
 func (w *window) isUnproven(p Producer, breaks []Break) bool {
 	if p.SilentSinceBreak && len(breaks) > 0 {
 		last := int64(0)

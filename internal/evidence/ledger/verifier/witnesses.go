@@ -8,24 +8,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// WitnessLag is how much older than the newest checkpoint a cosigned one may be to meet the
-// policy, because witnesses answer late.
+// WitnessLag is how much older than the newest checkpoint the cosigned checkpoint may be. Some
+// lag is allowed because witnesses need time to answer.
 const WitnessLag = time.Minute
 
-// Witnesses is the state of the witnesses of a policy.
+// Witnesses says how far the witnesses have cosigned the ledger, compared with a policy.
 type Witnesses struct {
 	Met    bool                      `json:"met"` // a checkpoint not older than [WitnessLag], or of all records, has enough cosignatures
 	By     []transparency.CosignedBy `json:"by"`
-	Of     int                       `json:"of"` // witnesses in the policy
+	Of     int                       `json:"of"` // number of witnesses in the policy
 	Quorum bool                      `json:"quorum"`
 	Size   int64                     `json:"size"`
 	Behind int64                     `json:"behind"`
 	Time   time.Time                 `json:"time,omitzero"`
-	Reason string                    `json:"reason,omitempty"` // why not met
+	Reason string                    `json:"reason,omitempty"` // why Met is false
 }
 
-// NewWitnesses applies a policy to a cosigned note with checkpoint c. newest is the newest
-// checkpoint of the ledger.
+// NewWitnesses checks signed, a cosigned note with checkpoint c, against a policy. newest is
+// the newest checkpoint of the ledger.
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)
 	w := &Witnesses{
@@ -46,12 +46,12 @@ func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.C
 	return w
 }
 
-// NoWitnesses returns the result without a cosigned checkpoint.
+// NoWitnesses returns the result for a ledger that has no cosigned checkpoint.
 func NoWitnesses(policy *transparency.Policy, reason string) *Witnesses {
 	return &Witnesses{By: []transparency.CosignedBy{}, Of: len(policy.Witnesses), Reason: reason}
 }
 
-// String says how many of the witnesses cosigned.
+// String returns how many witnesses of the policy have cosigned.
 func (w *Witnesses) String() string {
 	return transparency.Cosigned{By: w.By, Of: w.Of}.String()
 }

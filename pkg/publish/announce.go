@@ -10,27 +10,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// An open outbox is heard of in each of its tenants within [Options.Heartbeat]. A tenant
-// without a new event for idleBeats intervals is closed until its next event, so that an
-// outbox of many tenants announces only the active ones.
+// idleBeats is the number of heartbeats without an event after which a tenant is announced as
+// closed, until its next event. Otherwise an outbox with many tenants would send heartbeats
+// for all of them permanently. An open tenant gets a manifest in each [Options.Heartbeat].
 const idleBeats = 144
 
-// closeWait limits the attempt to announce the end, which must not hold up a command.
+// closeWait limits how long Close tries to announce the end, because a command must not wait
+// for it.
 const closeWait = 2 * time.Second
 
-// linkPoll is how often a due heartbeat looks for a connection.
+// linkPoll is how often a due heartbeat checks whether the connection is back.
 const linkPoll = time.Second
 
-// announcer signs manifests without events. Events never wait for one, because each
-// heartbeat is a single short attempt.
+// announcer signs manifests without events. Each heartbeat is a single short attempt, so
+// events never wait long for one.
 type announcer struct {
 	interval time.Duration // 0 announces nothing
 	backlog  *waiting
 	delivery *delivery
 
 	opened time.Time
-	next   time.Time            // nothing is due before
-	later  map[string]time.Time // tenants that did not take a heartbeat
+	next   time.Time            // no heartbeat is due before this time
+	later  map[string]time.Time // time of the next attempt, for tenants whose heartbeat failed
 	limit  int                  // tenants per batch, lower after a failure
 }
 
@@ -41,7 +42,7 @@ func newAnnouncer(d *delivery) *announcer {
 	}
 }
 
-// announce adds to m what the producer says about itself.
+// announce adds the state of the producer and the heartbeat interval to m.
 func (o Options) announce(m *events.Manifest, g *group, ch cursor.Chain) {
 	if o.Heartbeat <= 0 || o.unsigned {
 		return
@@ -54,7 +55,7 @@ func (o Options) announce(m *events.Manifest, g *group, ch cursor.Chain) {
 	}
 }
 
-// dueAt returns when the next manifest of a tenant is due, or zero.
+// dueAt returns when the next heartbeat of tenant is due. It returns zero if none is needed.
 func (a *announcer) dueAt(tenant string, ch *cursor.Chain) (at time.Time) {
 	switch {
 	case ch.Last == 0 || ch.State == "" || a.delivery.suspended.isSuspended(tenant):
@@ -72,7 +73,7 @@ func (a *announcer) dueAt(tenant string, ch *cursor.Chain) (at time.Time) {
 	return at
 }
 
-// due returns the tenants with a due heartbeat, and sets the next time.
+// due returns the tenants whose heartbeat is due at now, and sets a.next.
 func (a *announcer) due(now time.Time) (groups []*group) {
 	a.next = now.Add(a.interval)
 	for tenant, ch := range a.backlog.cursor.Chains() {
@@ -97,7 +98,7 @@ func (a *announcer) wordOf(tenant string, ch *cursor.Chain, now time.Time) event
 	return events.StateOpen
 }
 
-// alarm returns when send has something to do, or zero.
+// alarm returns when send has work to do next, or zero if heartbeats are disabled.
 func (a *announcer) alarm() time.Time {
 	if a.interval == 0 {
 		return time.Time{}
@@ -105,8 +106,8 @@ func (a *announcer) alarm() time.Time {
 	return a.next
 }
 
-// send signs the heartbeats that are due. It returns an error only if the stream and the
-// outbox diverged.
+// send sends the heartbeats that are due. It returns an error only if the stream and the
+// outbox diverged. Other failures are retried later.
 func (a *announcer) send(ctx context.Context) error {
 	now := time.Now()
 	if a.interval == 0 || now.Before(a.next) {
@@ -135,7 +136,7 @@ func (a *announcer) send(ctx context.Context) error {
 	return nil
 }
 
-// try makes one attempt.
+// try makes one attempt to send the heartbeats of groups.
 func (a *announcer) try(ctx context.Context, groups []*group) error {
 	ctx, cancel := context.WithTimeout(ctx, min(a.delivery.opts.AckWait, suspendedWait))
 	defer cancel()
@@ -150,8 +151,8 @@ func (a *announcer) try(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// close announces the end in each tenant that the producer is open in and that has no
-// waiting event.
+// close announces that the producer has closed. It does so in each tenant in which the
+// producer is open and no event waits.
 func (a *announcer) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeWait)
 	defer cancel()
@@ -171,9 +172,9 @@ func (a *announcer) close(ctx context.Context) error {
 	return nil
 }
 
-// retire announces the end of a producer id whose waiting events get another one. If the
-// stream has more events than the outbox, nothing is announced, because the outbox does not
-// know the last number.
+// retire announces the end of a producer id before its waiting events move to a new one. If
+// the stream has events that the outbox does not have, retire announces nothing for that
+// tenant, because the outbox does not know the last number.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id
 	if id.Key != id.signer.public {
@@ -194,8 +195,9 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd runs after the forwarder has ended. Other processes can append to a shared
-// outbox, so it takes in their events first.
+// announceEnd announces that the outbox has closed. It runs after the forwarder has stopped.
+// Other processes can have appended to a shared outbox meanwhile, so it reads their events
+// first.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

@@ -17,10 +17,11 @@ var errQuota = errors.New("quota reached")
 
 func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(err, disk.ErrNoSpace) }
 
-// roomPoll is the interval of retries on a full disk.
+// roomPoll is the time between retries when the disk is full.
 const roomPoll = 200 * time.Millisecond
 
-// prepare returns *e, ready to be numbered, behind its blob.chunk events.
+// prepare makes *e ready to get a number. It returns the blob.chunk events that were split off
+// from *e, followed by *e itself.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -41,7 +42,7 @@ func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, e
 	if err := e.Normalize(); err != nil {
 		return nil, err
 	}
-	// The forwarder builds the subject again from the same ids.
+	// This checks the ids. The forwarder builds the same subject again later.
 	if _, err := opts.space().Event(e.Tenant, e.Producer, e.Run, e.Kind()); err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// tryEnter writes batch. If Block has to wait, it returns a channel that is
-// closed at the next change.
+// tryEnter writes batch to the outbox. If there is no room and the policy is Block, it returns
+// a channel that is closed when the outbox next changes.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {
@@ -104,7 +105,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 	return nil, 0, o.backlog.changed, err
 }
 
-// outbox.mu is held.
+// admit writes batch if there is room. outbox.mu is held.
 func (in *intake) admit(batch []*events.Event) error {
 	o := in.outbox
 	if err := o.recordLosses(); err != nil {
@@ -124,7 +125,7 @@ func (in *intake) admit(batch []*events.Event) error {
 	return o.write(buf, batch)
 }
 
-// outbox.mu is held.
+// shed drops batch and stores the loss of its numbers. outbox.mu is held.
 func (in *intake) shed(batch []*events.Event) error {
 	o := in.outbox
 	first := o.numbers.nextOf(batch[0].Tenant)

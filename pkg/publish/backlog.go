@@ -9,11 +9,11 @@ var errStopped = errors.New("forwarder has ended")
 
 type backlog struct {
 	first      uint64 // ordinal of the first record
-	own        uint64 // ordinal of the outbox's own last event
+	own        uint64 // ordinal of the last event that the outbox itself made
 	records    uint64
 	bytes      int64
-	generation int           // changes when records get new ordinals
-	changed    chan struct{} // closed and replaced when records leave
+	generation int           // grows when records get new ordinals
+	changed    chan struct{} // closed and replaced when records leave the outbox
 }
 
 func (b *backlog) add(records uint64, bytes int64) {
@@ -36,11 +36,12 @@ type selection int
 
 const (
 	allRecords selection = iota
-	ownRecords           // up to the outbox's own last event
+	ownRecords           // records up to the last event that the outbox itself made
 )
 
-// waitSent waits until the stream has settled the selected records that are in
-// the outbox now, ctx ends, or stopped is closed.
+// waitSent waits until the selected records that are in the outbox now are settled, which
+// means that the stream has them or lists them as missing. It also returns when ctx ends or
+// stopped is closed.
 func (o *outbox) waitSent(ctx context.Context, which selection, stopped <-chan struct{}) error {
 	end, generation := o.mark(which)
 	for {

@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// errDiverged means that the stream has events under our producer id that our
-// outbox does not have. The outbox was restored from a copy, or a copy is in use.
+// errDiverged means that the stream has events under our producer id that our outbox does not
+// have. Either the outbox was restored from a copy, or somebody uses a copy of it.
 var errDiverged = errors.New("the stream has other events under this producer id")
 
 // chains compares the outbox with each tenant's chain of manifests.
@@ -29,9 +29,9 @@ type chains struct {
 	seals   *seals
 	status  *status
 
-	missing []state.Gap            // listed by the last manifests, to be recorded
-	sent    map[string]events.Hash // of the last manifest that was sent, per tenant
-	ignored map[string]uint64      // stream sequence of the last foreign manifest, per tenant
+	missing []state.Gap            // listed by recent manifests as missing, still to be recorded
+	sent    map[string]events.Hash // hash of the last manifest that was sent, by tenant
+	ignored map[string]uint64      // stream sequence of the last foreign manifest, by tenant
 }
 
 func (c *chains) of(tenant string) cursor.Chain {
@@ -41,7 +41,7 @@ func (c *chains) of(tenant string) cursor.Chain {
 	return cursor.Chain{}
 }
 
-// trim removes settled events from g.
+// trim removes the events from g that are already settled.
 func (c *chains) trim(ctx context.Context, g *group) error {
 	if !c.of(g.tenant).Known {
 		if err := c.lookUp(ctx, g.tenant); err != nil {
@@ -51,7 +51,7 @@ func (c *chains) trim(ctx context.Context, g *group) error {
 	ch := c.of(g.tenant)
 	g.trim(ch.Last)
 	if _, next := c.backlog.id.signerOf(ch); next == "" {
-		g.rekeys = false // the stream has it
+		g.rekeys = false // the stream already has the manifest that changes the key
 	}
 	return nil
 }
@@ -62,9 +62,10 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp compares a tenant's chain with the last manifest in the stream and
-// settles batches that were stored without an answer. A foreign manifest changes
-// only the fence. It may hide such a batch, which is then sent again.
+// lookUp compares the chain of a tenant with its last manifest in the stream. It settles
+// batches that the stream stored although their answer was lost. If the last manifest is
+// foreign, it changes only the fence. The foreign manifest may hide such a batch, and the
+// batch is then sent again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -72,7 +73,7 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	}
 	ch := c.backlog.cursor.Chain(tenant)
 	if raw == nil {
-		// Nothing was sent yet, or the stream no longer has it.
+		// Nothing was sent yet, or the stream has removed it.
 		ch.Fence, ch.Known = 0, true
 		return nil
 	}
@@ -85,8 +86,8 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// compare settles what the outbox has sent up to the manifest at a sequence, if it is its
-// own.
+// compare settles the events up to the manifest in raw, if this outbox made it. sequence is
+// the position of the manifest in the stream.
 func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, raw []byte, sequence uint64) error {
 	m, err := events.DecodeManifest(raw)
 	hash := events.HashOf(raw)
@@ -94,8 +95,8 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
 	case m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat):
-		// A heartbeat or a change of the key without an answer, or that an old cursor does
-		// not know.
+		// It is a heartbeat or a change of the key whose answer was lost, or that is not in
+		// the cursor because the cursor is an old copy.
 		c.settled(&group{tenant: tenant}, m, hash.String())
 	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged
@@ -108,8 +109,8 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	return nil
 }
 
-// isOwn reports whether the outbox has made m. A producer that is older than its key
-// may have sent its last manifests without a signature.
+// isOwn reports whether this outbox made m. If the producer id is older than the key, its last
+// manifests may have no signature.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false
@@ -124,7 +125,7 @@ func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) boo
 	return isSignedBy(m, id.Key) || id.OldKey != "" && isSignedBy(m, id.OldKey)
 }
 
-// sign signs m with the key of its chain. It adds the grant that the chain lacks.
+// sign signs m with the key of its chain. If the chain has no current grant, it adds one.
 func (c *chains) sign(m events.Manifest) (events.Manifest, error) {
 	ch := c.of(m.Tenant)
 	s, next := c.backlog.id.signerOf(ch)
@@ -139,7 +140,7 @@ func (c *chains) sign(m events.Manifest) (events.Manifest, error) {
 	return s.sign(m)
 }
 
-// ignore logs and counts a foreign manifest once.
+// ignore logs and counts a foreign manifest, but only once.
 func (c *chains) ignore(tenant string, sequence uint64) {
 	if c.ignored[tenant] == sequence {
 		return
@@ -151,14 +152,14 @@ func (c *chains) ignore(tenant string, sequence uint64) {
 		"subject", subject, "stream_sequence", sequence)
 }
 
-// sending remembers a manifest until its answer is known.
+// sending remembers the hash of a manifest until the answer of the stream is known.
 func (c *chains) sending(tenant string, hash events.Hash) { c.sent[tenant] = hash }
 
 func (c *chains) forget() {
 	c.sent, c.ignored = map[string]events.Hash{}, map[string]uint64{}
 }
 
-// lastManifest returns a tenant's last manifest, or nil, and its stream sequence.
+// lastManifest returns the last manifest of tenant, or nil, and its stream sequence.
 func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint64, error) {
 	subject, err := c.outbox.space.Chain(tenant, c.backlog.producer)
 	if err != nil {
@@ -173,8 +174,8 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp settles the events between ch and m if the outbox has them. It returns
-// errDiverged if m is not about them, or would lose one of them.
+// catchUp settles the events between ch and m. It returns errDiverged if the outbox does not
+// have exactly the events that m lists, or if settling would lose an event.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -186,7 +187,7 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 		if err != nil {
 			return err
 		}
-		// A sequence can occur twice, because compaction copies records.
+		// Compaction copies records, so a sequence can occur twice.
 		if it.Tenant != m.Tenant || it.Sequence <= last || it.Sequence > m.Last {
 			continue
 		}
@@ -194,7 +195,7 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 			if hash != c.sent[m.Tenant] {
 				return errDiverged
 			}
-			continue // refused by this process
+			continue // this process sent m, which lists the event as refused
 		}
 		last = it.Sequence
 		e := newEntry(it)
@@ -210,8 +211,9 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether m lists the hashes. If it lists none, it does not show which
-// events came before it.
+// isAbout reports whether m lists exactly the hashes in listed. settles is the number of
+// events that m would settle. If m lists no events, it does not prove which events came before
+// it, so it may not settle any.
 func isAbout(m events.Manifest, listed []events.Hash, settles int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || settles == 0)
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// collector collects fair batches. A tenant has at most a share of a batch while others
-// have events. Its further records wait for a reader of their own, see [laggards].
+// collector collects batches that are fair to all tenants. While other tenants have events, a
+// tenant gets only a share of each batch. The rest of its records is read by a separate
+// reader, see [laggards].
 type collector struct {
 	opts      Options
 	backlog   *waiting
@@ -17,20 +18,21 @@ type collector struct {
 	suspended *suspensions
 	lagging   *laggards
 
-	reader *segment.Reader // of all tenants without a reader of their own
-	limit  int             // events per batch, lower if the server takes no more
+	reader *segment.Reader // reads all tenants that have no separate reader
+	limit  int             // events per batch, lower if the server accepts only smaller batches
 }
 
 type batch struct {
 	groups   []*group
 	byTenant map[string]*group
-	events   int // to send
-	bytes    int // size of the events to send
+	events   int // events that will be sent
+	bytes    int // size of the events that will be sent
 	hasBegun bool
-	shares   map[string]*share // all records that were read
+	shares   map[string]*share // by tenant, all records that were read for the batch
 }
 
-// share is one tenant's part of a batch, including records that need not be sent.
+// share is the part of a batch that belongs to one tenant. It includes records that need not
+// be sent.
 type share struct {
 	first, last uint64 // ordinals
 	records     int
@@ -39,12 +41,13 @@ type share struct {
 }
 
 const (
-	// maxGroups keeps the events and manifests of a batch below the server's limit.
+	// maxGroups keeps the messages of a batch, which are events and manifests, below the
+	// server's limit.
 	maxGroups = 999 - maxBatchEvents
-	// shares is how many tenants fill a batch.
+	// shares is the number of tenants whose shares fill a batch.
 	shares = 8
-	// maxSkim is how many bytes of records a reader reads for one batch. It limits the
-	// delay of a batch by records that are not sent with it.
+	// maxSkim is how many bytes of records one reader reads for a batch. Without this limit,
+	// many records that are not sent with the batch would delay it.
 	maxSkim = 8 << 20
 )
 
@@ -62,8 +65,8 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect reads the next batch. At the end of the records it calls await, which
-// returns true if the batch should be sent.
+// collect reads the next batch. When there are no more records, it calls await, which waits
+// for more. If await returns true, the batch is sent as it is.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()
@@ -92,7 +95,7 @@ func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (
 	}
 }
 
-// room is a limit of a batch.
+// room is the maximum size of a batch.
 type room struct{ events, bytes, groups int }
 
 func (c *collector) room() room {
@@ -103,8 +106,8 @@ func (b *batch) isFull(r room) bool {
 	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
 }
 
-// readNew reads records that were not read before. Half of the batch is for the tenants
-// that lag. It returns true at the end of the records.
+// readNew reads records that were not read before. If tenants lag, it fills only half of the
+// batch, because the other half is for them. It returns true if there are no more records.
 func (c *collector) readNew(b *batch) (atEnd bool, err error) {
 	for skimmed := 0; skimmed < maxSkim; {
 		r := c.room()
@@ -132,7 +135,7 @@ func (c *collector) take(b *batch, it segment.Item) {
 	case it.Ordinal > c.backlog.read:
 		c.backlog.read = it.Ordinal
 	case it.Ordinal > 0 || !b.hasBegun && c.backlog.read < c.backlog.cursor.Next:
-		return // in front of the first record that waits
+		return // before the first record that waits
 	}
 	b.hasBegun = true
 	if c.lagging.has(it) || c.hasShare(b, it) && c.lagging.add(c.reader, it) {
@@ -141,7 +144,7 @@ func (c *collector) take(b *batch, it segment.Item) {
 	c.add(b, it)
 }
 
-// hasShare reports whether the tenant of an event has its share of b.
+// hasShare reports whether the tenant of it already has its share of b.
 func (c *collector) hasShare(b *batch, it segment.Item) bool {
 	g := b.byTenant[it.Tenant]
 	return g != nil && c.isToSend(it) && (len(g.entries) > c.limit/shares || g.bytes > c.opts.BatchBytes/shares)
@@ -163,7 +166,7 @@ func (c *collector) add(b *batch, it segment.Item) {
 		b.groups = append(b.groups, g)
 	}
 	if n := len(g.entries); n > 0 && it.Sequence <= g.entries[n-1].sequence {
-		return // compaction copied a record that is still there
+		return // compaction copied this record, and the original is in the batch already
 	}
 	e := newEntry(it)
 	e.event = append(make([]byte, 0, len(it.Event)), it.Event...)

@@ -12,14 +12,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// maxUnexplained refusals without a reason make the batch itself the cause.
+// maxUnexplained is how many refusals without a reason are accepted before the batch itself is
+// taken as the cause.
 const maxUnexplained = 3
 
-// maxConflicts in a row mean that another client keeps writing to the chain. Other
-// tenants do not wait for that.
+// maxConflicts is how many conflicts in a row are accepted for one tenant. More of them mean
+// that another client keeps writing to the tenant's chain. The tenant is then suspended if
+// other tenants wait.
 const maxConflicts = 5
 
-// suspendedWait limits an attempt with a suspended tenant.
+// suspendedWait limits an attempt to send events of a suspended tenant.
 const suspendedWait = time.Second
 
 type delivery struct {
@@ -34,7 +36,8 @@ type delivery struct {
 	status    *status
 }
 
-// deliverAll delivers suspended tenants last and alone.
+// deliverAll delivers the groups of suspended tenants last, and each of them in a separate
+// batch.
 func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	var good, doubtful []*group
 	for _, g := range groups {
@@ -61,8 +64,8 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver retries until the stream has each event of groups or lists it as
-// missing. It returns errSuspended if it suspends their only tenant.
+// deliver retries until the stream has each event of groups or lists it as missing. If groups
+// has only one tenant and that tenant gets suspended, it returns errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -106,7 +109,7 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	}
 	var messages []atomicbatch.Message
 	manifests := make([]events.Manifest, len(groups))
-	ends := make([]int, len(groups)) // index of each manifest
+	ends := make([]int, len(groups)) // index of each manifest in messages
 	for i, g := range groups {
 		ch := d.chains.of(g.tenant)
 		m := g.manifest(d.backlog.producer, ch, d.outbox.missing)
@@ -139,7 +142,8 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge returns the outcome of a failed attempt.
+// judge returns the outcome of a failed attempt. After several refusals without a reason it
+// returns OutcomeRefused. unexplained counts those refusals.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
 	result := atomicbatch.OutcomeOf(err)
 	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
@@ -152,8 +156,8 @@ func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexpl
 	return atomicbatch.OutcomeRefused
 }
 
-// react reports whether it has delivered everything. Otherwise the batch is to be
-// sent again.
+// react acts on the outcome of a failed attempt. It returns true if nothing more is to be
+// delivered, and false if the batch must be sent again.
 func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
 	switch result {
 	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:
@@ -173,10 +177,10 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 	return false, nil
 }
 
-// isToBlame reports whether groups can be the cause of a refusal without a
-// reason. Groups that can be split always can. A single event can if the server
-// now takes another event of its tenant. The fence of the test batch fails, so
-// that nothing is stored.
+// isToBlame reports whether groups can be the cause of a refusal without a reason. Groups that
+// can be split always can. A single event can only if the server accepts another event of its
+// tenant now. To find out, isToBlame sends a test batch with a wrong fence, which the server
+// never stores.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -214,8 +218,8 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a batch in halves, down to the refused event. It returns false
-// if the batch is to be sent again.
+// split delivers a batch in halves, down to the single event that is refused. It returns false
+// if the batch must be sent again.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)
@@ -223,7 +227,7 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	g := groups[0]
 	switch n := len(g.entries); n {
 	case 0:
-		return false, nil // the manifest is refused, so no event is the cause
+		return false, nil // the server refuses the manifest itself, so no event is the cause
 	case 1:
 		return true, d.refuse(ctx, g)
 	default:
@@ -236,8 +240,8 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	}
 }
 
-// refuse sends a manifest that lists the single event of g as missing. If the
-// manifest passes, the event was the cause.
+// refuse sends a manifest that lists the single event of g as missing. If the server accepts
+// the manifest, the event was the cause of the refusal.
 func (d *delivery) refuse(ctx context.Context, g *group) error {
 	sequence := g.entries[0].sequence
 	lost := events.Range{First: sequence, Last: sequence, Reason: state.ReasonRefused}

@@ -34,8 +34,8 @@
 //     "quarantine" of the outbox.
 //   - If the answer to a batch was lost, it compares the last manifest in the
 //     stream with its own records, and settles the batch if the roots match.
-//   - If another key signed the last manifest, it only continues behind it. If the
-//     manifest hides a batch, the batch is sent again.
+//   - If another key signed the last manifest, it ignores its content and continues
+//     after it. If that manifest hides a batch of the outbox, the batch is sent again.
 //   - If the roots do not match, or after a power cut while the outbox was open, waiting
 //     events get new numbers under a new producer id. Their ids stay valid.
 //
@@ -50,12 +50,14 @@
 //
 // # Announcements
 //
-// A manifest announces that the producer is open and signs the next one of the tenant
-// within [Options.Heartbeat], or that it closed with this last number. Without events an
-// open outbox signs heartbeats, until a tenant had no event for 144 intervals. Close
-// announces the end where nothing waits. A process that was killed announces none, so
-// verification finds the producer silent until the outbox is opened again. Events never
-// wait for an announcement. [Options.Journal] lists the outbox outside of its folder.
+// A manifest announces one of two states. Either the producer is open and will sign the next
+// manifest of the tenant within [Options.Heartbeat], or it has closed and the last number is
+// final. Without events an
+// open outbox signs heartbeats for a tenant until it has had no event for 144 intervals.
+// Close announces the end in each tenant without waiting events. A process that was killed
+// cannot do that, so verification reports the producer as silent until the outbox is opened
+// again. Events never wait for an announcement. [Options.Journal] names a folder outside of
+// the outbox, in which the outbox is listed so that its loss is noticed.
 //
 // # Sharing
 //
@@ -66,7 +68,7 @@
 // # Runs
 //
 // A run.sealed event follows the run.finished event of a run. It has the count and
-// a digest of the run's events from this producer, without seals. A run that
+// a digest of the events of the run that this producer sent, without seals. A run that
 // continues is sealed again when [Options.SealDelay] has passed since its last
 // event, or at [Publisher.Flush].
 //
@@ -79,11 +81,11 @@
 // takes 16 bytes of disk and about 40 bytes of memory for each id.
 //
 // The forwarder divides a batch between the tenants. A tenant with more events than its
-// share gets a reader of its own, up to 16 tenants. Its unsent events keep later events of
-// others on disk.
+// share is read by a separate reader. There are up to 16 such readers. Until its events
+// are sent, later events of other tenants also stay on disk.
 //
-// If the stream does not take a tenant's events, for example for want of a
-// permission, the tenant is suspended and retried every few seconds. Other tenants
+// If the stream does not accept the events of a tenant, for example because a permission is
+// missing, the tenant is suspended and retried every few seconds. Other tenants
 // continue. The outbox can then take up to four times the disk space of the waiting
 // events.
 package publish

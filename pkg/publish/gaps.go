@@ -15,12 +15,13 @@ const source = "/hooktrail/publish"
 
 type lossLog struct {
 	file   *state.Losses // shed events
-	others []state.Gap   // refused and damaged events
+	others []state.Gap   // losses of refused and damaged events
 }
 
 func (l *lossLog) isEmpty() bool { return len(l.others) == 0 && l.file.IsEmpty() }
 
-// take removes each loss for which record succeeds, and stops at an error.
+// take calls record for each loss and removes it if record succeeds. It stops at the first
+// error.
 func (l *lossLog) take(record func(state.Gap) error) error {
 	for len(l.others) > 0 {
 		if err := record(l.others[0]); err != nil {
@@ -36,22 +37,22 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.losses.others = append(o.losses.others, list...)
 	o.mu.Unlock()
 	if err := o.begin(ctx); err != nil {
-		return // the next change records them
+		return // the losses are recorded with the next change
 	}
 	defer o.end()
 	o.tryRecordLosses()
 }
 
-// o.mu is held.
+// tryRecordLosses records the losses if there is room. It logs other errors. o.mu is held.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {
 		o.opts.Logger.Error("gap not recorded yet", "error", err)
 	}
 }
 
-// recordLosses appends a gap.recorded for each loss. It waits until an eighth of
-// the outbox is free, because otherwise each gap.recorded would take the room of
-// an event. o.mu is held.
+// recordLosses appends a gap.recorded event for each loss. It returns an error until an eighth
+// of the quota is free. Otherwise each gap.recorded event would take the room of the next
+// event, which would be lost in turn. o.mu is held.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil
@@ -89,8 +90,8 @@ func (o *outbox) retryLosses(ctx context.Context) error {
 	}
 }
 
-// newGapEvent derives the id of the event from g, so that it is the same after a
-// crash.
+// newGapEvent returns the gap.recorded event for g. It derives the id from g, so that an event
+// that is made again after a crash has the same id.
 func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	e, err := events.New(events.GapRecorded, source,
 		events.GapRecordedData{First: g.First, Last: g.Last, Reason: g.Reason})

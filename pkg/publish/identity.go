@@ -14,27 +14,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of the file "outbox.json". Each producer id has its own
-// folder of records, so that replacing this file changes both in one step.
+// identity is the content of the file "outbox.json". The records of each producer id are in a
+// separate folder. Replacing this file therefore changes the id and the records in one step.
 type identity struct {
 	Producer string `json:"producer"`
-	Boot     string `json:"boot,omitempty"` // boot id of the machine at the last open
-	Open     bool   `json:"open"`           // in use, or not closed cleanly
-	// Suspect marks waiting events that need a new producer id. The stream may
-	// know numbers whose events the disk lost in a power cut.
+	Boot     string `json:"boot,omitempty"` // boot id of the machine when the outbox was last opened
+	Open     bool   `json:"open"`           // the outbox is in use, or was not closed cleanly
+	// Suspect means that the waiting events need a new producer id. The outbox may have lost
+	// events that the stream has, for example in a power cut, and would use their numbers
+	// again.
 	Suspect bool `json:"suspect,omitempty"`
-	// Key is the public key that signs the manifests of Producer. Unsigned means that
-	// its first manifests may have no signature, because it is older than its key.
+	// Key is the public key that signs the manifests of Producer. Unsigned means that the
+	// first manifests may have no signature, because Producer is older than its key.
 	Key      string `json:"key,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
-	OldKey   string `json:"old_key,omitempty"` // that Key replaced
+	OldKey   string `json:"old_key,omitempty"` // key that was replaced by Key
 
-	signer signer  // of the process that forwards
-	next   *signer // that replaces signer, nil if the key does not change
+	signer signer  // key of the process that forwards
+	next   *signer // key that will replace signer; nil if the key is not being changed
 }
 
-// openKey opens the key of the outbox, or creates it. If the key of the producer id
-// is lost, waiting events need a new producer id.
+// openKey opens the key of the outbox, or creates it. If the key that the producer id used is
+// lost, openKey sets Suspect, because the waiting events then need a new producer id.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
 		return err
@@ -49,8 +50,9 @@ func (id *identity) openKey(opts Options) (err error) {
 	return nil
 }
 
-// newProducerID returns an id that a stranger cannot guess. Clients of the embedded broker
-// without the rights of a service write to a producer's chain only if they know its id.
+// newProducerID returns an id with a random part. It must not be guessable, because a client
+// of the embedded broker without the rights of a service can write to the chain of a producer
+// if it knows the producer's id.
 func newProducerID(name string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -68,7 +70,7 @@ func ensureIdentity(opts Options) (identity, error) {
 	if err := os.MkdirAll(id.dir(opts.Dir), 0o700); err != nil {
 		return id, fmt.Errorf("make outbox: %w", err)
 	}
-	_ = opts.reserve().Refill() // an outbox on a full disk works without it
+	_ = opts.reserve().Refill() // on a full disk the outbox works without the reserve
 	if err := id.openKey(opts); err != nil {
 		return id, err
 	}
@@ -86,8 +88,8 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// newIdentity returns the identity of an outbox without one. Existing records
-// determine it, and it is then suspect.
+// newIdentity returns an identity for a folder without the file. If the folder contains the
+// records of one producer id, newIdentity returns this id and sets Suspect.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {
@@ -135,7 +137,8 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// A crash during a change of the producer id leaves old records.
+// removeOthers removes the records of other producer ids. They exist after a crash during a
+// change of the producer id.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {
@@ -171,7 +174,7 @@ func identityFile(dir string) string { return filepath.Join(dir, "outbox.json") 
 func (id identity) dir(outbox string) string {
 	name, err := subjects.FileName(id.Producer)
 	if err != nil {
-		name = "producer" // unreachable, because ids are made from a valid name
+		name = "producer" // cannot happen, because ids are made from a valid name
 	}
 	return filepath.Join(outbox, name)
 }

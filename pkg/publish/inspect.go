@@ -16,44 +16,44 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// State is the state of an outbox on disk.
+// State describes an outbox on disk.
 type State struct {
 	Producer string
-	Name     string // [Options.Name] at its creation
-	Shared   bool   // used by [AppendShared]
-	Unique   bool   // opened with [Options.Unique]
+	Name     string // [Options.Name] when the outbox was created
+	Shared   bool   // processes append to it with [AppendShared]
+	Unique   bool   // it was opened with [Options.Unique]
 
 	Waiting uint64                  // events that the stream has not acknowledged
-	Bytes   int64                   // of the waiting events
-	Oldest  time.Time               // of the first waiting event, or zero
-	Tenants map[string]uint64       // waiting events
-	Numbers map[string]events.Range // first and last number of the waiting events
-	Size    int64                   // of all records on disk
+	Bytes   int64                   // size of the waiting events
+	Oldest  time.Time               // time of the first waiting event, or zero
+	Tenants map[string]uint64       // number of waiting events by tenant
+	Numbers map[string]events.Range // first and last number of the waiting events, by tenant
+	Size    int64                   // size of all records on disk
 
 	Gaps       []Gap    // losses that the stream does not know yet
-	Damaged    uint64   // unreadable waiting records
+	Damaged    uint64   // waiting records that cannot be read
 	Quarantine []string // copies of damaged segments
 	Expected   []string // tenants in which it announced that it is open
-	Forwarding bool     // a process has the outbox open and forwards
-	Process    int      // its id, 0 if unknown
+	Forwarding bool     // a process has the outbox open and forwards its events
+	Process    int      // id of that process, 0 if unknown
 }
 
-// Gap is a range of a tenant's numbers that will never arrive, and the reason.
+// Gap is a range of a tenant's numbers that will never arrive, with the reason.
 type Gap struct {
 	Tenant string `json:"tenant"`
 	events.Range
 }
 
-// Inspect reads the state of the outbox in dir. It takes no lock and changes
-// nothing. Parts of the state may be of different moments if other processes use
-// the outbox. The error wraps [os.ErrNotExist] if there is no outbox.
+// Inspect reads the state of the outbox in dir. It takes no lock and changes nothing. While
+// other processes use the outbox, parts of the result may be from different moments. The error
+// wraps [os.ErrNotExist] if there is no outbox.
 func Inspect(dir string) (State, error) {
 	for tries := 1; ; tries++ {
 		s, err := inspect(dir)
 		if !errors.Is(err, os.ErrNotExist) || tries == 3 {
 			return s, err
 		}
-		// A segment was removed meanwhile, or the producer id changed.
+		// A segment was removed, or the producer id changed, while inspect was reading.
 	}
 }
 
@@ -61,7 +61,7 @@ func inspect(dir string) (State, error) {
 	id, err := readIdentity(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		if folders, e := recordFolders(dir); e == nil && len(folders) > 0 {
-			id, err = newIdentity(Options{Dir: dir}) // the one that Open would use
+			id, err = newIdentity(Options{Dir: dir}) // use the producer id that Open would use
 		}
 	}
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *State) readWaiting(log *segment.Log, c *cursor.Cursor) error {
 			return err
 		}
 		if it.Fault == segment.Torn {
-			return nil // a process is writing it
+			return nil // another process is writing this record
 		}
 		last = max(last, it.Ordinal)
 		switch {

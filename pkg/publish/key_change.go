@@ -11,13 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// nextKeyName is the file with the seed of the next key, until each chain has it.
+// nextKeyName is the file with the seed of the next key. It exists until each chain has
+// changed to that key.
 const nextKeyName = "producer.next.nk"
 
-// ChangeKey gives the outbox a new key. A manifest that the old key signs names it in
-// each chain. ChangeKey returns when the stream has all of them and the old key is
-// deleted. If ctx or the process ends before that, the outbox continues the change when
-// it is next open.
+// ChangeKey replaces the key of the outbox with a new one. In each chain, the old key signs a
+// manifest that names the new key. ChangeKey returns when the stream has all these manifests
+// and the old key is deleted. If ctx or the process ends earlier, the change continues when
+// the outbox is next open.
 func (p *Publisher) ChangeKey(ctx context.Context) error {
 	if err := p.changeKey(ctx); err != nil {
 		return fmt.Errorf("change key: %w", errors.Join(err, p.fwd.status.lastError()))
@@ -44,7 +45,8 @@ func (p *Publisher) changeKey(ctx context.Context) error {
 	}
 }
 
-// beginKeyChange writes the next key to disk. done receives the result of the change.
+// beginKeyChange creates the next key on disk. done receives the result when the change is
+// complete.
 func (f *forwarder) beginKeyChange(ctx context.Context, done chan error) {
 	f.awaitKey = append(f.awaitKey, done)
 	if f.backlog.id.next != nil {
@@ -69,8 +71,8 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey sends the next key to each chain that lacks it. Chains of suspended tenants
-// follow later.
+// changeKey announces the next key in each chain that does not have it yet. Chains of
+// suspended tenants get it later.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {
@@ -103,8 +105,8 @@ func (f *forwarder) changeKey(ctx context.Context) error {
 	return err
 }
 
-// endKeyChange puts the next key in charge. After a crash between its steps openKey
-// finishes it.
+// endKeyChange makes the next key the key of the outbox. If the process crashes between its
+// steps, openKey completes them.
 func (f *forwarder) endKeyChange(ctx context.Context) error {
 	o := f.outbox
 	if err := o.begin(ctx); err != nil {
@@ -124,7 +126,7 @@ func (f *forwarder) endKeyChange(ctx context.Context) error {
 	return nil
 }
 
-// installNext replaces the old key by the next one.
+// installNext replaces the file of the old key with that of the next key.
 func (id *identity) installNext(dir string) error {
 	if err := os.Rename(filepath.Join(dir, nextKeyName), filepath.Join(dir, keyName)); err != nil {
 		return fmt.Errorf("install key: %w", err)
@@ -133,7 +135,7 @@ func (id *identity) installNext(dir string) error {
 	return disk.SyncDir(dir)
 }
 
-// openNext reads the next key, if a change of the key was interrupted.
+// openNext reads the next key if a change of the key was interrupted.
 func (id *identity) openNext(opts Options) error {
 	if _, err := os.Stat(filepath.Join(opts.Dir, nextKeyName)); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -149,7 +151,8 @@ func (id *identity) openNext(opts Options) error {
 	return nil
 }
 
-// signerOf returns the key that signs a chain, and the key that replaces it, or "".
+// signerOf returns the key that signs the next manifest of a chain. next is the public key
+// that this manifest announces as its successor, or "".
 func (id identity) signerOf(ch cursor.Chain) (s signer, next string) {
 	switch {
 	case id.next == nil:

@@ -9,15 +9,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// maxLaggards limits the open files, and how often a record is read. The records of
-// further tenants are sent in the order of the outbox.
+// maxLaggards limits the number of open files, and how many times the same record is read. If
+// more tenants lag, the records of the others are sent in the order of the outbox.
 const maxLaggards = 16
 
-// laggards are the tenants with more events than a batch has room for. Each has a reader
-// of its own, so that the events of other tenants do not wait behind theirs. The cursor
-// stays in front of their records.
+// laggards are the tenants that have more events than fit into their share of a batch. Each
+// one is read by a separate reader, so that the events of other tenants do not wait behind its
+// events. The cursor does not pass the unsent records of a laggard.
 type laggards struct {
-	list []*laggard // in the order of their turns
+	list []*laggard // in the order in which they get room in a batch
 }
 
 type laggard struct {
@@ -28,7 +28,7 @@ type laggard struct {
 
 func (l *laggards) any() bool { return len(l.list) > 0 }
 
-// has reports whether a laggard's reader reads the item.
+// has reports whether a laggard's reader will read the item it.
 func (l *laggards) has(it segment.Item) bool {
 	return it.Fault != segment.Unreadable && l.isAmong(it.Tenant)
 }
@@ -37,7 +37,8 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add makes the tenant of it, the last item of r, a laggard if there are not too many.
+// add makes the tenant of it a laggard. it is the last item that r has read. add returns false
+// if there are too many laggards.
 func (l *laggards) add(r *segment.Reader, it segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false
@@ -62,7 +63,7 @@ func (l *laggards) clear() {
 	l.list = nil
 }
 
-// next returns the lowest ordinal that a laggard may not have read.
+// next returns the lowest ordinal that some laggard may not have read yet.
 func (l *laggards) next() uint64 {
 	next := uint64(math.MaxUint64)
 	for _, t := range l.list {
@@ -71,8 +72,8 @@ func (l *laggards) next() uint64 {
 	return next
 }
 
-// readLagging divides the rest of a batch between the laggards. Those that have read
-// everything are no longer laggards.
+// readLagging divides the remaining room of b between the laggards. A tenant whose reader has
+// caught up is no longer a laggard.
 func (c *collector) readLagging(b *batch) error {
 	turns := slices.Clone(c.lagging.list)
 	for i, t := range turns {
@@ -93,10 +94,10 @@ func (c *collector) readLagging(b *batch) error {
 	return nil
 }
 
-// readLaggard adds events of t until the batch is full. It returns true if t has read all
+// readLaggard adds events of t until b is full. It returns true if t has caught up with the
 // records that the collector has read.
 func (c *collector) readLaggard(b *batch, t *laggard, r room) (isLevel bool, err error) {
-	b.hasBegun = true // also without an event of t, because the cursor can move
+	b.hasBegun = true // even if t has no event, because the cursor can then move
 	for skimmed := 0; t.read < c.backlog.read; {
 		if b.isFull(r) || skimmed >= maxSkim {
 			return false, nil

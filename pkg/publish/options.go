@@ -20,18 +20,18 @@ import (
 var (
 	// ErrClosed is returned by Append after Close.
 	ErrClosed = errors.New("publisher is closed")
-	// ErrFull is returned by Append without room if the policy is [Fail], or if
-	// the context ends while [Block] waits.
+	// ErrFull is returned by Append if the outbox has no room and the policy is
+	// [Fail], or if the context ends while [Block] waits for room.
 	ErrFull = errors.New("outbox is full")
-	// ErrTooLarge is returned by Append for an event above [Options.Quota].
+	// ErrTooLarge is returned by Append if an event is larger than [Options.Quota].
 	ErrTooLarge = errors.New("event is larger than the quota of the outbox")
-	// ErrShed is returned by Append without room if the policy is [Shed].
+	// ErrShed is returned by Append if the outbox has no room and the policy is [Shed].
 	ErrShed = errors.New("event was shed: outbox is full")
-	// ErrForeignTenant is returned by Append for another tenant than
+	// ErrForeignTenant is returned by Append if an event has another tenant than
 	// [Options.Tenant].
 	ErrForeignTenant = errors.New("event belongs to another tenant")
-	// ErrDuplicate is returned by Append with [Options.Unique] for a source and
-	// id that this outbox has taken before.
+	// ErrDuplicate is returned by Append if [Options.Unique] is set and the outbox
+	// has already taken an event with the same source and id.
 	ErrDuplicate = errors.New("event id was published before")
 	// ErrPermission is wrapped by [Stats.LastError] and by the error of
 	// [Publisher.Flush] if the user may not write events or read its chain.
@@ -56,9 +56,9 @@ const (
 	Block FullPolicy = iota
 	// Fail returns [ErrFull].
 	Fail
-	// Shed gives the event a number and drops it. The outbox counts the loss on
-	// disk, lists it in the next manifest, and records it as gap.recorded as soon
-	// as there is room.
+	// Shed gives the event a number and drops it. The outbox stores the loss on disk,
+	// lists the number as missing in the next manifest, and appends a gap.recorded
+	// event as soon as there is room.
 	Shed
 )
 
@@ -100,8 +100,8 @@ func (noRedaction) Redact(*events.Event) error { return nil }
 // Options configure a Publisher. Dir, Name and Redactor are required.
 type Options struct {
 	Dir      string   // folder of the outbox
-	Name     string   // prefix of the producer id, in front of a dash and eight hex digits
-	Tenant   string   // the only tenant, and the default of events
+	Name     string   // prefix of the producer id, before a dash and 20 hex digits
+	Tenant   string   // the only allowed tenant, and the default for events
 	Redactor Redactor // [NoRedaction] opts out
 
 	Durability   Durability
@@ -110,20 +110,20 @@ type Options struct {
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 	Unique       bool       // refuse events with a known source and id
 	UniqueSame   bool       // with Unique, refuse only the same type, run and data, so that no other event can take an id
-	UniqueLast   int        // latest ids that Unique remembers at least (at most twice as many); 0: all
+	UniqueLast   int        // Unique remembers at least this many latest ids, at most twice as many; 0: all
 
 	BatchEvents int           // default 500, at most 900
 	BatchBytes  int           // default 4 MiB
-	Linger      time.Duration // wait of a batch for more events, default 20 ms
+	Linger      time.Duration // how long a batch waits for more events, default 20 ms
 	AckWait     time.Duration // limit for the stream's answer, default 10 s
 	KeepSent    time.Duration // time that sent events stay on disk, default 1 min
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
-	Heartbeat   time.Duration // announced interval of manifests while open, default 10 min; negative: none
+	Heartbeat   time.Duration // announced interval between manifests while open, default 10 min; negative: none
 
 	Journal string // folder, outside of Dir, that lists the outbox so that its loss is noticed; default none
 
-	// Issuer is the file of the issuer that enrols the outbox, see [OpenIssuer]. Without one
-	// the outbox stays without enrolment.
+	// Issuer is the file with the key of the issuer that enrols the outbox, see
+	// [OpenIssuer]. If it is empty, the outbox is not enrolled.
 	Issuer string
 
 	SubjectPrefix string       // default "hooktrail."
@@ -219,7 +219,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// lockFile is held by the forwarding process.
+// lockFile returns the path of the lock file that the forwarding process locks.
 func (o Options) lockFile() string {
 	if o.shared {
 		return filepath.Join(o.Dir, "forward.lock")
@@ -227,7 +227,8 @@ func (o Options) lockFile() string {
 	return filepath.Join(o.Dir, "lock")
 }
 
-// appendLock is held during changes of a shared outbox.
+// appendLock returns the path of the lock file that is locked during each change of a shared
+// outbox.
 func (o Options) appendLock() string { return filepath.Join(o.Dir, "append.lock") }
 
 func (o Options) reserve() disk.Reserve { return disk.Reserve(filepath.Join(o.Dir, "spare")) }

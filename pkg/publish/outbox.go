@@ -23,9 +23,9 @@ type outbox struct {
 	shared  *sharing      // nil unless other processes append as well
 	wake    chan struct{} // capacity 1, signals records to forward
 
-	// mu guards all fields below, intake.isClosed, and the fields of sharing. It
-	// is held while events are numbered and written, which keeps them in order.
-	// Lock it with begin.
+	// mu guards all fields below, intake.isClosed, and the fields of sharing. It is held while
+	// events are numbered and written, so that they are written in the order of their numbers.
+	// To lock it, call begin.
 	mu      sync.Mutex
 	id      identity
 	log     *segment.Log
@@ -46,8 +46,8 @@ func newOutbox(opts Options) *outbox {
 	return o
 }
 
-// begin locks the outbox for a change and takes in the changes of other
-// processes. The caller calls end afterwards, unless begin returns an error.
+// begin locks the outbox for a change. If the outbox is shared, it first reads the changes of
+// other processes. Unless begin returns an error, the caller calls end afterwards.
 func (o *outbox) begin(ctx context.Context) error {
 	if o.shared == nil {
 		o.mu.Lock()
@@ -71,20 +71,20 @@ func (o *outbox) end() {
 		return
 	}
 	if err := o.shared.saveTail(); err != nil {
-		// The next process reads the records behind the old tail.
+		// The next process then reads the records after the old tail.
 		o.opts.Logger.Warn("tail of shared outbox not written", "error", err)
 	}
 	o.mu.Unlock()
 	o.shared.lock.Unlock()
 }
 
-// encode numbers batch and returns its records. It does not use up the numbers.
-// o.mu is held.
+// encode gives batch the next numbers and returns its records. The numbers are used up only
+// when write succeeds. o.mu is held.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
 
-// o.mu is held.
+// write appends the records in buf, the result of encode, to the outbox. o.mu is held.
 func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	noteFirst(o, batch[len(batch)-1].Tenant)
 	if err := o.log.Append(buf, o.log.End()+uint64(len(batch))); err != nil {
@@ -103,8 +103,8 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	return nil
 }
 
-// writeOwn appends one of the few events of the outbox itself, which ignore the
-// quota. o.mu is held.
+// writeOwn appends an event that the outbox itself made. There are few of these, so they
+// ignore the quota. o.mu is held.
 func (o *outbox) writeOwn(e events.Event) error {
 	batch := []*events.Event{&e}
 	buf, err := o.encode(batch)
@@ -117,7 +117,7 @@ func (o *outbox) writeOwn(e events.Event) error {
 	return err
 }
 
-// signal sends to a channel of capacity 1, unless a signal is waiting there.
+// signal sends to c, which has capacity 1. If c already contains a value, it does nothing.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -128,7 +128,7 @@ func signal(c chan<- struct{}) {
 func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64) {
 	err := o.begin(ctx)
 	if err != nil {
-		// Other processes see the change after the next one.
+		// The change is visible to other processes after the next successful begin.
 		o.mu.Lock()
 		defer o.mu.Unlock()
 	} else {
@@ -183,7 +183,8 @@ func (o *outbox) close(ctx context.Context) error {
 	return o.id.save(o.opts.Dir)
 }
 
-// isKnown also finds an event that was published without [Options.UniqueSame].
+// isKnown reports whether the outbox has taken an event with this identity before. It also
+// finds events that were published before [Options.UniqueSame] was set.
 func (o *outbox) isKnown(e *events.Event) bool {
 	return o.ids.Has(hashEvent(e)) || o.opts.UniqueSame && o.ids.Has(hashContent(e))
 }
@@ -195,16 +196,17 @@ func (o *outbox) hash(e *events.Event) segment.IDHash {
 	return hashEvent(e)
 }
 
-// hashContent hashes what the ledger compares of two events with one id.
+// hashContent hashes the fields that the ledger compares when two events have the same id.
 func hashContent(e *events.Event) segment.IDHash {
 	data, binary := sha256.Sum256(e.Data), sha256.Sum256(e.Binary)
 	return segment.HashID(e.Tenant, e.Source, e.ID, e.Type, e.Run, string(data[:]), string(binary[:]))
 }
 
-// hashEvent hashes the identity of an event in CloudEvents, and its tenant.
+// hashEvent hashes the tenant, source and id of an event. Source and id are the identity of an
+// event in CloudEvents.
 func hashEvent(e *events.Event) segment.IDHash { return segment.HashID(e.Tenant, e.Source, e.ID) }
 
-// encoder encodes events as records. It reuses its buffer.
+// encoder encodes events as records. It reuses its buffer for each batch.
 type encoder struct {
 	buf      []byte
 	maxEvent int // largest event in bytes, 0 for no limit
@@ -213,8 +215,8 @@ type encoder struct {
 
 const largestBuffer = 1 << 20
 
-// encode gives batch consecutive ordinals and numbers. The result is valid until
-// the next call.
+// encode gives the events in batch consecutive ordinals and numbers, and returns their
+// records. The result is valid until the next call.
 func (enc *encoder) encode(batch []*events.Event, producer string, ordinal, sequence uint64) ([]byte, error) {
 	buf := enc.buf[:0]
 	for i, e := range batch {

@@ -26,17 +26,17 @@ type Publisher struct {
 	fwd    *forwarder
 
 	cancel context.CancelFunc
-	done   chan struct{} // closed at the end of the forwarder
+	done   chan struct{} // closed when the forwarder has ended
 
 	closing sync.Once
 	closed  error
 }
 
-// Open opens the outbox in opts.Dir, or creates it, and begins to forward its
-// events over nc. The server may be down if nc has [nats.RetryOnFailedConnect].
-// If another process has the outbox open, Open waits for it until ctx ends.
+// Open opens the outbox in opts.Dir and begins to forward its events over nc. It creates the
+// outbox if necessary. With [nats.RetryOnFailedConnect], nc may be disconnected at first. If
+// another process has the outbox open, Open waits for it until ctx ends.
 //
-// The caller closes the Publisher first and then nc.
+// The caller closes the Publisher before nc.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open outbox: %w", err)
@@ -76,7 +76,7 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 	p := &Publisher{
 		opts: opts, lock: lock, outbox: box, intake: &intake{outbox: box}, fwd: fwd, done: make(chan struct{}),
 	}
-	// The forwarder runs until Close, even if Open's context ends earlier.
+	// The forwarder runs until Close, even if the context of Open ends earlier.
 	var run context.Context
 	run, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -112,11 +112,11 @@ func (p *Publisher) run(ctx context.Context) {
 // waits for the server. Append sets producer, sequence and salt, and also id,
 // time and tenant if they are empty.
 //
-// If Append returns nil, the event will reach the stream once, behind all earlier
-// events, within the limits of [Options.Durability]. If it returns an error, the
-// event was not stored, except after a failed sync of [DiskDurability], when that
-// is unknown.
-// With [ErrShed], Append returns the event with its lost number.
+// If Append returns nil, the event will reach the stream once, after all earlier
+// events, within the limits of [Options.Durability]. If Append returns an error, the
+// event was not stored. There is one exception: if the sync of [DiskDurability] fails,
+// it is unknown whether the event was stored. With [ErrShed], Append returns the event
+// with its lost number.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
@@ -131,8 +131,8 @@ func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, e
 	return e, nil
 }
 
-// Flush waits until the stream has acknowledged all earlier events, the seals of
-// their finished runs, and the records of losses.
+// Flush waits until the stream has acknowledged all events that were appended before, the
+// seals of runs that they finish, and the records of losses.
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, errors.Join(err, p.fwd.status.lastError()))
@@ -165,10 +165,10 @@ func (p *Publisher) flush(ctx context.Context) error {
 	}
 }
 
-// Close makes Append return [ErrClosed] and flushes until ctx ends. Events that are
-// still unsent stay in the outbox, and the error has their count. Otherwise the outbox says
-// in each tenant that it closed. A second call returns the
-// same error.
+// Close flushes until ctx ends, and then closes the outbox. Append returns [ErrClosed] from
+// then on. If events are still unsent, they stay in the outbox, and the error says how many.
+// Otherwise Close announces in each tenant that the producer has closed. Further calls return
+// the same error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		p.intake.close()
@@ -187,23 +187,23 @@ func (p *Publisher) Close(ctx context.Context) error {
 	return p.closed
 }
 
-// Stats are counts since Open. Pending and Bytes include earlier events.
+// Stats are counts since Open. Pending and Bytes also include events from before.
 type Stats struct {
 	Producer  string
-	Appended  uint64 // with seals and gap records
-	Acked     uint64 // by the stream
-	Pending   uint64 // events that wait
+	Appended  uint64 // events, including seals and gap records
+	Acked     uint64 // events that the stream acknowledged
+	Pending   uint64 // number of events that wait
 	Bytes     int64  // size of the events that wait
-	Shed      uint64 // lost in a full outbox
-	Refused   uint64 // lost because the stream refuses them
-	Damaged   uint64 // records that Open found damaged
+	Shed      uint64 // events that were dropped because the outbox was full
+	Refused   uint64 // events that were lost because the stream refuses them
+	Damaged   uint64 // damaged records that Open found
 	Foreign   uint64 // manifests of other writers on its chains, which were ignored
-	Suspended int    // tenants
-	LastError error  // why forwarding is paused, or nil
+	Suspended int    // number of suspended tenants
+	LastError error  // why forwarding is paused or a tenant is suspended, or nil
 	LastAck   time.Time
 }
 
-// Stats returns the present counts.
+// Stats returns the current counts.
 func (p *Publisher) Stats() Stats {
 	s := p.outbox.stats()
 	p.fwd.status.addTo(&s)

@@ -11,8 +11,8 @@ import (
 // must not find it in an outbox. persist removes full segments. The last segment is
 // removed when no record in it waits and Options.KeepSent has passed.
 
-// nextRemoval returns when the last segment is to be removed, or zero while
-// records wait.
+// nextRemoval returns when the last segment can be removed. It returns zero while records
+// wait.
 func (f *forwarder) nextRemoval() time.Time {
 	if !f.backlog.log.HasOnly(f.backlog.cursor.Next) {
 		return time.Time{}
@@ -34,13 +34,13 @@ func (f *forwarder) removeSent(ctx context.Context) error {
 		if !log.HasOnly(c.Next) {
 			return nil
 		}
-		// The cursor must be on disk first. Recovery finds the numbers either in the
-		// cursor or in the segments.
+		// Write the cursor to disk before the segments are removed. Recovery needs the numbers
+		// from one of them.
 		err := errors.Join(c.Save(), c.Sync(), f.outbox.ids.Sync())
 		if err == nil {
 			err = log.Clear()
 		}
-		f.collector.close() // an open file keeps its disk space
+		f.collector.close() // an open file would still occupy its disk space
 		if err != nil {
 			return fmt.Errorf("remove sent events: %w", err)
 		}

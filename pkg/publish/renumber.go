@@ -13,11 +13,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent settles the events that the stream has and gives all other
-// waiting events new numbers under a new producer id.
+// renumberUnsent settles the waiting events that the stream already has. It gives all others
+// new numbers under a new producer id.
 //
-// A tenant whose chain may not be read does not block the others. The stream can
-// get its events again with the same ids.
+// If it may not read the chain of a tenant, it continues with the other tenants. The stream
+// can then receive events of that tenant twice, with the same ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
@@ -49,8 +49,9 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber removes the old records after the new ones are on disk. A crash before
-// that leaves the old outbox. Append waits meanwhile.
+// renumber copies the waiting events to a new producer id. It removes the old records when the
+// new ones are on disk. After a crash before that, the old outbox is still in use. Append
+// waits while renumber runs.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
@@ -72,11 +73,11 @@ func (f *forwarder) renumber(ctx context.Context) error {
 	}
 	o.opts.Logger.Warn("outbox renumbered under a new producer id", "old", old.Producer, "new", n.id.Producer, "waiting", n.count)
 	n.adopt()
-	if o.id.next != nil { // the new producer id begins with it
+	if o.id.next != nil { // the new producer id begins with the next key
 		err = o.id.installNext(o.opts.Dir)
 		f.answerKeyChange(err)
 	}
-	_ = f.backlog.cursor.Close() // its folder is removed below
+	_ = f.backlog.cursor.Close() // its folder is removed below, so an error does not matter
 	f.restart(o.id, o.log, cursor.New(n.id.dir(o.opts.Dir), n.finished))
 	if err := os.RemoveAll(old.dir(o.opts.Dir)); err != nil {
 		o.opts.Logger.Warn("old records not removed", "error", err)
@@ -93,10 +94,10 @@ type renumbering struct {
 	tail    *state.TailFile // of a shared outbox
 	encoder encoder
 
-	old      map[string]uint64 // next old number, per tenant
+	old      map[string]uint64 // next number under the old producer id, by tenant
 	numbers  numbering
 	moved    []move
-	finished map[cursor.RunKey]*cursor.Tally // runs whose end the old producer sent
+	finished map[cursor.RunKey]*cursor.Tally // runs whose last event the old producer has already sent
 	count    uint64
 	bytes    int64
 }
@@ -142,7 +143,7 @@ func (n *renumbering) run() error {
 		return err
 	}
 	for tenant, next := range n.o.numbers.next {
-		if n.oldNext(tenant) < next { // lost numbers behind the last record
+		if n.oldNext(tenant) < next { // numbers were lost after the last record
 			n.skip(tenant, next-1)
 		}
 	}
@@ -185,8 +186,8 @@ func (n *renumbering) skip(tenant string, last uint64) {
 	n.old[tenant] = last + 1
 }
 
-// copy writes a record under its new number. It leaves out seals, because they
-// count events of the old producer.
+// copy appends a record under its new number. It omits seals, because they count events of the
+// old producer.
 func (n *renumbering) copy(r segment.Record) error {
 	if r.Sequence > n.oldNext(r.Tenant) {
 		n.skip(r.Tenant, r.Sequence-1)
@@ -228,8 +229,8 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap records a gap under its new numbers, unless manifests of the old
-// producer list it.
+// moveGap appends a gap.recorded event with the new numbers of g. It omits parts that
+// manifests of the old producer already list.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {
@@ -251,14 +252,14 @@ func (n *renumbering) appendGap(g state.Gap) error {
 	return n.append(e)
 }
 
-// o.mu is held.
+// adopt makes the new producer id and its records the state of the outbox. o.mu is held.
 func (n *renumbering) adopt() {
 	o := n.o
 	if o.shared != nil {
 		_ = o.shared.tail.Close()
 		o.shared.tail = n.tail
 	}
-	_ = o.log.Close() // its folder is removed
+	_ = o.log.Close() // its folder is removed afterwards
 	_ = o.losses.file.Close()
 	n.log.SetSync(o.opts.Durability == DiskDurability)
 	o.id, o.log, o.numbers = n.id, n.log, n.numbers

@@ -11,20 +11,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// seals counts the acknowledged events of each run and appends run.sealed events.
+// seals counts the acknowledged events of each run, and appends a run.sealed event when a run
+// is finished.
 type seals struct {
 	outbox *outbox
 	delay  time.Duration
 	status *status
 
-	// mu guards runs and due. It is held while a seal is appended, so that the
-	// forwarder and Flush do not append the same seal.
+	// mu guards runs and due. It is held while a seal is appended, so that the forwarder and
+	// Flush do not both append the same seal.
 	mu   sync.Mutex
 	runs *cursor.Runs
-	due  map[cursor.RunKey]time.Time // when finished runs are sealed
+	due  map[cursor.RunKey]time.Time // when each finished run is sealed
 }
 
-// sealRetry is the pause after a seal that found no room.
+// sealRetry is the pause after a seal could not be appended.
 const sealRetry = time.Second
 
 func (s *seals) restart(runs *cursor.Runs) {
@@ -36,7 +37,7 @@ func (s *seals) restart(runs *cursor.Runs) {
 	}
 }
 
-// schedule makes the first seal of a run due now and later ones after the delay.
+// schedule makes the first seal of a run due at once, and a later one after the delay.
 func (s *seals) schedule(key cursor.RunKey, t *cursor.Tally) {
 	due := time.Now()
 	if t.Sealed > 0 {
@@ -56,7 +57,8 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// read is the ordinal of the last record that was read.
+// count adds acknowledged events of tenant to their runs. read is the ordinal of the last
+// record that the collector has read.
 func (s *seals) count(tenant string, entries []entry, read uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +92,7 @@ func (s *seals) countOne(key cursor.RunKey, e entry, read uint64) {
 	}
 }
 
-// appendDue appends the seals that are due at now and returns the next time, or
+// appendDue appends the seals that are due at now. It returns when the next one is due, or
 // zero.
 func (s *seals) appendDue(ctx context.Context, now time.Time) (next time.Time, err error) {
 	s.mu.Lock()
@@ -137,8 +139,8 @@ func (s *seals) append(ctx context.Context, key cursor.RunKey, t cursor.Tally) e
 	return s.outbox.writeOwn(e)
 }
 
-// sealedCount returns the number of events that a run.sealed record counts. It is
-// 0 for a seal of another producer, which a replayed run can contain.
+// sealedCount returns how many events the run.sealed event in r counts. It returns 0 for a
+// seal that another producer made, which a replayed run can contain.
 func sealedCount(r segment.Record) uint64 {
 	e, err := events.Decode(r.Event)
 	if err != nil {

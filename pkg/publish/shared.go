@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// SharedOptions configure [AppendShared]. Redactor is required. All processes
-// that append to one outbox should use the same options.
+// SharedOptions configure [AppendShared]. Redactor is required. All processes that append to
+// the same outbox should use the same options.
 type SharedOptions struct {
 	Name     string   // as in [Options], default "shared"
 	Tenant   string   // the only tenant, and the default of events
@@ -52,9 +52,10 @@ func (o SharedOptions) Validate() error { return o.options("-").Validate() }
 // at the same time.
 //
 // All events of a call must have the same tenant. They get consecutive numbers.
-// If it returns nil, each event will reach the stream once, within the limits of
-// [SharedOptions.Durability]. If it returns an error, no event was stored, except
-// after a failed disk write, when that is unknown. With [ErrShed], AppendShared returns the events with their lost numbers.
+// If AppendShared returns nil, each event will reach the stream once, within the limits
+// of [SharedOptions.Durability]. If it returns an error, no event was stored, but after a
+// failed disk write this is unknown. With [ErrShed], AppendShared returns the events with
+// their lost numbers.
 func AppendShared(ctx context.Context, dir string, opts SharedOptions, list ...events.Event) ([]events.Event, error) {
 	o := opts.options(dir)
 	if err := o.Validate(); err != nil {
@@ -91,12 +92,12 @@ func appendShared(ctx context.Context, opts Options, list []events.Event) (store
 	return stored, errors.Join(err, o.shared.unload(), lock.Close())
 }
 
-// prepareAll returns prepared copies of list, and the batch to store with their
-// blobs.
+// prepareAll returns copies of list that are ready to be stored. batch contains the same
+// events, each after its blob chunks.
 func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch []*events.Event, err error) {
 	id, err := readIdentity(opts.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		id.Producer = newProducerID(opts.Name) // has the same length as the final one
+		id.Producer = newProducerID(opts.Name) // the same length as the final id, which is assigned later
 	} else if err != nil {
 		return nil, nil, err
 	}
@@ -115,9 +116,9 @@ func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch
 	return stored, batch, nil
 }
 
-// OpenShared is [Open] for an outbox with [AppendShared]. It forwards events
-// within a tenth of a second. If another process forwards, OpenShared waits for
-// it until ctx ends. It does not support [Options.Unique].
+// OpenShared is like [Open] for an outbox that processes append to with [AppendShared]. It
+// notices their events within a tenth of a second. If another process is forwarding,
+// OpenShared waits for it until ctx ends. It does not support [Options.Unique].
 func OpenShared(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if opts.Name == "" {
 		opts.Name = defaultSharedName

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing coordinates the processes that append to one outbox. The forwarding
-// process follows the records of the others, which know only the tail.
+// sharing coordinates the processes that append to one outbox. The forwarding process reads
+// the records that the others append. The others read only the tail.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox
@@ -23,10 +23,10 @@ type sharing struct {
 
 	// outbox.mu guards the fields below.
 	tail    *state.TailFile // of the present producer id
-	version uint64          // last read or written
+	version uint64          // version of the tail that was last read or written
 }
 
-// refresh takes in the changes of other processes. s.lock and outbox.mu are held.
+// refresh reads the changes of other processes. s.lock and outbox.mu are held.
 func (s *sharing) refresh() error {
 	if s.forwards {
 		return s.catchUp()
@@ -115,13 +115,13 @@ func (s *sharing) visit(isDamaged *bool) segment.Visit {
 		}
 		if events.Kind(it.Kind) == events.GapRecorded {
 			if g, ok := gapOf(it.Record); ok && !o.numbers.gaps.Covers(g) {
-				s.countLoss(g) // another process recorded it
+				s.countLoss(g) // another process recorded this loss
 			}
 		}
 	}
 }
 
-// suspectAll makes the forwarder renumber the waiting events.
+// suspectAll marks the outbox so that the forwarder gives the waiting events new numbers.
 func (s *sharing) suspectAll() error {
 	o := s.outbox
 	if o.id.Suspect {
@@ -199,7 +199,7 @@ func (s *sharing) rebuild(dir string) error {
 	return nil
 }
 
-// close accepts a nil receiver.
+// close closes the files. It accepts a nil receiver.
 func (s *sharing) close() error {
 	if s == nil {
 		return nil
@@ -237,7 +237,7 @@ func (s *sharing) isBehind() bool {
 	return err != nil || version != s.version
 }
 
-// takeIn takes in the changes of other processes. It accepts a nil receiver.
+// takeIn reads the changes of other processes. It accepts a nil receiver.
 func (s *sharing) takeIn(ctx context.Context) error {
 	if s == nil {
 		return nil

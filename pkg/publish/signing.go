@@ -13,17 +13,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// keyName is the file with the seed of the outbox's key, an nkey of a user.
+// keyName is the file with the seed of the outbox's key, which is a user nkey.
 const keyName = "producer.nk"
 
-// signer signs the manifests of an outbox, under all its producer ids.
+// signer signs the manifests of an outbox. It stays the same when the producer id changes.
 type signer struct {
 	public  string
 	private ed25519.PrivateKey
 }
 
-// openSigner reads a key in the outbox dir, or creates it. The key is on disk when
-// openSigner returns.
+// openSigner reads the key in the file name of the outbox, or creates it. The key is on disk
+// when openSigner returns.
 func openSigner(opts Options, name string) (signer, error) {
 	path := filepath.Join(opts.Dir, name)
 	seed, err := os.ReadFile(path)
@@ -75,7 +75,7 @@ func (s signer) sign(m events.Manifest) (events.Manifest, error) {
 	return m, nil
 }
 
-// isSignedBy verifies the signature of m with the public key.
+// isSignedBy reports whether m has a valid signature by the key public.
 func isSignedBy(m events.Manifest, public string) bool {
 	if !m.IsSigned() || m.Key != public || m.Validate() != nil {
 		return false

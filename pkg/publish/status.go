@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// status has the forwarder's part of [Publisher.Stats].
+// status has the fields of [Publisher.Stats] that the forwarder provides.
 type status struct {
 	logger *slog.Logger
 
@@ -19,7 +19,7 @@ type status struct {
 	lastAck      time.Time
 	err          error // why forwarding is paused
 	suspended    int
-	suspendedErr error // of one suspended tenant
+	suspendedErr error // error of one of the suspended tenants
 }
 
 func (s *status) acknowledged(events int) {
@@ -42,8 +42,8 @@ func (s *status) ignore() {
 	s.foreign++
 }
 
-// fail stores why forwarding is paused. It logs the first reason, and the first missing
-// permission.
+// fail stores why forwarding is paused. It logs the first error after a success, and an error
+// about a missing permission even if another error came before it.
 func (s *status) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil || errors.Is(err, ErrPermission) && !errors.Is(s.err, ErrPermission)

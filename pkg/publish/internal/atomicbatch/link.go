@@ -11,7 +11,7 @@ import (
 // ErrConnectionClosed is returned after the owner of the connection closed it.
 var ErrConnectionClosed = errors.New("connection to the server was closed")
 
-// Link follows the state of a connection.
+// Link tracks the state of a connection.
 type Link struct {
 	nc     *nats.Conn
 	status chan nats.Status
@@ -21,11 +21,11 @@ type Link struct {
 	mu       sync.Mutex
 	isUp     bool
 	isClosed bool          // by its owner
-	lost     chan struct{} // closed and replaced with the connection
+	lost     chan struct{} // closed and replaced when the connection is lost
 	changed  chan struct{} // closed and replaced at every change
 }
 
-// NewLink follows nc until Close.
+// NewLink tracks nc until Close.
 func NewLink(nc *nats.Conn) *Link {
 	l := &Link{nc: nc, lost: make(chan struct{}), changed: make(chan struct{})}
 	l.status = nc.StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
@@ -51,7 +51,7 @@ func (l *Link) set(s nats.Status) {
 	l.changed = make(chan struct{})
 }
 
-// Lost returns a channel that is closed when the present connection is lost.
+// Lost returns a channel that is closed when the current connection is lost.
 func (l *Link) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,8 +65,8 @@ func (l *Link) IsUp() bool {
 	return l.isUp
 }
 
-// Wait returns when there is a connection, or [ErrConnectionClosed] when there
-// will be none.
+// Wait waits until there is a connection. It returns [ErrConnectionClosed] if the owner has
+// closed it.
 func (l *Link) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -86,7 +86,7 @@ func (l *Link) Wait(ctx context.Context) error {
 	}
 }
 
-// Close stops following the connection, which stays open.
+// Close ends the tracking. It does not close the connection.
 func (l *Link) Close() {
 	l.nc.RemoveStatusListener(l.status)
 	l.wg.Wait()

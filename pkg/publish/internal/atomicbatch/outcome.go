@@ -9,14 +9,14 @@ import (
 
 // The codes of the server that lead to different outcomes.
 const (
-	codeWrongLast         = 10071 // the fence failed
+	codeWrongLast         = 10071 // the same as codeWrongLast, while another batch is in progress
 	codeWrongLastConstant = 10164 // the same, while another batch is in progress
-	codeIncompleteBatch   = 10176 // does not give the cause
+	codeIncompleteBatch   = 10176 // the server does not give the cause
 	codeTooLargeBatch     = 10199
 	codeDuplicate         = 10201
 	codeMessageTooLarge   = 10054
 	codeHeaderTooLarge    = 10097
-	codeStoreFailed       = 10077 // a limit of the stream, or its disk
+	codeStoreFailed       = 10077 // a limit of the stream was reached, or its disk failed
 )
 
 // Outcome classifies the result of a batch.
@@ -25,12 +25,12 @@ type Outcome int
 // The outcomes.
 const (
 	OutcomeStored      Outcome = iota
-	OutcomeRetry               // not stored, for a reason outside the batch
+	OutcomeRetry               // not stored, for a reason that is not in the batch
 	OutcomeUnknown             // the answer is missing, and the batch may be stored
 	OutcomeConflict            // not stored, because the fence failed
-	OutcomeRefused             // not stored, but parts of the batch may pass
+	OutcomeRefused             // not stored, but the server may accept parts of the batch
 	OutcomeUnexplained         // not stored, for an unknown reason
-	OutcomeTooLarge            // not stored, but the server takes smaller batches
+	OutcomeTooLarge            // not stored, but the server accepts smaller batches
 )
 
 // OutcomeOf returns the outcome of a batch for which [Sender.Send] returned err.

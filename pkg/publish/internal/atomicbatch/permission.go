@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrPermission is wrapped if the server's permissions are the cause.
+// ErrPermission is wrapped if the server does not permit the operation.
 var ErrPermission = errors.New("the server's permissions do not allow it")
 
 const (
@@ -21,9 +21,9 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds permission violations on a connection since a moment. The
-// server reports them separately, and a request that violates a permission gets
-// no answer.
+// violations finds violations of permissions that the server has reported since a certain
+// time. The server reports a violation separately from answers, and a request that violates a
+// permission gets no answer at all.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -31,8 +31,8 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns the violation of publishing to a subject that concerns accepts,
-// or of subscribing to inbox.
+// about returns an error if the server reported a violation for publishing to a subject for
+// which concerns returns true, or for subscribing to inbox.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -63,14 +63,14 @@ func parseViolation(err error) (action, verb, subject string) {
 	return action, verb, subject
 }
 
-// ask is like about, after the server has reported all earlier violations.
+// ask is like about, but first waits until the server has reported all earlier violations.
 func (v violations) ask(ctx context.Context, inbox string, concerns func(string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	if v.nc.FlushWithContext(ctx) == nil {
 		return v.about(inbox, concerns)
 	}
-	return nil // the server is away, but may still answer
+	return nil // the server cannot be reached, but may still answer later
 }
 
 // LastMessage returns the last message on a subject of a stream, or nil, and its
@@ -94,7 +94,8 @@ func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]
 	return msg.Data, sequence, nil
 }
 
-// request fails soon if a permission is missing, and not only when ctx ends.
+// request sends a request and waits for the answer. If a permission is missing, it fails soon
+// instead of when ctx ends.
 func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	v := violationsSince(nc)
 	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."

@@ -21,9 +21,9 @@ const (
 )
 
 var (
-	// errNoAnswer means that a batch may be stored.
+	// errNoAnswer means that it is unknown whether a batch was stored.
 	errNoAnswer = errors.New("batch was not answered")
-	// errNoStream means that a batch is not stored.
+	// errNoStream means that a batch was not stored.
 	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")
 )
 
@@ -31,7 +31,7 @@ var (
 type Message struct {
 	Subject  string
 	Data     []byte
-	IsFenced bool   // store only if Fence is the last sequence on the subject
+	IsFenced bool   // store the batch only if Fence is the last sequence on the subject
 	Fence    uint64 // 0 if the subject must be empty
 }
 
@@ -63,8 +63,8 @@ type Sender struct {
 	wait    time.Duration
 }
 
-// NewSender returns a sender that waits for each answer for the given time. The
-// caller closes it, nc and link.
+// NewSender returns a sender that waits up to wait for each answer. The caller closes the
+// sender before nc and link.
 func NewSender(nc *nats.Conn, link *Link, wait time.Duration) (*Sender, error) {
 	s := &Sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: wait}
 	sub, err := nc.ChanSubscribe(s.inbox+".*", s.replies)
@@ -75,9 +75,8 @@ func NewSender(nc *nats.Conn, link *Link, wait time.Duration) (*Sender, error) {
 	return s, nil
 }
 
-// Send stores all messages or none and returns the stream sequence of the last
-// one. [OutcomeOf] classifies its error. Late answers to earlier batches are
-// ignored.
+// Send stores either all messages or none. It returns the stream sequence of the last one.
+// [OutcomeOf] classifies its error. Send ignores late answers to earlier batches.
 func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
 	lost := s.link.Lost()
 	id := nuid.Next()
@@ -134,7 +133,7 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 		case msg := <-s.replies:
 			switch status := msg.Header.Get("Status"); {
 			case msg.Subject != sent.reply || len(msg.Data) == 0 && status == "":
-				continue // of an earlier batch, or the begin of this one
+				continue // answer to an earlier batch, or to the first message of this one
 			case status != "":
 				return 0, fmt.Errorf("send batch: %w", errNoStream)
 			}
@@ -144,7 +143,7 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 	}
 }
 
-// explain adds a permission violation to an answer without a reason.
+// explain adds a violation of permissions to err, if err gives no reason.
 func (s *Sender) explain(err error, sent attempt) error {
 	if OutcomeOf(err) != OutcomeUnexplained {
 		return err
@@ -169,7 +168,7 @@ func parseAnswer(data []byte, count int) (uint64, error) {
 	return a.Sequence, nil
 }
 
-// Close ends the subscription to answers.
+// Close ends the subscription for answers.
 func (s *Sender) Close() {
 	_ = s.sub.Unsubscribe() // fails if the caller has closed the connection
 }

@@ -25,11 +25,10 @@ const (
 	maxBlobs   = 16
 )
 
-// Externalise returns *e and, in front of it, the blob.chunk events with the
-// parts of *e that are too large for the wire. It moves the largest top-level
-// fields of the data, as few as necessary, or the whole data if that takes more
-// than 16. The content of a blob is the JSON of a field or the bytes of a binary
-// payload.
+// Externalise splits large parts of *e off into blob.chunk events. It returns these events,
+// followed by *e. It moves the largest top-level fields of the data, and as few of them as
+// necessary. If it would have to move more than 16, it moves the whole data instead. The
+// content of a blob is the JSON of a field or the bytes of a binary payload.
 func Externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil
@@ -47,8 +46,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	whole := e.Data
 	for moved := 0; tooLarge(e); moved++ {
 		if moved == maxBlobs {
-			// Each of thousands of small fields would become an event and would
-			// encode all data again.
+			// With thousands of small fields, each field would become an event, and all data
+			// would be encoded again for each of them.
 			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
 		}
 		i := largest(members)
@@ -73,7 +72,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	return append(batch, e), nil
 }
 
-// tooLarge assumes the largest sequence.
+// tooLarge reports whether e is too large for one message. It assumes the largest possible
+// sequence.
 func tooLarge(e *events.Event) bool {
 	payload := len(e.Data) + base64.StdEncoding.EncodedLen(len(e.Binary))
 	if payload+2*events.MaxAttributeBytes < events.MaxBytes {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// ErrNoSpace is wrapped if the disk, the user's disk quota or the file size limit
-// was exhausted.
+// ErrNoSpace is wrapped if the disk is full, or if the user's disk quota or the file size
+// limit is reached.
 var ErrNoSpace = errors.New("no room on disk")
 
 // MarkNoSpace makes err wrap ErrNoSpace if a full disk caused it.
@@ -22,7 +22,7 @@ func MarkNoSpace(err error) error {
 	return err
 }
 
-// SyncDir syncs the directory entries of dir.
+// SyncDir syncs the names in the folder dir to disk.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -31,8 +31,8 @@ func SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace replaces the content of a file. After a crash the file has its old or
-// its new content.
+// Replace replaces the content of the file at path. After a crash, the file has either its old
+// or its new content.
 func Replace(path string, data []byte) error {
 	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -52,9 +52,9 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Preallocate opens a file of size bytes. It creates the file, filled with zeros,
-// unless one of that size exists. Later writes within it do not fail on a full
-// disk.
+// Preallocate opens a file of size bytes, and creates it filled with zeros unless a file of
+// that size exists. Because its space is reserved, writes within this size do not fail on a
+// full disk.
 func Preallocate(path string, size int) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
 		return os.OpenFile(path, os.O_RDWR, 0o600)

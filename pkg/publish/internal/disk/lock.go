@@ -14,8 +14,9 @@ import (
 
 const lockPoll = 25 * time.Millisecond
 
-// Lock takes an exclusive lock on the file at path, which it creates if needed.
-// It waits until ctx ends. The lock ends with the file or the process.
+// Lock takes an exclusive lock on the file at path. It creates the file if needed, and waits
+// for the lock until ctx ends. The lock is released when the file is closed or the process
+// ends.
 func Lock(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -45,13 +46,13 @@ func writeProcess(f *os.File) error {
 		_, err = f.WriteAt(strconv.AppendInt(nil, int64(os.Getpid()), 10), 0)
 	}
 	if err = MarkNoSpace(err); err == nil || errors.Is(err, ErrNoSpace) {
-		return nil // on a full disk the id is missing
+		return nil // on a full disk, the lock file does not name the process
 	}
 	return errors.Join(fmt.Errorf("lock: %w", err), f.Close())
 }
 
-// LockHolder reports whether a process holds the lock at path, and its id, or 0
-// if that is unknown.
+// LockHolder reports whether a process holds the lock at path. process is the id of that
+// process, or 0 if it is unknown.
 func LockHolder(path string) (isHeld bool, process int, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,7 +62,7 @@ func LockHolder(path string) (isHeld bool, process int, err error) {
 		return false, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// Lock retries, so taking the lock for a moment does no harm.
+	// This takes the lock for a moment. It does no harm, because Lock retries.
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
 		return false, 0, nil

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Mutex is a lock for the goroutines of many processes. The end of a process
-// releases it.
+// Mutex is a lock that goroutines of several processes can share. If the process that holds it
+// ends, the lock is released.
 type Mutex struct {
-	token chan struct{} // has one token, which the holder of file takes
+	token chan struct{} // has one token, which a goroutine takes before it locks file
 	file  *os.File
 }
 
 const mutexPoll = 2 * time.Millisecond
 
-// OpenMutex returns the lock on the file at path, which it creates if needed.
+// OpenMutex returns the lock on the file at path. It creates the file if needed.
 func OpenMutex(path string) (*Mutex, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"os"
 )
 
-// Reserve is the path of a file that reserves space for a new cursor. Without a
-// new cursor an outbox could not remove segments from a full disk.
+// Reserve is the path of a file that occupies space. When the disk is full, the space is freed
+// to write a new cursor. Without a new cursor, the outbox could not remove any segments.
 type Reserve string
 
 const reserveBytes = 256 << 10
 
-// Use frees the space and calls do.
+// Use frees the reserved space and then calls do.
 func (r Reserve) Use(do func() error) error {
 	if err := os.Remove(string(r)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("free reserved space: %w", err)

@@ -23,7 +23,7 @@ func Sync(f *os.File) error {
 	}
 }
 
-// BootID identifies the current boot of this machine, or is empty.
+// BootID returns an id of the current boot of this machine, or "" if it is unknown.
 func BootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

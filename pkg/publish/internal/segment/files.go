@@ -15,10 +15,10 @@ import (
 // Suffix is the suffix of the names of segment files.
 const Suffix = ".seg"
 
-// Dir is the folder of a log.
+// Dir is the path of the folder of a log.
 type Dir string
 
-// Path returns the path of the segment whose first record has the ordinal.
+// Path returns the path of the segment whose first record has the ordinal first.
 func (d Dir) Path(first uint64) string {
 	return filepath.Join(string(d), fmt.Sprintf("%020d%s", first, Suffix))
 }

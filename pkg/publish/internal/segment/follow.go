@@ -9,14 +9,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// ErrShrunk means that a segment is shorter than before.
+// ErrShrunk means that a segment is shorter than when it was last read.
 var ErrShrunk = errors.New("segment is shorter than it was")
 
 // Visit receives an item and the ordinal of its segment.
 type Visit func(segment uint64, it Item)
 
-// Follow calls visit for the items that other processes appended behind the known
-// end of l. It cuts off a torn record. No process may append meanwhile.
+// Follow calls visit for each item that other processes have appended after the known end of
+// l. It cuts off a torn record. No process may append while it runs.
 func Follow(l *Log, visit Visit) error {
 	for {
 		seg, end := l.Last()
@@ -27,7 +27,7 @@ func Follow(l *Log, visit Visit) error {
 			_, end = l.Last()
 		}
 		if seg.First == end+1 {
-			return nil // it is empty
+			return nil // the segment is empty
 		}
 		_, err := os.Stat(l.Dir.Path(end + 1))
 		if errors.Is(err, os.ErrNotExist) {
@@ -40,8 +40,8 @@ func Follow(l *Log, visit Visit) error {
 	}
 }
 
-// FollowAll opens the log in dir and calls visit for each item. Records up to the
-// ordinal sent may be missing. Another process may remove segments meanwhile.
+// FollowAll opens the log in dir and calls visit for each item. Records with ordinals up to
+// sent may be missing, because another process may remove their segments meanwhile.
 func FollowAll(dir string, opts Options, sent uint64, visit Visit) (*Log, error) {
 	l, err := Open(dir, opts)
 	if err != nil {
@@ -51,7 +51,7 @@ func FollowAll(dir string, opts Options, sent uint64, visit Visit) (*Log, error)
 	l.list, l.end = nil, sent
 	for _, seg := range list {
 		if last, _ := l.Last(); last.First >= seg.First {
-			continue // Follow has read it already
+			continue // Follow has already read this segment
 		}
 		l.list = append(l.list, Segment{First: seg.First})
 		l.end = max(l.end, seg.First-1)
@@ -83,7 +83,7 @@ func followSegment(l *Log, seg Segment, visit Visit) error {
 		case err != nil:
 			return err
 		case it.Fault == Torn:
-			// The call that wrote it has not returned.
+			// The call that was writing this record did not return.
 			if err := os.Truncate(l.Dir.Path(seg.First), r.off-int64(it.Size)); err != nil {
 				return fmt.Errorf("cut torn record: %w", err)
 			}
@@ -102,7 +102,8 @@ func (l *Log) enter(first uint64) {
 		return
 	}
 	if l.opts.Sync {
-		// As in roll, a sync of the last segment must put all records on disk.
+		// As in roll, all earlier records must be on disk, so that a sync of the last segment
+		// is enough.
 		if err := disk.Sync(l.tail); err != nil {
 			l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
 		}

@@ -9,10 +9,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Options configure a Log.
+// Options are the settings of a Log.
 type Options struct {
 	MaxBytes int64 // size at which a segment is full
-	Sync     bool  // sync each segment before the next one begins
+	Sync     bool  // sync each segment to disk before the next one begins
 	Resume   bool  // append to the last segment, even if another process began it
 }
 
@@ -24,17 +24,17 @@ type Log struct {
 
 	commit commit
 
-	// mu guards list, tail, end, broken and opts.Sync. It is held during writes,
-	// so that readers see complete records only. commit.mu is taken before mu.
+	// mu guards list, tail, end, broken and opts.Sync. It is held during writes, so that
+	// readers only see complete records. commit.mu is locked before mu.
 	mu     sync.Mutex
 	list   []Segment // ascending
 	tail   *os.File  // the last segment, nil until the first append
 	end    uint64    // ordinal of the last record
-	broken error     // set when the end of a file is unknown
+	broken error     // set if it is unknown how a file ends, after which all writes fail
 }
 
-// Open returns the log of the segments in dir. The caller reads the records and
-// then calls [Log.SetEnd].
+// Open returns a log of the segments in dir. The caller must read the records and then call
+// [Log.SetEnd].
 func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{Dir: Dir(dir), opts: opts}
 	var err error
@@ -42,8 +42,8 @@ func Open(dir string, opts Options) (*Log, error) {
 	return l, err
 }
 
-// OpenAt returns the log in dir without reading the folder. last can be zero. end
-// is the ordinal of the last record.
+// OpenAt returns the log in dir without listing the folder. last is the last segment, or zero
+// if there is none. end is the ordinal of the last record.
 func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	l := &Log{Dir: Dir(dir), opts: opts, end: end}
 	if last.First > 0 {
@@ -52,8 +52,8 @@ func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	return l
 }
 
-// Append writes complete records with one write. end is the ordinal of the last
-// one. After an error nothing is appended.
+// Append appends buf, which contains complete records, with one write. end is the ordinal of
+// the last of them. After an error nothing is appended.
 func (l *Log) Append(buf []byte, end uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *Log) Append(buf []byte, end uint64) error {
 	return nil
 }
 
-// l.mu is held.
+// openTail opens the segment to append to. l.mu is held.
 func (l *Log) openTail() error {
 	n := len(l.list)
 	switch {
@@ -89,7 +89,7 @@ func (l *Log) openTail() error {
 	return nil
 }
 
-// l.mu is held.
+// undo cuts off a record that was written in part. l.mu is held.
 func (l *Log) undo(seg *Segment, cause error) error {
 	if err := l.tail.Truncate(seg.Size); err != nil {
 		l.broken = fmt.Errorf("outbox stopped: %w", errors.Join(cause, err))
@@ -98,8 +98,8 @@ func (l *Log) undo(seg *Segment, cause error) error {
 	return fmt.Errorf("write segment: %w", disk.MarkNoSpace(cause))
 }
 
-// roll begins a new segment. With Options.Sync it syncs the previous one first,
-// so that a sync of the last segment puts all records on disk. l.mu is held.
+// roll begins a new segment. With Options.Sync it first syncs the previous one, so that later
+// a sync of the last segment is enough to have all records on disk. l.mu is held.
 func (l *Log) roll() error {
 	if l.tail != nil && l.opts.Sync {
 		if err := disk.Sync(l.tail); err != nil {
@@ -119,7 +119,7 @@ func (l *Log) roll() error {
 		_ = l.tail.Close() // nothing is buffered in this process
 	}
 	if n := len(l.list); n > 0 && l.list[n-1].First == first {
-		l.list = l.list[:n-1] // the same file, empty
+		l.list = l.list[:n-1] // the same file, which is empty
 	}
 	l.tail = f
 	l.list = append(l.list, Segment{First: first})
@@ -133,7 +133,7 @@ func (l *Log) End() uint64 {
 	return l.end
 }
 
-// Last returns the last segment, or zero, and the ordinal of the last record.
+// Last returns the last segment, or zero if there is none, and the ordinal of the last record.
 func (l *Log) Last() (Segment, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +178,7 @@ func (l *Log) SetSync(on bool) {
 	l.opts.Sync = on
 }
 
-// Truncate cuts a segment off at size.
+// Truncate cuts off the segment that begins with the ordinal first, so that it has size bytes.
 func (l *Log) Truncate(first uint64, size int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,7 +193,7 @@ func (l *Log) Truncate(first uint64, size int64) error {
 	return nil
 }
 
-// Drop removes the segments whose records all come before the ordinal.
+// Drop removes the segments in which all records have an ordinal below before.
 func (l *Log) Drop(before uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +213,7 @@ func (l *Log) CanDrop(before uint64) bool {
 	return len(l.list) > 1 && l.list[1].First <= before
 }
 
-// HasOnly reports whether there are records and all come before the ordinal.
+// HasOnly reports whether the log has records and all of them have an ordinal below before.
 func (l *Log) HasOnly(before uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,7 +233,7 @@ func (l *Log) Clear() error {
 	return l.Drop(first)
 }
 
-// Release closes the open segment without a sync. Append opens one again.
+// Release closes the open segment without a sync. The next Append opens it again.
 func (l *Log) Release() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

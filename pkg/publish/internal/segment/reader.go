@@ -15,15 +15,15 @@ const readAhead = 256 << 10
 type Reader struct {
 	log   *Log
 	file  *os.File
-	first uint64 // of the open segment, or 0
+	first uint64 // ordinal of the first record of the open segment, or 0
 	off   int64  // position of buf in the segment
 	end   int64  // known size of the segment
-	buf   []byte // not yet returned
-	space []byte // memory of buf
+	buf   []byte // bytes that were read but not returned yet
+	space []byte // the memory that buf uses
 }
 
-// Reader returns a reader that begins with the segment of the ordinal from. It
-// also reads the records in front of it.
+// Reader returns a reader that begins with the segment that contains the ordinal from. It also
+// returns the records before from in that segment.
 func (l *Log) Reader(from uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +36,8 @@ func (l *Log) Reader(from uint64) *Reader {
 	return r
 }
 
-// All returns the items of a [Log.Reader], until its end or an error.
+// All yields the items of l from a [Log.Reader] for from. It stops at the end of the log or at
+// an error.
 func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		r := l.Reader(from)
@@ -50,8 +51,8 @@ func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	}
 }
 
-// Next returns the next item, or io.EOF at the end of the log. It can be called
-// again when there is more. The item's event is valid until the next call.
+// Next returns the next item, or io.EOF at the end of the log. The caller can call it again
+// later, when there may be more items. The event of the item is valid until the next call.
 func (r *Reader) Next() (Item, error) {
 	if len(r.buf) == 0 && r.off >= r.end && !r.advance() {
 		return Item{}, io.EOF
@@ -59,7 +60,7 @@ func (r *Reader) Next() (Item, error) {
 	if err := r.fill(HeaderBytes); err != nil {
 		return Item{}, err
 	}
-	need := r.end - r.off // Scan needs everything if it cannot read the header
+	need := r.end - r.off // if the header is damaged, Scan needs the rest of the segment
 	if h, ok := parseHeader(r.buf); ok && int64(h.size()) <= need {
 		need = int64(h.size())
 	}
@@ -75,12 +76,14 @@ func (r *Reader) Next() (Item, error) {
 	return it, nil
 }
 
-// Again returns a second reader that begins with it, the last item that r returned.
+// Again returns a second reader, which begins with the item it. The item must be the last one
+// that r returned.
 func (r *Reader) Again(it Item) *Reader {
 	return &Reader{log: r.log, first: r.first, off: r.off - int64(it.Size), end: r.end}
 }
 
-// Position returns the segment of the last item and the end of that item in it.
+// Position returns the segment of the last item and the offset in the segment at which the
+// item ends.
 func (r *Reader) Position() (segment uint64, end int64) { return r.first, r.off }
 
 func (r *Reader) advance() bool {

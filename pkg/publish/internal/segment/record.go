@@ -59,8 +59,8 @@ func Append(dst []byte, r *Record) []byte {
 	return dst
 }
 
-// Begin appends to dst a record without its event and returns where the record
-// starts. The caller appends the event and calls [End].
+// Begin appends the record r without its event to dst. It returns the offset at which the
+// record begins. The caller then appends the event and calls [End].
 func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	start = len(dst)
 	dst = append(dst, make([]byte, HeaderBytes)...)
@@ -72,7 +72,7 @@ func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	return dst, start
 }
 
-// End fills in the header of the record from start to the end of buf.
+// End writes the header of the record that occupies buf from start to the end.
 func End(buf []byte, start int, r *Record) {
 	h, body := buf[start:start+HeaderBytes], buf[start+HeaderBytes:]
 	copy(h, magic)
@@ -85,25 +85,25 @@ func End(buf []byte, start int, r *Record) {
 	le.PutUint32(h[32:], disk.Checksum(h[:32]))
 }
 
-// Fault describes the state of an [Item].
+// Fault says whether an [Item] is damaged, and how.
 type Fault int
 
 // The faults.
 const (
 	Intact     Fault = iota
-	Damaged          // damaged body, known ordinal and sequence
-	Unreadable       // damaged bytes in front of a record
-	Torn             // damaged bytes at the end of a segment
+	Damaged          // the body is damaged, but ordinal and sequence are known
+	Unreadable       // damaged bytes, followed by a record
+	Torn             // damaged bytes at the end of the segment
 )
 
-// Item is a record, or damaged bytes in its place. The tenant of a damaged record
-// is known unless its bytes are damaged.
+// Item is a record, or the damaged bytes in its place. For a damaged record, Tenant is set if
+// its bytes are intact.
 type Item struct {
 	Record
 
 	Fault     Fault
-	Size      int  // bytes in the segment
-	HasHeader bool // a torn item has an intact header
+	Size      int  // number of bytes in the segment
+	HasHeader bool // true if a torn item has an intact header
 }
 
 type header struct {
@@ -127,9 +127,9 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
 }
 
-// Scan reads the item at the start of b. Behind an intact header, b must have the
-// whole record. Otherwise b must reach to the end of the segment. The item's
-// event aliases b.
+// Scan reads the item at the start of b. If the header is intact, b must contain the whole
+// record. Otherwise b must contain the rest of the segment. The event of the item
+// shares memory with b.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

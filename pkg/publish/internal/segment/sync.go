@@ -11,13 +11,13 @@ import (
 
 // commit makes concurrent callers of Sync share one sync.
 type commit struct {
-	// mu guards synced and is held during a sync. Callers that wait for it find
-	// their record synced. It is taken before Log.mu.
+	// mu guards synced and is held during a sync. Callers that waited for it then find that
+	// their record is synced. It is locked before Log.mu.
 	mu     sync.Mutex
 	synced uint64 // ordinal up to which records are on disk
 }
 
-// Sync returns when all records up to the ordinal are on disk.
+// Sync returns when all records up to ordinal are on disk.
 func (l *Log) Sync(ordinal uint64) error {
 	l.commit.mu.Lock()
 	defer l.commit.mu.Unlock()
@@ -31,8 +31,8 @@ func (l *Log) Sync(ordinal uint64) error {
 		return err
 	}
 	if err := disk.Sync(tail); err != nil && !errors.Is(err, os.ErrClosed) {
-		// The kernel may have dropped the data that it could not write, so the
-		// content of the disk is unknown from here on.
+		// The kernel may have dropped data that it could not write. From now on it is unknown
+		// what is on disk.
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)

@@ -22,7 +22,7 @@ type Gap struct {
 	events.Range
 }
 
-// Gaps are the known gaps among unsettled numbers.
+// Gaps lists the known gaps in the numbers that are not settled yet.
 type Gaps []Gap
 
 // Add adds g and merges it with the gap directly before it.
@@ -48,7 +48,8 @@ func (l *Gaps) Forget(tenant string, last uint64) {
 	*l = slices.DeleteFunc(*l, func(g Gap) bool { return g.Tenant == tenant && g.Last <= last })
 }
 
-// Ranges splits the numbers of a tenant from first to last by reason.
+// Ranges divides the numbers of a tenant from first to last into ranges with a common reason.
+// Numbers outside all gaps have [ReasonUnknown].
 func (l Gaps) Ranges(tenant string, first, last uint64) []events.Range {
 	var list []events.Range
 	for at := first; at <= last; {

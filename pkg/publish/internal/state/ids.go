@@ -13,12 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// IDs are the ids of the events that an outbox has published. A nil *IDs is
-// empty. IDs is safe for concurrent use.
+// IDs is the set of ids of the events that an outbox has published. A nil *IDs is an empty
+// set. IDs is safe for concurrent use.
 //
-// The file has the hashes of acknowledged events only. Recovery finds waiting
-// events in the segments. So an event that a power cut removed can be published
-// again, and an event in the stream cannot. The file is rotated at the limit.
+// The file contains only hashes of acknowledged events, and recovery finds the waiting events
+// in the segments. If a power cut removes a waiting event, its id is therefore free again, and
+// the event can be published again. An event that is in the stream cannot. When the file
+// reaches the limit, it is rotated.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids
@@ -26,10 +27,10 @@ type IDs struct {
 	// mu guards all fields below.
 	mu       sync.Mutex
 	current  map[segment.IDHash]struct{}
-	previous map[segment.IDHash]struct{} // of the rotated file
+	previous map[segment.IDHash]struct{} // ids in the rotated file
 	file     *os.File
 	size     int64
-	unsaved  []byte // acknowledged
+	unsaved  []byte // hashes of acknowledged events that are not in the file yet
 }
 
 // The files of IDs.
@@ -81,7 +82,7 @@ func (s *IDs) Has(id segment.IDHash) bool {
 	return isCurrent || isPrevious
 }
 
-// Add adds an id, in memory only.
+// Add adds an id in memory. It does not write to the file.
 func (s *IDs) Add(id segment.IDHash) {
 	if s == nil {
 		return
@@ -91,8 +92,8 @@ func (s *IDs) Add(id segment.IDHash) {
 	s.current[id] = struct{}{}
 }
 
-// Save writes the ids of acknowledged events. If it fails, the next call writes
-// them as well.
+// Save writes the ids of acknowledged events to the file. If it fails, the next call writes
+// these ids too.
 func (s *IDs) Save(acknowledged []segment.IDHash) error {
 	if s == nil {
 		return nil
@@ -127,8 +128,8 @@ func (s *IDs) rotate() error {
 	if err := os.Rename(s.path(IDsName), s.path(PreviousIDsName)); err != nil {
 		return fmt.Errorf("rotate ids: %w", err)
 	}
-	// The old file stays in use until there is a new one, so that a full disk
-	// loses no ids.
+	// The old file stays in use until the new one exists, so that no ids are lost on a full
+	// disk.
 	f, err := os.OpenFile(s.path(IDsName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return errors.Join(fmt.Errorf("open ids: %w", disk.MarkNoSpace(err)), os.Rename(s.path(PreviousIDsName), s.path(IDsName)))

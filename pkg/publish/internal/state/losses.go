@@ -12,9 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Losses counts events that were numbered and then shed. Its file is preallocated
-// and written in place, so that it works on a full disk. Each slot counts one
-// range of one tenant.
+// Losses stores which events were numbered and then dropped. Its file is preallocated and
+// written in place, so that this also works on a full disk. Each slot stores one range of
+// numbers of one tenant.
 type Losses struct {
 	file  *os.File
 	slots []Gap // a slot with First 0 is free
@@ -43,7 +43,7 @@ func OpenLosses(dir string) (*Losses, error) {
 	return l, nil
 }
 
-// ReadLosses returns the losses in dir. It ignores an unreadable file.
+// ReadLosses returns the losses stored in dir. If the file cannot be read, it returns none.
 func ReadLosses(dir string) (list []Gap) {
 	data, err := os.ReadFile(filepath.Join(dir, LossesName))
 	if err != nil || len(data) != lossSlots*lossSlot {
@@ -57,8 +57,8 @@ func ReadLosses(dir string) (list []Gap) {
 	return list
 }
 
-// Reread returns the losses that other processes have counted since the last
-// time.
+// Reread reads the file again. It returns the losses that other processes have added since it
+// was last read.
 func (l *Losses) Reread() (lost []Gap, err error) {
 	buf := make([]byte, lossSlots*lossSlot)
 	if _, err := l.file.ReadAt(buf, 0); err != nil {
@@ -102,7 +102,7 @@ func (l *Losses) put(i int, g Gap) error {
 	return nil
 }
 
-// Add counts the numbers of g as shed.
+// Add stores that the numbers of g were dropped.
 func (l *Losses) Add(g Gap) error {
 	free := -1
 	for i, old := range l.slots {
@@ -120,8 +120,8 @@ func (l *Losses) Add(g Gap) error {
 	return l.put(free, g)
 }
 
-// Take calls do for each loss and frees its slot if do returns true. It stops at
-// an error.
+// Take calls do for each loss, and frees the slot of the loss if do returns true. It stops at
+// the first error.
 func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 	for i, g := range l.slots {
 		if g.First == 0 {

@@ -13,14 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Tail is the end of a shared outbox. It lets a short-lived process append
-// without reading all segments. The process reads records behind an older tail.
+// Tail describes the end of a shared outbox. With it, a short-lived process can append without
+// reading all segments. If the tail is out of date, the process only reads the records after
+// it.
 type Tail struct {
 	Version uint64 `json:"-"` // changes with every change of the outbox
 
 	Ordinal uint64            `json:"ordinal"`           // of the last record
-	Segment uint64            `json:"segment,omitempty"` // that contains the last record
-	Size    int64             `json:"size"`              // of that segment
+	Segment uint64            `json:"segment,omitempty"` // segment that contains the last record
+	Size    int64             `json:"size"`              // size of that segment
 	Next    map[string]uint64 `json:"next"`              // next number, per tenant
 	Waiting int64             `json:"waiting"`           // bytes of the records that wait
 }
@@ -31,15 +32,14 @@ const TailName = "tail"
 // TailHeader is the size of the file's header.
 const TailHeader = 8 + 1 + 20 + 1 + 10 + 1
 
-// tailBytes are preallocated for a full disk.
+// tailBytes is the size that is preallocated, so that the tail can be written on a full disk.
 const tailBytes = 16 << 10
 
 // ErrNoTail means that a tail was never written or is torn.
 var ErrNoTail = errors.New("tail is torn")
 
-// TailFile is the file of a tail, which is written in place. It has eight hex
-// digits of checksum, the version, the length of the JSON, a newline, and the
-// JSON.
+// TailFile is the file of a tail. It is written in place. It contains a checksum of eight hex
+// digits, the version, the length of the JSON, a newline, and the JSON.
 type TailFile struct{ file *os.File }
 
 // OpenTail opens or creates the tail in dir.

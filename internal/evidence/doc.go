@@ -1,4 +1,5 @@
-// Package evidence is the wing that records events so that the record can be proved.
+// Package evidence contains the packages that record events in such a way that the record can be
+// proved.
 //
 // Data flow:
 //
@@ -17,7 +18,7 @@
 //	transparency  the C2SP formats that anchor, bundle and tiles exchange
 //	runtree       folds the events of a run into its steps and tool calls
 //
-// A record is stored by the writer, signed with a checkpoint, copied to AgentFS
-// and to the anchors, and checked by the verifier. The verifier shares no code
-// with the writer. The wing tracking reads the same stream on its own.
+// The writer stores a record and signs a checkpoint that covers it. The auditor copies the record
+// to AgentFS files and the checkpoint to the anchors. The verifier checks all of this and shares no
+// code with the writer. The packages in internal/tracking read the same stream independently.
 package evidence

@@ -10,35 +10,37 @@ import (
 
 // Use is one recorded use of the evidence in a ledger.
 type Use struct {
-	Leaf     int64                  `json:"leaf"`
-	ID       string                 `json:"id"`
-	Time     time.Time              `json:"time"`     // the clock of the process that recorded it
-	Producer string                 `json:"producer"` // the outbox that sent it
-	Action   events.AuditAction     `json:"action"`
-	By       string                 `json:"by"`             // as the caller said
-	User     string                 `json:"user,omitempty"` // of the operating system, with the host
-	Reason   string                 `json:"reason,omitempty"`
-	Ticket   string                 `json:"ticket,omitempty"`
-	What     *events.AuditSelection `json:"selection,omitempty"` // absent means everything
-	As       string                 `json:"as,omitempty"`
-	Order    bool                   `json:"order"` // it carries an order; auditor verify reports the effect
+	Leaf     int64              `json:"leaf"`
+	ID       string             `json:"id"`
+	Time     time.Time          `json:"time"`     // by the clock of the process that recorded it
+	Producer string             `json:"producer"` // name of the outbox that sent it
+	Action   events.AuditAction `json:"action"`
+	By       string             `json:"by"` // person, as the caller said
+	// User of the operating system, with the host.
+	User   string                 `json:"user,omitempty"`
+	Reason string                 `json:"reason,omitempty"`
+	Ticket string                 `json:"ticket,omitempty"`
+	What   *events.AuditSelection `json:"selection,omitempty"` // nil means everything
+	As     string                 `json:"as,omitempty"`
+	// The record carries an order; auditor verify reports its effect.
+	Order bool `json:"order"`
 
-	// The event has none of the fields of a use. Another producer than the auditor can send
-	// one.
+	// Unreadable is true if the event has no valid payload. Producers other than the auditor can
+	// send such an event.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 
-// Filter selects the uses that match every field that is set.
+// Filter selects uses. A use must match every field that is set.
 type Filter struct {
 	By     string
 	Action events.AuditAction
-	// Run drops the uses of another run or of an event of another run. It keeps uses of
-	// everything, of a time range or of a user, because those may include the run.
+	// Run excludes uses of another run or of an event of another run. Uses of everything, of a time
+	// range or of a user are not excluded, because they may include the run.
 	Run      string
-	From, To time.Time // when it was recorded; zero is no limit
+	From, To time.Time // time at which the use was recorded; zero means no limit
 }
 
-// List returns the uses in a ledger that match the filter, in the order of the ledger.
+// List returns the uses in a ledger that match the filter, in ledger order.
 func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	list := []Use{}
 	for e, err := range r.Accesses(ctx) {
@@ -57,8 +59,8 @@ func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	return list, nil
 }
 
-// Read decodes the record of one use. It marks an event with another payload, which any
-// producer may publish, as unreadable.
+// Read decodes the record of a use. Any producer can publish an event of this kind, so Read marks
+// an event with another payload as unreadable.
 func Read(e ledger.Entry) Use {
 	a := Use{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
 	event, err := events.Decode(e.Bytes)
@@ -87,7 +89,8 @@ func (f Filter) fits(ctx context.Context, r *ledger.Reader, a Use) (bool, error)
 	return f.mayTouch(ctx, r, a.What)
 }
 
-// mayTouch reports whether a use with this selection may have included the run.
+// mayTouch reports whether a use with the selection what may have included records of the run
+// f.Run.
 func (f Filter) mayTouch(ctx context.Context, r *ledger.Reader, what *events.AuditSelection) (bool, error) {
 	if f.Run == "" || what == nil {
 		return true, nil

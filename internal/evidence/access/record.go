@@ -14,20 +14,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Producer is the producer of the recorded uses, and the name of its outbox.
+// Producer is the name of the producer that sends the recorded uses, and of its outbox.
 const Producer = "auditor"
 
 const source = "/auditor"
 
-// Outbox returns the outbox of unsent records below a data directory.
+// Outbox returns the path of the outbox for access records in a data directory.
 func Outbox(dataDir string) string { return filepath.Join(dataDir, "outbox", Producer) }
 
-// Record records a use of the evidence of a tenant before the evidence is used, and returns
-// the stored event.
+// Record records a use of the evidence of a tenant and returns the stored event. It must be called
+// before the evidence is used.
 //
-// The event is then on disk, in the outbox. The next auditor that serves or drains sends it.
-// After an error no record exists and the evidence must not be used. Several processes may
-// call Record at the same time.
+// When Record returns, the event is on disk in the outbox. The next auditor that runs on the data
+// directory sends it. If Record returns an error, nothing was recorded and the evidence must not be
+// used. Several processes may call Record at the same time.
 func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.AuditAccessed, source, d)
@@ -36,8 +36,8 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 	}
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, Outbox(dataDir), publish.SharedOptions{
-		// Redaction would break the signature of an order, and a user who searches
-		// for a secret may have to name it.
+		// Records are not redacted. Redaction would break the signature of an order. A user who
+		// searches for a secret may also have to name the secret in the record.
 		Name: Producer, Redactor: publish.NoRedaction,
 		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)
@@ -47,7 +47,7 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 	return stored[0], nil
 }
 
-// Unsent returns how many records of a tenant are still in the outbox.
+// Unsent returns the number of records of a tenant that are still in the outbox.
 func Unsent(dataDir, tenant string) (uint64, error) {
 	state, err := publish.Inspect(Outbox(dataDir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -56,12 +56,12 @@ func Unsent(dataDir, tenant string) (uint64, error) {
 	return state.Tenants[tenant], err
 }
 
-// SelectionOf returns a selection in the form that is recorded.
+// SelectionOf returns s in the form in which it is recorded.
 func SelectionOf(s ledger.Selection) events.AuditSelection {
 	return events.AuditSelection{Run: s.Run, From: timePointer(s.From), To: timePointer(s.To)}
 }
 
-// OrderRecord returns the record that carries a signed order.
+// OrderRecord returns the access record that carries the order o, signed as signed.
 func OrderRecord(o ledger.Order, signed string) events.AuditAccessedData {
 	d := events.AuditAccessedData{Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Order: signed}
 	s := events.AuditSelection{

@@ -6,7 +6,9 @@ import (
 	"slices"
 )
 
-// readOrders marks the files that new erasure orders concern.
+// readOrders reads the new erasure orders of the tenant. For each run that an order erased, it
+// records the order in the state of the file that has the run, so that catchUp erases the data
+// there.
 func (s *session) readOrders(ctx context.Context) error {
 	r := s.tenant.routes
 	last := r.orders
@@ -15,7 +17,7 @@ func (s *session) readOrders(ctx context.Context) error {
 			return fmt.Errorf("read orders: %w", err)
 		}
 		if e.Order > r.pos.leaf {
-			break // the routes may not know its runs yet
+			break // the run may have events that are not routed yet
 		}
 		last = e.Order
 		name, ok, err := r.find(e.Run)
@@ -37,8 +39,9 @@ func (s *session) readOrders(ctx context.Context) error {
 	return r.commit()
 }
 
-// erase commits f without the data that erasure orders destroyed. The file records the
-// order last. After a crash the next update repeats the erasure.
+// erase commits f after it has removed all data that erasure orders destroyed in the ledger. It
+// saves the number of the last order in f as the final step. If the process crashes before that,
+// the next update erases again.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {

@@ -20,18 +20,20 @@ var ErrBusy = errors.New("file is in use by another process")
 
 const busyTimeout = 20 * time.Millisecond
 
-// exclusive makes a connection the only one to its file, because the clients' engine
-// does not know SQLite's shared memory file. Closing removes the log. A crash can undo
-// the last commit together with its position.
+// exclusive contains the statements that make a connection the only one to its file. Exclusive
+// locking avoids SQLite's shared memory file, which the engine of the AgentFS clients does not
+// support. When the connection closes, SQLite removes the write-ahead log. A crash can lose the
+// last commit, but the position in that commit is then lost too, so Sync writes the same rows
+// again.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
-// file is an AgentFS file that is open for one commit. It owns the transaction and
-// hooktrail_state. Its fields own the other tables.
+// file is an AgentFS file that is open for one commit. It owns the transaction and the table
+// hooktrail_state. The values in its fields own the other tables.
 type file struct {
 	conn   *sqlite.Conn
 	pos    position // last applied leaf
 	orders int64    // last applied erasure order; -1: none
-	freed  bool     // reset moved old content to free pages
+	freed  bool     // true after reset, because the file's free pages may then have old content
 
 	calls  *toolCalls
 	values *keyValues
@@ -39,8 +41,8 @@ type file struct {
 	events *projector
 }
 
-// openFile opens or creates the AgentFS file at path and begins a transaction. close
-// ends it.
+// openFile opens or creates the AgentFS file at path and begins a transaction. The caller must call
+// close.
 func openFile(ctx context.Context, path string) (_ *file, err error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
@@ -135,8 +137,8 @@ func (f *file) commitOrder(order int64) error {
 	return f.commit()
 }
 
-// compact rewrites the file without free pages and empties its log. The temporary copy
-// is next to the file because containers may not allow writes to /tmp.
+// compact rewrites the file without free pages and empties its write-ahead log. SQLite puts the
+// temporary copy into the folder of the file, because containers may not allow writes to /tmp.
 func (f *file) compact() error {
 	paths, err := texts(f.conn, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(paths) != 1 {

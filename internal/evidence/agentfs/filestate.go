@@ -13,20 +13,20 @@ import (
 
 type fileState struct {
 	progress
-	saved progress // on disk
+	saved progress // as it is on disk
 }
 
-// progress is the saved part of a fileState. The fields done, cleaned and listed may be
-// wrong because an older copy can replace a file.
+// progress is the part of a fileState that is stored in the routes database. The fields done,
+// cleaned and listed can be too high if a user replaced the file with an older copy.
 type progress struct {
 	name    string
-	last    int64 // last leaf for the file
+	last    int64 // ledger leaf of the last event that belongs in the file
 	done    int64 // last applied leaf, -1 for none
-	halves  int64 // half rows, because a call and its result share a row
-	order   int64 // last erasure order that concerns the file, -1 for none
+	halves  int64 // size in half rows, because a tool call and its result share one row
+	order   int64 // last erasure order that erased a run in the file, -1 for none
 	cleaned int64 // last applied erasure order, -1 for none
-	parts   int64 // files of the agent, if more than one
-	listed  int64 // files of the agent that the file lists
+	parts   int64 // number of files that the agent has, 0 if it has only one
+	listed  int64 // number of files in the file's list of the agent's files
 	rebuild bool
 }
 
@@ -106,7 +106,8 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile records a new file, which every file of its agent lists.
+// addFile updates the states for a new file with the given name. If it is not the agent's first
+// file, all files of the agent must list it, so addFile sets parts in each of their states.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -126,8 +127,8 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// listParts lists an agent's files in f. The list has time 0 because no event creates
-// it.
+// listParts writes the list of the agent's files into f if the agent has several. The entry has
+// time 0, because no event creates it and a rebuilt file must be identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

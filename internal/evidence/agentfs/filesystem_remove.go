@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// unlink removes a name, and with the last name the content.
+// unlink removes the name path. If it was the last name of the inode, unlink also removes the
+// content.
 func (f *fileSystem) unlink(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {
@@ -38,7 +39,7 @@ func (f *fileSystem) unlink(path string) error {
 	return nil
 }
 
-// remove removes the file at path, and its content under all names.
+// remove deletes the file at path. Its content disappears under all other names too.
 func (f *fileSystem) remove(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {
@@ -63,7 +64,8 @@ func (f *fileSystem) removeAll() error {
 	return execute(f.conn, `DELETE FROM hooktrail_files`)
 }
 
-// removeFolder removes this package's files below a folder, and then the empty folders.
+// removeFolder removes the files below folder that this package wrote, and then the folders that
+// have become empty.
 func (f *fileSystem) removeFolder(folder string) error {
 	from, to := prefixed(folder + "/")
 	paths, err := texts(f.conn, `SELECT path FROM hooktrail_files WHERE path >= ? AND path < ? ORDER BY path`, from, to)

@@ -11,27 +11,27 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count rows and files of other tools. Folders do not count because
-// reset keeps ours.
+// foreignCounts are queries that count the rows and files of other tools after reset has removed
+// ours. They do not count folders, because reset does not remove our folders.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
 	`SELECT count(*) FROM fs_inode WHERE mode & 61440 <> 16384`,
 }
 
-// ErrChanged is wrapped by [Unchanged].
+// ErrChanged is wrapped by the error of [Unchanged] if the file has another mark.
 var ErrChanged = errors.New("another tool wrote to it in the meantime")
 
-// A Mark identifies a version of a file by its size and time.
+// A Mark identifies a version of a file by its size and modification time.
 type Mark struct {
 	bytes   int64
 	written time.Time
 }
 
-// Foreign copies the rows and files of other tools from the AgentFS file at path to
-// out, which must not exist. It returns false and creates no file if there are none.
-// The mark is for [Unchanged]. The error wraps [ErrBusy] if another process has the
-// file open.
+// Foreign copies the AgentFS file at path to out without the rows and files of this package, so
+// that only those of other tools remain. The path out must not exist. If other tools have written
+// nothing, Foreign returns false and creates no file. Pass the mark to [Unchanged] to detect later
+// writes. The error wraps [ErrBusy] if another process has the file open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -59,8 +59,8 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 	return kept, mark, nil
 }
 
-// Unchanged checks that the file at path still has mark. The error wraps [ErrChanged]
-// or [ErrBusy].
+// Unchanged returns an error if the file at path no longer has the mark that [Foreign] returned.
+// The error wraps [ErrChanged] or [ErrBusy].
 func Unchanged(ctx context.Context, path string, mark Mark) error {
 	err := read(ctx, path, leaveTimeout, func(r *reader) error {
 		now, err := markOf(r.conn, path)
@@ -75,8 +75,9 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// markOf returns the mark of a file. It first moves the log into the file, so that
-// closing does not change the file.
+// markOf returns the mark of the file at path, which conn has open. It first moves the write-ahead
+// log into the file. Otherwise SQLite would do that on close and change the file after its mark was
+// taken.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
@@ -88,7 +89,8 @@ func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes the rows of this package and reports whether anything is left.
+// strip removes the rows of this package from the file at path. It reports whether rows or files of
+// other tools are left.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {
@@ -111,5 +113,6 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 	return left, f.compact()
 }
 
-// Routes returns the path of a tenant's routes below the folder of the files.
+// Routes returns the path of a tenant's routes database, relative to the folder of the AgentFS
+// files.
 func Routes(tenant string) string { return filepath.Join(".routes", escapeID(tenant)+".db") }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxPart bounds an escaped id in bytes. Two ids, the separators and a suffix of
-// SQLite fit into a name of 255 bytes.
+// maxPart is the maximum length of an escaped id in bytes. A file name consists of two ids,
+// separators and a suffix of SQLite such as "-wal". With this limit it fits into 255 bytes.
 const maxPart = 112
 
 // FileName returns the name of an agent's first AgentFS file. The name has both escaped
@@ -36,7 +36,7 @@ func FileName(agent, tenant string) string {
 
 func baseName(agent, tenant string) string { return escapeID(agent) + separator + escapeID(tenant) }
 
-// No escaped id contains the separator of a name.
+// An escaped id never contains the separator.
 const separator = "__"
 
 func partName(base string, part int) string {
@@ -49,7 +49,7 @@ func partName(base string, part int) string {
 type fileName struct {
 	base          string // common to all files of the agent and tenant
 	agent, tenant string // escaped
-	part          int    // from 1; 0 for any other name
+	part          int    // number of the file from 1; 0 if the name is not that of an AgentFS file
 }
 
 func parseName(name string) fileName {
@@ -103,7 +103,8 @@ const (
 	withCapitals = "_xu"
 )
 
-// unescapeID returns the original id, or its start and "…" if the name is shortened.
+// unescapeID returns the id that escapeID escaped. If the escaped id is shortened, unescapeID
+// returns the start of the id and "…".
 func unescapeID(escaped string) string {
 	escaped, _, long := strings.Cut(escaped, shortened)
 	escaped, _, _ = strings.Cut(escaped, withCapitals)
@@ -116,7 +117,7 @@ func unescapeID(escaped string) string {
 		}
 		c, err := hex.DecodeString(rest[:min(2, len(rest))])
 		if err != nil || len(c) != 1 {
-			break // a shortened escape
+			break // the escape was cut off when the id was shortened
 		}
 		b.WriteByte(c[0])
 		escaped = rest[2:]
@@ -139,7 +140,8 @@ var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
-// text returns s as valid UTF-8 without NUL bytes, which SQLite and the clients need.
+// text returns s with invalid UTF-8 and NUL bytes replaced. SQLite and the AgentFS clients do not
+// accept them.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

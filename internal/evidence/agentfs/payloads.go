@@ -13,7 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxInline is the size of the largest payload that a row contains.
+// maxInline is the maximum size of a payload that is stored in its row. Larger payloads are stored
+// as files.
 const maxInline = 64 << 10
 
 type reference struct {
@@ -23,9 +24,9 @@ type reference struct {
 	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// The files of a run are below its folder. Ids are escaped as in subjects, so that no
-// id reaches into another folder. Escaped ids have no dot, and all files except blobs
-// have one.
+// All files of a run are in its folder. Ids in paths are escaped as they are in subjects, so an id
+// cannot lead into another folder. An escaped id has no dot. Every file name has one, except those
+// of blobs, so an id never equals a file name.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
@@ -34,8 +35,8 @@ func toolPath(e events.Event) string {
 	return runPath(e.Run) + "/tools/" + pathPart(cmp.Or(e.ToolCall, e.ID))
 }
 
-// pathPart returns id as a file name. An id that is too long for the broker becomes a
-// hash.
+// pathPart returns id as a name that is valid in a path. If id is too long for a subject of the
+// broker, pathPart returns its hash.
 func pathPart(id string) string {
 	name, err := subjects.FileName(id)
 	if err != nil {
@@ -47,7 +48,7 @@ func pathPart(id string) string {
 
 type payloads struct{ files *fileSystem }
 
-// facts returns the parameters that all rows of a run share.
+// facts returns the call parameters that all rows of a run have in common.
 func facts(e events.Event, runType, role string) map[string]any {
 	return map[string]any{
 		"run_id": e.Run, "tenant_id": e.Tenant,
@@ -93,7 +94,9 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns a value for a row, as a reference if it is large or arrived in chunks.
+// field returns value as it is stored in a row. It returns a reference to a file if value is larger
+// than maxInline or if blobs has name, which means that the payload arrived in chunks. The file is
+// stored at path.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -116,8 +119,8 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns an error for a row. A large text is cut and ends with the path of
-// the whole text.
+// errorText returns message as it is stored in a row. If message is too large, errorText stores it
+// in a file and returns the first 1,024 bytes and the path of the file.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
@@ -134,8 +137,9 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob links content that arrived in chunks to path and returns a reference. Content
-// with a wrong hash is missing.
+// blob makes path a name of the content that arrived in chunks at from, and returns a reference to
+// path. If the hash of the content is not that of b, the reference says that the content is
+// missing.
 func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(from)
@@ -155,7 +159,8 @@ func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time
 	return ref, p.files.link(from, path, at)
 }
 
-// addChunk writes a chunk. A later event refers to the complete payload.
+// addChunk writes a chunk into the blob file of its payload. The event that refers to the payload
+// comes after all chunks.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
@@ -172,8 +177,8 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// Content with a second name matched its hash. A repeated chunk could only damage
-	// it.
+	// Content gets a second name only after its hash was verified. Writing a repeated chunk could
+	// only damage it.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

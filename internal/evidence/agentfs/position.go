@@ -8,7 +8,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// position is the last leaf that was applied to a file or routed.
+// position identifies the last ledger record that was applied to a file, or that was routed.
 type position struct {
 	leaf int64  // -1: none
 	hash string // of the record
@@ -47,7 +47,7 @@ func savePosition(conn *sqlite.Conn, table string, p position) error {
 	return nil
 }
 
-// loadNumber returns a number, and -1 for a missing one.
+// loadNumber returns the number stored under name, or -1 if there is none.
 func loadNumber(conn *sqlite.Conn, table, name string) (int64, error) {
 	n := int64(-1)
 	err := sqlitex.Execute(conn, `SELECT value FROM `+table+` WHERE name = ?`, &sqlitex.ExecOptions{

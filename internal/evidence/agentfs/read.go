@@ -15,10 +15,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrErased is wrapped by [Copy] when a file still has erased data.
+// ErrErased is wrapped by the error of [Copy] when the file still has data that an erasure order
+// destroyed in the ledger.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout for a file in use is longer than a commit.
+// leaveTimeout is the maximum wait for a file that another process has open. A commit takes less
+// time.
 const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
@@ -26,7 +28,7 @@ const lookTimeout = 2 * time.Second
 // A File is an AgentFS file in a folder.
 type File struct {
 	Name  string
-	Agent string // id, cut with "…" if it is long
+	Agent string // agent id; a shortened id ends with "…"
 	Part  int    // number among the agent's files, from 1
 	Bytes int64
 }
@@ -34,8 +36,8 @@ type File struct {
 // ID returns the id by which AgentFS tools open the file.
 func (f File) ID() string { return strings.TrimSuffix(f.Name, ".db") }
 
-// List returns the AgentFS files of a tenant in dir, sorted by agent and part. A
-// missing folder has none.
+// List returns the AgentFS files of a tenant in dir, sorted by agent and part. If dir does not
+// exist, List returns no files.
 func List(dir, tenant string) ([]File, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -65,11 +67,11 @@ func List(dir, tenant string) ([]File, error) {
 
 // Contents describes the contents of a file.
 type Contents struct {
-	Calls int64 // rows of tool_calls
-	Ours  int64 // of them, rows from the ledger
+	Calls int64 // number of rows in tool_calls
+	Ours  int64 // number of those rows that come from the ledger
 	Leaf  int64 // last applied leaf; -1: none
 
-	HasRun bool // the file has rows of the given run
+	HasRun bool // true if the file has rows of the run passed to Inspect
 }
 
 // Inspect describes the file at path. HasRun is false if run is empty. The error wraps
@@ -102,10 +104,10 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	return c, err
 }
 
-// Copy copies the file at path to out, which must not exist. The copy is one file
-// without a log, readable by its owner alone. It appears complete or not at all. The
-// error wraps [ErrErased] if the file still has erased data, and [ErrBusy] if another
-// process has it open.
+// Copy copies the file at path to out, which must not exist. The copy is a single file without a
+// write-ahead log, and only its owner may read it. If Copy fails, it leaves no partial file at out.
+// The error wraps [ErrErased] if the file still has erased data, and [ErrBusy] if another process
+// has it open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists: choose another file or remove it", out)
@@ -144,9 +146,9 @@ func removed(path string) error {
 	return nil
 }
 
-// Unerased returns the names of a tenant's files in dir that still have data that
-// orders in src erased. The error wraps [ErrBusy] and names the files that other
-// processes have open.
+// Unerased returns the names of a tenant's files in dir that still have data of runs that erasure
+// orders in src erased. If other processes have files open, the error wraps [ErrBusy] and names
+// those files.
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -172,11 +174,11 @@ func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, er
 type reader struct {
 	conn    *sqlite.Conn
 	orders  int64 // last applied erasure order, -1 for none
-	foreign bool  // the file has no table of this package
+	foreign bool  // the file was not written by this package
 }
 
-// read opens the file at path, calls fn and closes it. It waits up to patience for a
-// busy file.
+// read opens the file at path, calls fn and closes the file. If another process has the file open,
+// read waits up to patience.
 func read(ctx context.Context, path string, patience time.Duration, fn func(*reader) error) (err error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -186,8 +188,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
 	conn.SetBusyTimeout(patience)
-	// Exclusive locking avoids the shared memory file, which the clients' engine does
-	// not know.
+	// Exclusive locking avoids SQLite's shared memory file, which the engine of the AgentFS clients
+	// does not support.
 	if err := executeAll(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
 		return err
 	}
@@ -204,8 +206,9 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable replaces an unclear error of SQLite if the file may not be written.
-// Readers lock the file.
+// notWritable returns the error of the operating system instead of an unclear error of SQLite if
+// this process may not write the file at path. Reading needs write permission too, because readers
+// lock the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -234,8 +237,9 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// hasBefore reports whether the file has rows of the run from before the order, or
-// payload files without any row. The ids of rows show their leaves.
+// hasBefore reports whether the file has rows of the erased run that are older than the order e.
+// The id of a row shows the leaf that it came from. If the run has no rows, hasBefore reports
+// whether the file still has payload files of the run.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

@@ -16,25 +16,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rowsPerFile bounds a file, because clients load the whole list of rows.
+// rowsPerFile is the default limit of rows in a file. It exists because AgentFS clients load the
+// whole list of rows.
 const rowsPerFile = 100_000
 
-// routes maps each run of a tenant to a file and tracks the progress of each file. The
-// database is a cache. Only the goroutine that holds tenant.mu uses it.
+// routes maps each run of a tenant to its AgentFS file and tracks how much of the ledger each file
+// has. The database is a cache that can be rebuilt from the ledger. A goroutine must hold tenant.mu
+// to use it.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
-	limit  int64    // of one file
-	pos    position // routed so far
-	saved  position // on disk
+	limit  int64    // maximum rows of one file
+	pos    position // last routed record
+	saved  position // pos as it is on disk
 
 	orders, savedOrders int64 // last erasure order that was read; -1: none
 
-	runs   map[string]string     // unsaved, by run
+	runs   map[string]string     // file by run, not yet saved
 	states map[string]*fileState // loaded since the last commit
 }
 
-// Routes of another version are computed again.
+// If a database has another routesVersion, openRoutes deletes its content, and Sync computes the
+// routes again.
 const routesVersion = 2
 
 var routesSchema = []string{
@@ -47,7 +50,8 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens the routes of a tenant. It replaces a damaged database.
+// openRoutes opens or creates the routes database of a tenant. If the database is damaged,
+// openRoutes replaces it with an empty one.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -160,7 +164,8 @@ func (r *routes) commit() error {
 	return nil
 }
 
-// isChanged reports whether commit must save. An idle ledger causes no writes.
+// isChanged reports whether commit must write. It avoids writes while the ledger has no new
+// records.
 func (r *routes) isChanged() bool {
 	for _, state := range r.states {
 		if state.progress != state.saved {

@@ -11,19 +11,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// session is one call of Sync.
+// session is the state of one call of Sync.
 type session struct {
 	*Writer
 	tenant   *tenant
 	src      Source
-	failures map[string]error     // by file; this call does not retry them
-	updated  map[string]time.Time // by file; when this call closed it
+	failures map[string]error     // errors by file name; this call of Sync does not retry these files
+	updated  map[string]time.Time // by file name, the time when this call last closed the file
 }
 
 type work struct {
 	state  *fileState
-	before int64 // last leaf that the file should have
-	behind bool  // catchUp updates the file
+	before int64 // last leaf that the file must already have so that items continue it
+	behind bool  // the file lacks earlier records, so catchUp updates it
 	items  []item
 }
 
@@ -62,8 +62,9 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkFiles makes missing files catch up. After a start, so do files with erasure
-// orders, which may be older copies.
+// checkFiles finds missing files and clears their states, so that catchUp writes them again. At the
+// first Sync of a tenant after a start it also marks each file that has erased runs, because the
+// file could be an older copy that still has the data.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -81,8 +82,8 @@ func (s *session) checkFiles() error {
 	return nil
 }
 
-// read routes the next chunk of the ledger. It reports whether more records may
-// follow.
+// read routes the next chunk of the ledger and returns the events for each file. It reports whether
+// the ledger may have more records after the chunk.
 func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	var (
 		order  []*work
@@ -125,8 +126,8 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode returns the event of an entry. It skips events without a run, and unreadable
-// events, which the verifier reports.
+// decode decodes the event of entry. It returns false for records without an event, events without
+// a run, and unreadable events. The verifier reports the unreadable ones.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false
@@ -144,7 +145,7 @@ func (s *session) write(ctx context.Context, w *work) error {
 	}
 	return s.update(ctx, w.state, func(f *file) error {
 		if f.pos.leaf < w.before {
-			return nil // an older copy, which catchUp handles
+			return nil // an older copy of the file, which catchUp updates
 		}
 		for _, item := range w.items {
 			if err := f.apply(item); err != nil {
@@ -228,7 +229,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// The ledger has no more records for the file even if the routes say so.
+	// The ledger has no more records for the file, even if the stored routes expect some.
 	state.last = f.pos.leaf
 	return nil
 }

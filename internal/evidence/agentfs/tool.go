@@ -7,8 +7,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes the row of a call, or completes that of an earlier result. A
-// denied call has no result and becomes an error.
+// toolBefore writes the row of a tool call. If the result of the call came first, toolBefore adds
+// the name and arguments to the row of the result. A denied call becomes a row with an error,
+// because it never gets a result.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
@@ -36,7 +37,8 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-// toolResult adds a result to the row of its call, or makes a row.
+// toolResult adds the result to the row of its tool call. If there is no such row yet, toolResult
+// creates one.
 func (p *projector) toolResult(e events.Event, data events.ToolResultData) error {
 	key, path := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID)), toolPath(e)
 	r := row{key: key, name: toolName(data.Tool), status: success, ended: e.Time, started: e.Time.Add(-milliseconds(data.DurationMS))}
@@ -67,8 +69,8 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 	return p.calls.put(r)
 }
 
-// durationMS returns the duration that the tool measured, or the time between the two
-// events.
+// durationMS returns the duration that the tool measured. If there is none, it returns between, the
+// time from the call to the result.
 func durationMS(data events.ToolResultData, between time.Duration) float64 {
 	if data.DurationMS > 0 {
 		return float64(data.DurationMS)

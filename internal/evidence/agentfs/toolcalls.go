@@ -8,12 +8,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is how many ids of tool_calls belong to one leaf, so that a rebuilt row
-// gets the same id. Rows of other tools use the free ids in between. JavaScript
-// represents ids of 2³³ leaves exactly.
+// idsPerLeaf is the number of ids in tool_calls that are reserved for each leaf. The id of a row
+// depends only on its leaf, so a rebuilt row gets the same id. Rows of other tools use the free ids
+// in between. JavaScript can represent the ids of 2³³ leaves exactly.
 const idsPerLeaf = 1 << 20
 
-// status is in the clients' words.
+// status has the values that AgentFS clients use.
 type status string
 
 const (
@@ -22,8 +22,8 @@ const (
 	failed  status = "error"
 )
 
-// Empty parameters of a row become NULL. The status decides whether result or failure
-// is written.
+// row is a new row of tool_calls. Empty parameters are stored as NULL. The status decides which of
+// result and failure is stored.
 type row struct {
 	key        string // see rowKey
 	name       string
@@ -49,11 +49,11 @@ func rowKey(kind, run, id string) string {
 	return kind + ":" + keyPart(run) + ":" + keyPart(id)
 }
 
-// toolCalls owns tool_calls and hooktrail_rows, which lists the rows that this package
-// wrote. All changes belong to the transaction of conn.
+// toolCalls owns the tables tool_calls and hooktrail_rows. The second lists the rows that this
+// package wrote. All changes belong to the transaction of conn.
 type toolCalls struct {
 	conn *sqlite.Conn
-	leaf int64 // of the current event; new rows derive their ids from it
+	leaf int64 // leaf of the current event, from which new rows derive their ids
 }
 
 func (t *toolCalls) find(key string) (storedRow, bool, error) {
@@ -103,7 +103,8 @@ func (t *toolCalls) put(r row) error {
 	return nil
 }
 
-// setCall sets the name and parameters of a row that a result created.
+// setCall sets the name and parameters of a row that was created from a tool result before the
+// event of the call was known.
 func (t *toolCalls) setCall(id int64, r row) error {
 	var parameters any
 	if len(r.parameters) > 0 {
@@ -146,8 +147,8 @@ func (t *toolCalls) removeAll() error {
 	})
 }
 
-// columns returns the columns after the id as the clients expect them, with whole
-// seconds, no empty JSON, and exactly one of result and error in a complete row.
+// columns returns the values of all columns after the id in the form that AgentFS clients expect:
+// times in whole seconds, no empty JSON, and in a finished row exactly one of result and error.
 func (r row) columns() []any {
 	var parameters, result, failure any
 	if len(r.parameters) > 0 {

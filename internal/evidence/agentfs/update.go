@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// update opens a file, applies change and commits. It records errors of the file in
-// failures, and returns an error only if the whole call of Sync must stop.
+// update opens the file of state, applies change and commits. If that fails, it records the error
+// in s.failures and returns nil, so that Sync continues with other files. It returns an error only
+// if ctx is done.
 func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
 	if err := s.pause(ctx, state.name); err != nil {
 		return err
@@ -50,7 +51,7 @@ func (s *session) commit(ctx context.Context, state *fileState, change func(*fil
 	return nil
 }
 
-// check resets a file that must be rebuilt or that belongs to another ledger.
+// check resets f if it must be rebuilt or if its position is not in this tenant's ledger.
 func (s *session) check(ctx context.Context, f *file, state *fileState) error {
 	if state.rebuild {
 		return f.reset()

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// sources are the documents that a key-value entry is merged from. An entry that one
-// event defines completely has finishedBy alone.
+// sources are the JSON documents from which the value of a key is merged, and the events that they
+// came from. A value that comes from a single event has only finishedBy.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
@@ -26,13 +26,14 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer reports whether o is later than other of the same producer. Otherwise the
-// ledger order counts.
+// isNewer reports whether o and other come from the same producer and o has the higher sequence.
+// Events of different producers are applied in ledger order.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }
 
-// String writes the sequence first because a producer's name may have spaces.
+// String returns the sequence, a space and the producer. The sequence is first because the name of
+// a producer may contain spaces.
 func (o origin) String() string { return strconv.FormatUint(o.sequence, 10) + " " + o.producer }
 
 func parseOrigin(s string) origin {
@@ -44,8 +45,8 @@ func parseOrigin(s string) origin {
 	return origin{producer, sequence}
 }
 
-// keyValues owns kv_store and hooktrail_keys, which lists the keys that this package
-// wrote. All changes belong to the transaction of conn.
+// keyValues owns the tables kv_store and hooktrail_keys. The second lists the keys that this
+// package wrote. All changes belong to the transaction of conn.
 type keyValues struct{ conn *sqlite.Conn }
 
 func (k *keyValues) sources(key string) (sources, error) {

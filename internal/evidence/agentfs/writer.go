@@ -18,24 +18,24 @@ import (
 
 // Source reads a tenant's ledger.
 type Source interface {
-	// After yields the records after leaf in ledger order, or all for -1. The bytes of
-	// an Entry do not change.
+	// After yields the records after the given leaf in ledger order. With leaf -1 it yields all
+	// records. The bytes of an Entry must not be changed after it was yielded.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
 	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
-	// Erased yields the runs that erasure orders after the leaf order concern, in
-	// ledger order, or all for -1.
+	// Erased yields the erased runs of all erasure orders after the given leaf, in ledger order.
+	// With -1 it yields those of all orders.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
 // An Entry is one record of a ledger.
 type Entry struct {
 	Leaf  int64
-	Hash  events.Hash // of the record's bytes, also after an erasure
-	Event []byte      // bytes of the event, nil for other records and erased events
+	Hash  events.Hash // hash of the record's original bytes, even if it was erased
+	Event []byte      // bytes of the event, nil if the record has no event or the event was erased
 }
 
-// An Erasure is a run of which an order erased payloads.
+// An Erasure says that the erasure order at leaf Order erased payloads of Run.
 type Erasure struct {
 	Order int64
 	Run   string
@@ -43,13 +43,14 @@ type Erasure struct {
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Interval is the shortest time between two commits of one file in a call of Sync,
-	// one second by default.
+	// Interval is the minimum time between two commits of the same file during one call of Sync.
+	// The default is one second.
 	Interval time.Duration
-	// RowsPerFile is how many rows a file gets before new runs use the next one,
-	// 100,000 by default.
+	// RowsPerFile is the number of rows after which new runs of an agent go into its next file. The
+	// default is 100,000.
 	RowsPerFile int64
-	// ChunkEvents and ChunkBytes limit one commit, 20,000 and 32 MiB by default.
+	// ChunkEvents and ChunkBytes limit the events of one commit. The defaults are 20,000 and 32
+	// MiB.
 	ChunkEvents int
 	ChunkBytes  int
 	Logger      *slog.Logger
@@ -74,8 +75,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Writer updates the AgentFS files in one folder from the ledgers of all tenants. It
-// may be used concurrently. Calls for one tenant run one after the other.
+// A Writer updates the AgentFS files in one folder from the ledgers of all tenants. It may be used
+// concurrently. Concurrent calls for the same tenant wait for each other.
 type Writer struct {
 	dir  string
 	opts Options
@@ -85,28 +86,30 @@ type Writer struct {
 	calls   uint64
 }
 
-// maxRoutes bounds open routes, which need file descriptors and memory.
+// maxRoutes limits the number of open routes databases, because each needs file descriptors and
+// memory.
 const maxRoutes = 32
 
 type tenant struct {
-	used uint64 // value of Writer.calls at the last call
+	used uint64 // value of Writer.calls at the last call for this tenant
 
 	mu      sync.Mutex // guards routes and checked; held during Sync
 	routes  *routes
-	checked map[string]bool // files that belong to this ledger
+	checked map[string]bool // names of files that are known to belong to this ledger
 }
 
-// Open returns the writer of the AgentFS files in dir, which may be missing. Only one
-// process may write to a folder.
+// Open returns a writer for the AgentFS files in dir. The folder may be missing. Only one process
+// may write to it.
 func Open(dir string, opts Options) *Writer {
 	return &Writer{dir: dir, opts: opts.withDefaults(), tenants: map[string]*tenant{}}
 }
 
-// Sync applies all new records to the files of a tenant and returns when they are
-// durable. It skips files that it cannot write, and the next call retries them. The
-// error names them and wraps [ErrBusy] for files that another process has open.
+// Sync applies all new records of src to the files of the tenant called name and returns when they
+// are durable. It skips files that it cannot write, and the next call retries them. The error names
+// them and wraps [ErrBusy] for files that another process has open.
 //
-// Sync opens a file once, or once per [Options.Interval] if there are many records.
+// Sync opens each file once. If there are many records, it opens the file again for each chunk, at
+// most once per [Options.Interval].
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	t := w.tenant(name)
 	t.mu.Lock()
@@ -181,7 +184,8 @@ func (w *Writer) evict() error {
 	return errors.Join(errs...)
 }
 
-// open opens the routes of a tenant. It resets routes of another ledger.
+// open loads the stored routes of a tenant. If they belong to another ledger than src, open
+// discards them and starts empty.
 func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) error {
 	if t.routes != nil {
 		return nil
@@ -205,8 +209,9 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased rebuilds all files if the ledger has an erasure order. New routes
-// may then assign runs to other files, because deciding events may be gone.
+// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. It is called
+// when the routes are new. New routes may assign a run to another file than before, because the
+// event that decided about the file may be erased.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

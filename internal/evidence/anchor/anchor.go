@@ -13,21 +13,22 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Options select the ledgers and their anchors.
+// Options say which ledgers are anchored, and where.
 type Options struct {
 	LedgerDir string         // required
 	Tenant    string         // empty means all
-	Keys      note.Verifiers // required; the keys that may have signed the ledgers
+	Keys      note.Verifiers // required; keys that may have signed the ledgers
 
-	File      File                 // for the newest checkpoints; may be empty
-	Witnesses *transparency.Policy // to ask for cosignatures; may be nil
-	Bucket    *bucket.Bucket       // for checkpoints and the lease; nil without other auditors
+	File      File                 // file for the newest checkpoints; may be empty
+	Witnesses *transparency.Policy // witnesses to ask for cosignatures; may be nil
+	Bucket    *bucket.Bucket       // bucket for checkpoints and the lease; nil if there is no other auditor
 
-	// Candidate describes this auditor. Another auditor's lease stops all uploads of
-	// this one.
+	// Candidate identifies this auditor when it competes for the lease. While another auditor holds
+	// the lease, this one uploads nothing.
 	Candidate bucket.Candidate
 
-	// Drain makes Finish wait until the lease of a stopped auditor expires.
+	// Drain makes Finish wait for the lease. If the previous holder has stopped, the wait ends when
+	// its lease expires.
 	Drain bool
 
 	Logger *slog.Logger
@@ -44,14 +45,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Anchors upload checkpoints to every anchor, each at its own pace. The methods may be
-// called concurrently.
+// Anchors upload the newest checkpoints to several anchors. A slow anchor does not delay the
+// others. The methods may be called concurrently.
 type Anchors struct {
 	all    []*uploads
 	bucket *bucketAnchor // nil without a bucket
 }
 
-// New returns the anchors that o selects. They do nothing before Run or Finish.
+// New returns the anchors that o configures. They upload nothing before Run or Finish is called.
 func New(o Options) *Anchors {
 	o = o.withDefaults()
 	a := new(Anchors)
@@ -64,7 +65,7 @@ func New(o Options) *Anchors {
 	}
 	if o.Witnesses != nil {
 		w := newWitnessAnchor(o)
-		w.stored = a.Changed // the other anchors store the cosignatures too
+		w.stored = a.Changed // the other anchors must store the cosignatures too
 		a.all = append(a.all, w.uploads)
 	}
 	for _, u := range a.all {
@@ -82,8 +83,8 @@ func (a *Anchors) Changed(tenant string) {
 	}
 }
 
-// Run uploads checkpoints until ctx ends. It begins with all ledgers because some may
-// have grown since the last stop.
+// Run uploads checkpoints until ctx ends. At first it uploads those of all ledgers, because some
+// ledgers may have grown since the last stop.
 func (a *Anchors) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	if a.bucket != nil {
@@ -95,13 +96,13 @@ func (a *Anchors) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Finish uploads the remaining checkpoints and releases the lease. Call it once after
-// Run.
+// Finish uploads the remaining checkpoints and releases the lease. It must be called once, after
+// Run has returned.
 func (a *Anchors) Finish(ctx context.Context) {
 	if a.bucket != nil {
 		a.bucket.awaitLease(ctx)
 	}
-	// The second pass stores the cosignatures of the first in the other anchors.
+	// The first pass collects cosignatures. The second pass stores them in the other anchors.
 	for range 2 {
 		var wg sync.WaitGroup
 		for _, u := range a.all {
@@ -117,8 +118,8 @@ func (a *Anchors) Finish(ctx context.Context) {
 	}
 }
 
-// Failure returns why uploads fail, or nil. The error wraps [ErrForked] if a ledger
-// does not continue an uploaded checkpoint.
+// Failure returns the reasons why uploads fail, or nil. The error wraps [ErrForked] if a ledger
+// does not continue a checkpoint that was uploaded earlier.
 func (a *Anchors) Failure() error {
 	var errs error
 	for _, u := range a.all {

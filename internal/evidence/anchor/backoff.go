@@ -15,15 +15,14 @@ const (
 	maxPause   = time.Minute
 )
 
-// target is a witness and the ledger that it cosigns. An empty tenant means all
-// ledgers.
+// target identifies a witness and a ledger. An empty tenant stands for all ledgers of the witness.
 type target struct {
 	tenant  string
-	witness int // index in the policy
+	witness int // index of the witness in the policy
 }
 
-// backoff records how much of each ledger each witness has cosigned, and pauses
-// witnesses that fail. It is lost at a restart.
+// backoff records which size of each ledger each witness has cosigned. It also pauses requests to
+// witnesses that fail. This information is lost at a restart.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
@@ -43,8 +42,8 @@ func newBackoff(o Options) *backoff {
 	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// size returns how many leaves the witness has cosigned as far as known, or the last
-// error of a paused witness.
+// size returns the number of leaves that the witness is known to have cosigned. If the witness is
+// paused, it returns the error that caused the pause.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,12 +67,12 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed pauses a witness for one ledger if it refuses that ledger. Any other error
-// pauses it for all ledgers.
+// failed starts a pause after err. If the witness refused only this ledger, the pause is for this
+// ledger. After any other error it is for all ledgers of the witness.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.sizes, of) // the witness reports its size with the next answer
+	delete(b.sizes, of) // the witness reports its size with its next answer
 	t := target{witness: of.witness}
 	if errors.Is(err, witness.ErrForked) || errors.Is(err, witness.ErrUnknownLog) {
 		t = of

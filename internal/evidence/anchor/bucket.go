@@ -9,16 +9,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// The lease of a stopped auditor expires within drainRefreshes.
+// drainRefreshes is the number of refreshes after which the lease of a stopped auditor has
+// certainly expired.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
-// bucketAnchor uploads checkpoints while this auditor holds the lease. Otherwise it
-// compares the bucket with the local ledgers.
+// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. While another
+// auditor holds it, bucketAnchor compares the checkpoints in the bucket with the local ledgers.
 type bucketAnchor struct {
 	leadership *leadership
 	storage    *bucketStorage
 	anchor     *storageAnchor
-	uploads    *uploads // of anchor
+	uploads    *uploads // the uploads of anchor
 	drain      bool
 }
 
@@ -50,8 +51,9 @@ func (b *bucketAnchor) run(ctx context.Context) {
 	}
 }
 
-// refresh refreshes the lease and reports whether this auditor has taken it. A new
-// holder uploads everything because it does not know the uploads of the previous one.
+// refresh refreshes the lease and reports whether this auditor has just taken it. If the holder
+// changed, refresh queues all ledgers, because this auditor does not know what the previous holder
+// uploaded.
 func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
 	changed, taken := b.leadership.refresh(ctx)
 	if changed {
@@ -80,7 +82,7 @@ func (b *bucketAnchor) uploadAll(ctx context.Context, tenants []string) {
 	}
 }
 
-// put uploads checkpoints. It retries once after a conflict with another writer.
+// put uploads the checkpoints of tenants. After a conflict with another writer it retries once.
 func (b *bucketAnchor) put(ctx context.Context, tenants []string) {
 	lease := b.leadership.lease
 	for range 2 {
@@ -130,8 +132,8 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the local ledger and the bucket's checkpoint belong together. The
-// local ledger may be shorter.
+// compare checks that the local ledger and the checkpoint in the bucket have the same history. It
+// is not an error if the local ledger is shorter.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)
@@ -141,8 +143,8 @@ func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.uploads.record(ctx, tenant, err)
 }
 
-// awaitLease refreshes the lease. With Drain it waits until this auditor holds the
-// lease, unless the holder answers.
+// awaitLease refreshes the lease. With Drain it repeats this until this auditor holds the lease, or
+// until another holder answers and so shows that it is running.
 func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	lease := b.leadership.lease
 	tick := time.NewTicker(bucket.RefreshInterval)

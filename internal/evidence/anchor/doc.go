@@ -1,17 +1,17 @@
-// Package anchor copies the newest checkpoints of the ledgers to anchors outside the
-// ledgers' folder. An anchor is a file, a bucket at the broker, or witnesses that
-// cosign checkpoints.
+// Package anchor copies the newest checkpoints of the ledgers to anchors outside the ledgers'
+// folder. An anchor is a file, a bucket at the broker, or a group of witnesses that cosign
+// checkpoints.
 //
-// [Anchors] run in the background. The ledgers never wait for them. Failed uploads are
-// retried and logged, and [Anchors.Failure] reports them. Each anchor gets at most one
-// checkpoint of a ledger per second.
+// [Anchors] run in the background. The ledgers never wait for them. Failed uploads are retried and
+// logged, and [Anchors.Failure] reports them. Each anchor gets at most one checkpoint of a ledger
+// per second.
 //
-// An anchor replaces a checkpoint only if the ledger continues it. A ledger that was
-// truncated or rewritten therefore cannot overwrite the evidence of that.
+// A stored checkpoint is replaced only if the ledger continues it. If a ledger was truncated or
+// rewritten, the stored checkpoint therefore remains as evidence.
 //
-// With a bucket, several auditors with copies of one key can share a lease (package
-// bucket). Only the holder of the lease uploads to the bucket. The others compare the
-// bucket's checkpoints with their own ledgers.
+// Several auditors with copies of the same key can share a lease in a bucket. See package bucket.
+// Only the holder of the lease uploads checkpoints to the bucket. The others compare the
+// checkpoints there with their ledgers.
 //
-// No other lock is taken while a mutex of this package is held.
+// While a goroutine holds a mutex of this package, it locks no other one.
 package anchor

@@ -12,26 +12,27 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// reportAfter is how many refreshes in a row fail before the failure is reported.
+// reportAfter is the number of consecutive failed refreshes after which a failure is reported.
 const reportAfter = 3
 
 type leadership struct {
 	lease   *bucket.Lease
-	name    string // of the bucket
+	name    string // name of the bucket
 	standby bool
 	logger  *slog.Logger
 
 	mu       sync.Mutex // guards the fields below
-	leading  bool       // as last logged
-	yielded  bool       // the holder was logged
+	leading  bool       // whether this auditor holds the lease, as last logged
+	yielded  bool       // whether the log already names the other holder
 	taken    int        // value of lease.Taken at the last change
-	known    bool       // the lease was read
-	failures int        // in a row
-	failed   error      // the latest
+	known    bool       // the lease was read at least once
+	failures int        // number of consecutive failed refreshes
+	failed   error      // error of the last refresh
 }
 
-// allowsUploads reports whether this auditor may upload to the other anchors. Without
-// a readable bucket only a standby needs the lease.
+// allowsUploads reports whether this auditor may upload to anchors other than the bucket. It may if
+// it holds the lease. If the bucket cannot be read or does not exist, it may too, unless it is a
+// standby.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true
@@ -50,8 +51,8 @@ func (l *leadership) standsBy() bool {
 	return other || l.standby
 }
 
-// refresh reports whether the holder changed, and whether this auditor has taken the
-// lease.
+// refresh refreshes the lease. It reports whether the holder changed, and whether this auditor has
+// taken the lease.
 func (l *leadership) refresh(ctx context.Context) (changed, taken bool) {
 	err := l.lease.Refresh(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -80,7 +81,7 @@ func (l *leadership) observe(ctx context.Context) (changed, taken bool) {
 		l.logger.InfoContext(ctx, "this auditor uploads checkpoints now", "bucket", l.name)
 		return true, true
 	}
-	if _, other := l.lease.Holder(); other { // without an answer of the broker no holder is known
+	if _, other := l.lease.Holder(); other { // without an answer of the broker the holder is not known
 		l.logStandby(ctx)
 	}
 	return true, false

@@ -16,12 +16,13 @@ import (
 
 const roundTimeout = 10 * time.Second
 
-// storage stores the newest checkpoint of each tenant outside the ledgers.
+// storage stores the newest checkpoint of each tenant in a place outside the ledgers' folder.
 type storage interface {
 	name() string
-	// load returns the stored note and its revision. A missing note is nil.
+	// load returns the stored note and its revision. If there is none, the note is nil.
 	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
-	// store replaces the note. A bucket replaces only the note with that revision.
+	// store replaces the stored note. A bucket replaces it only if its revision is still the given
+	// one.
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
 
@@ -47,8 +48,8 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the checkpoint to store and the revision that it replaces, or nil if
-// there is none to store.
+// prepare returns the checkpoint to store and the revision of the stored note that it replaces. If
+// there is nothing to store, newest is nil.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -66,20 +67,20 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 	return newest, revision, err
 }
 
-// ErrForked is wrapped when a ledger does not continue a checkpoint that was stored
-// outside it.
+// ErrForked is wrapped if a ledger does not continue a checkpoint that was stored outside the
+// ledger.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind is wrapped together with [ErrForked] when the ledger is an older copy or
-// still reads the stream.
+// errBehind is wrapped together with [ErrForked] if the ledger has fewer records and has not read
+// as much of the stream. Then it is an older copy, or it is still catching up.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
-// errShort is wrapped together with [ErrForked] when the ledger is shorter although it
-// has read the stream up to the same position.
+// errShort is wrapped together with [ErrForked] if the ledger has fewer records although it has
+// read the stream up to the same position.
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 
-// next returns the checkpoint that replaces kept, or nil if kept is current.
+// next returns the checkpoint that should replace the stored note kept, or nil if kept is current.
 func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, a.keys)
@@ -103,7 +104,8 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		// Keep a later checkpoint of the same ledger that another auditor signed.
+		// Another auditor may have signed a later checkpoint of the same ledger, which must not be
+		// replaced.
 		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
 			newest = signed
 		}
@@ -112,7 +114,8 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 	return newest, err
 }
 
-// continues checks that the ledger of checkpoint now contains the tree of then.
+// continues returns an error unless the tree of the checkpoint now contains the whole tree of the
+// checkpoint then.
 func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
 	if now.Tenant != then.Tenant {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)

@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	// After a long round the pause is four times its duration, up to maxUploadInterval,
-	// so that the ledgers keep most of the machine.
+	// The pause after a round is four times the duration of the round, but at least uploadInterval
+	// and at most maxUploadInterval. It leaves most of the machine to the ledgers.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
 
-// uploads schedule the uploads to one anchor in rounds. The next round retries failed
-// uploads.
+// uploads schedules the uploads to one anchor in rounds. If an upload fails, the next round retries
+// it.
 type uploads struct {
 	ledgerDir string
-	tenant    string // empty means all
-	where     string // such as "in FILE"
+	tenant    string // the only tenant; empty means all
+	where     string // used in messages, such as "in FILE"
 	logger    *slog.Logger
-	timeout   time.Duration // of one round; 0 if upload has timeouts
-	workers   int           // concurrent uploads
+	timeout   time.Duration // time limit of one round; 0 if upload limits the time itself
+	workers   int           // number of concurrent uploads
 
 	upload  func(ctx context.Context, tenant string) error
 	release func()
 
-	// uploadAll, if set, replaces upload and handles all tenants of a round.
+	// If uploadAll is set, it is called instead of upload, with all tenants of a round.
 	uploadAll func(ctx context.Context, tenants []string)
-	mayUpload func() bool // false while another auditor uploads
+	mayUpload func() bool // returns false while another auditor uploads
 
 	mu      sync.Mutex // guards pending, failed and late
 	pending map[string]bool
 	failed  map[string]error // by tenant
-	late    string           // first tenant that the last round had no time for
+	late    string           // first tenant that was not reached in the last round
 }
 
 func newUploads(o Options, where string, upload func(context.Context, string) error) *uploads {
@@ -119,8 +119,8 @@ func (u *uploads) round(ctx context.Context) {
 	_ = group.Wait() // record has stored the errors
 }
 
-// finish runs rounds until one uploads everything in time, or an upload fails. The
-// next start uploads the rest.
+// finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The next
+// start uploads the checkpoints that are left.
 func (u *uploads) finish(ctx context.Context) {
 	u.round(ctx)
 	for u.isBehind() && u.failure() == nil && u.mayUpload() {
@@ -138,7 +138,8 @@ func (u *uploads) isBehind() bool {
 	return u.late != ""
 }
 
-// take empties the queue. Tenants that the last round missed come first.
+// take removes all tenants from the queue and returns them. Tenants that the last round did not
+// reach come first.
 func (u *uploads) take() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -149,8 +150,8 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the round has timed out, which is not a failure of the anchor.
-// If so, it queues tenants for the next round.
+// isLate reports whether the time of the round is over. If so, it queues tenants for the next
+// round. A round without enough time is not a failure of the anchor.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false

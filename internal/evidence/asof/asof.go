@@ -14,38 +14,40 @@ import (
 const (
 	pollEvery    = 20 * time.Millisecond
 	requestLimit = 5 * time.Second
-	countLimit   = 3 * time.Second // at least
+	countLimit   = 3 * time.Second // minimum; o.Wait may be longer
 )
 
 // Options are the settings of [Ask].
 type Options struct {
 	Tenant string
-	Ledger *ledger.Reader // of the tenant
+	Ledger *ledger.Reader // ledger of the tenant
 
-	DataDir string // with the outboxes; empty means none
+	DataDir string // data directory with the outboxes; empty means that there are none
 
-	JetStream jetstream.JetStream // nil means that the stream is not asked
-	NotAsked  string              // why it is nil
+	JetStream jetstream.JetStream // nil means that the stream is not queried
+	NotAsked  string              // reason why JetStream is nil
 	Space     subjects.Space
 
-	// Wait limits the time to wait for the ledger, and the time to count. Written reports whether an auditor
-	// writes to it. Without one there is nothing to wait for.
+	// Wait limits both the time to wait for the ledger and the time to count events. Written
+	// reports whether an auditor is running that writes to the ledger. If none is running, Ask does
+	// not wait for the ledger.
 	Wait    time.Duration
 	Written bool
 
-	Progress func(done, total uint64) // in stream sequences; may be nil
+	Progress func(done, total uint64) // counts in stream sequences; may be nil
 }
 
-// Question has the events of a tenant that existed at one moment.
+// Question remembers which events of a tenant existed at the moment of [Ask].
 type Question struct {
 	opts     Options
 	outboxes outboxes
-	end      *streamEnd // nil if the stream was not asked
+	end      *streamEnd // nil if the stream was not queried
 	notAsked string
 }
 
-// Ask notes which events exist, and waits until they are in the ledger or the time is up.
-// A broker that does not answer is not an error, because a verification does not need one.
+// Ask records which events exist now, and waits until they are in the ledger or the time is over.
+// If the broker does not answer, that is not an error, because a verification is possible without
+// it.
 func Ask(ctx context.Context, o Options) *Question {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
@@ -66,7 +68,8 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// awaitLedger ends early after an error, which the verification or Answer finds again.
+// awaitLedger waits until the ledger has all messages up to q.end. It returns early after an error,
+// because the verification or Answer will report the same error.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)
@@ -86,7 +89,7 @@ func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	}
 }
 
-// pause returns false after the deadline.
+// pause waits for pollEvery. It returns false if the deadline has passed or ctx has ended.
 func pause(ctx context.Context, deadline time.Time) bool {
 	if !time.Now().Before(deadline) {
 		return false
@@ -99,7 +102,8 @@ func pause(ctx context.Context, deadline time.Time) bool {
 	}
 }
 
-// Answer counts the events of the question that a ledger with this checkpoint lacks.
+// Answer counts the events that existed at the moment of Ask and that a ledger with the checkpoint
+// c does not have.
 func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	a := verifier.AsOfCheckpoint(c)
 	a.NotAsked = q.notAsked

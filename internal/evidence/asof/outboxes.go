@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// outboxes are the outboxes of a data directory with events that waited at one moment.
+// outboxes are the outboxes of a data directory that had unsent events at one moment.
 type outboxes struct {
 	tenant string
 	list   []outbox
@@ -27,9 +27,9 @@ type outboxes struct {
 
 type outbox struct {
 	dir  string
-	last uint64 // the tenant's last number that waited
+	last uint64 // the tenant's last sequence number that was waiting at the first inspect
 	now  verifier.Waiting
-	sent bool // a process forwards the events
+	sent bool // true if a process is sending the events
 }
 
 func inspect(o Options) outboxes {
@@ -60,13 +60,13 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-// inspect reads the present state. The first call sets the last number, and later calls
-// leave out events with higher numbers.
+// inspect reads the current state of the outbox. The first call sets b.last. Later calls do not
+// count events with higher sequence numbers.
 func (b *outbox) inspect(tenant string) error {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a process creates it now
+		return nil // a process is just creating it
 	}
 	if err != nil {
 		return fmt.Errorf("outbox %s: %w", name, err)
@@ -92,8 +92,8 @@ func (b *outbox) inspect(tenant string) error {
 	return nil
 }
 
-// await waits until the events are in the stream. It does not wait for an outbox that no
-// process forwards.
+// await waits until the events of all outboxes are in the stream. It does not wait for an outbox
+// from which no process is sending.
 func (o *outboxes) await(ctx context.Context, deadline time.Time) {
 	for i := range o.list {
 		b := &o.list[i]
@@ -119,8 +119,9 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the outboxes with events of the tenant that are gone. A recorded loss is
-// in the ledger, unless records of access still wait.
+// missing returns the outboxes that are gone and had events of the tenant. It leaves out an outbox
+// whose loss was recorded, because that record is in the ledger. The record may not be there yet
+// while access records wait in an outbox.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil
@@ -138,8 +139,8 @@ func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	return list
 }
 
-// spoolFolder has the events of hooks that could not reach the shared outbox. Its name is
-// the one of hookclient.SpoolDir.
+// spoolFolder is the folder with events of hooks that could not reach the shared outbox. It must be
+// the same name as hookclient.SpoolDir.
 const spoolFolder = "hook-spool"
 
 func (o *outboxes) spooled(folder string) {

@@ -14,25 +14,27 @@ import (
 )
 
 const (
-	maxRefusedNames  = 1000    // in the file
-	maxRefusedHashes = 200_000 // in memory, about 8 MB
-	maxRefusedLogs   = 20      // warnings about single tenants
+	maxRefusedNames  = 1000    // tenants listed in the file
+	maxRefusedHashes = 200_000 // tenants remembered in memory, about 8 MB
+	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the file of tenants without a ledger because Options.Admit refused
-// them. Their messages stay in the stream. When such a tenant is accepted, the next start
-// reads the stream again, and its ledger gets them. New fields may be added.
+// refusedTenants is the content of the file that lists tenants without a ledger because
+// Options.Admit refused them. Their messages stay in the stream. If Options.Admit accepts such a
+// tenant at a later start, the auditor reads the stream again and writes the tenant's ledger from
+// the start. New fields may be added.
 type refusedTenants struct {
-	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message
-	More    bool              `json:"more"`    // there are others
+	Tenants map[string]uint64 `json:"tenants"` // by tenant, the stream sequence of its first message
+	More    bool              `json:"more"`    // more tenants were refused than are listed
 
-	// Policy is [Options.Policy] of the auditor that refused the others. They stay refused
-	// under the same policy.
+	// Policy is the [Options.Policy] with which the unlisted tenants were refused. While the policy
+	// is the same, they are assumed to stay refused.
 	Policy string `json:"policy,omitempty"`
 }
 
-// admissions decides which tenants get a ledger. A refused tenant stays refused until the
-// next start, because its ledger would lack messages. ledgers.mu guards it.
+// admissions decides which tenants get a ledger. A refused tenant stays refused until the next
+// start, even if the policy changes, because its ledger would lack the messages refused so far.
+// ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -40,9 +42,9 @@ type admissions struct {
 	seed   maphash.Seed
 
 	has     map[string]bool // tenants with a ledger
-	refused map[uint64]bool // hashes of tenants
+	refused map[uint64]bool // hashes of refused tenants
 	file    refusedTenants
-	before  refusedTenants // of an earlier start whose messages are being read again
+	before  refusedTenants // content of the file at the start if the stream is being read again
 	changed bool
 	logged  int
 }
@@ -66,15 +68,15 @@ func newAdmissions(o Options) (*admissions, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("refused tenants: %s: %w", a.path, err)
 	}
-	tenants, _ := o.tenants() // an unreadable folder is logged at the start
+	tenants, _ := o.tenants() // the start logs an unreadable folder
 	for _, t := range tenants {
 		a.has[t] = true
 	}
 	return a, nil
 }
 
-// readAgain reports whether the stream has messages of tenants that were refused and are
-// accepted now. It forgets the refused ones then.
+// readAgain reports whether the auditor must read the stream again because a tenant that was
+// refused earlier is accepted now. If so, it also clears the list of refused tenants.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {
@@ -92,7 +94,8 @@ func (a *admissions) readAgain() bool {
 	return true
 }
 
-// allows reports whether a tenant has or gets a ledger.
+// allows reports whether messages of tenant go into a ledger. It asks admit about a new tenant and
+// remembers the answer. sequence is the stream sequence of the message.
 func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequence uint64) bool {
 	if a.admit == nil || a.has[tenant] {
 		return true
@@ -124,14 +127,16 @@ func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequ
 	return false
 }
 
-// save writes the file before the position of the messages is committed.
+// save writes the file of refused tenants. It is called before the stream position is committed, so
+// that no refused message is forgotten.
 func (a *admissions) save() error {
 	if !a.changed {
 		return nil
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		all.Policy = a.before.Policy // the next start reads the stream again too
+		// If the process stops now, the next start must read the stream again too.
+		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)
 	data, err := json.Marshal(all)
@@ -145,8 +150,9 @@ func (a *admissions) save() error {
 	return nil
 }
 
-// committed drops the tenants of an earlier start from the file, because the position now
-// is before their messages.
+// committed removes the tenants of the previous start from the file. The stream position was reset
+// to before their messages and is now saved, so the file is no longer needed to trigger reading
+// again.
 func (a *admissions) committed() error {
 	if a.before.Tenants == nil {
 		return nil

@@ -17,27 +17,29 @@ import (
 )
 
 const (
-	// Other programs open the files between two syncs.
+	// The pause leaves time for other programs to open the files.
 	syncEvery = time.Second
-	// The interval grows when a sync takes long.
+	// The interval grows up to syncLatest when a sync takes long.
 	syncLatest = 30 * time.Second
 )
 
-// Other tenants do not wait for a tenant with much to write.
+// syncWorkers is the number of tenants that are written in parallel, so that a tenant with many
+// changes does not delay the others.
 const syncWorkers = 4
 
 const logAgain = time.Minute
 
-// A fileSync writes the AgentFS files from the ledgers. The ledgers never wait for it.
+// A fileSync writes the AgentFS files from the ledgers in the background. Writes to the ledgers
+// never wait for it.
 type fileSync struct {
 	dataDir string
-	only    string // empty means all
+	only    string // the only tenant; empty means all
 	writer  *agentfs.Writer
 	logger  *slog.Logger
 
 	// mu guards pending.
 	mu      sync.Mutex
-	pending map[string]bool // tenants with changed ledgers
+	pending map[string]bool // tenants whose ledgers have changed
 
 	// Only run uses logged and loggedAt.
 	logged   string
@@ -93,7 +95,7 @@ func (s *fileSync) log(ctx context.Context, err error) {
 	s.logger.WarnContext(ctx, "agentfs files not written", "error", err)
 }
 
-// all marks every tenant, because files may be behind.
+// all marks every tenant as pending, because its files may be behind the ledger.
 func (s *fileSync) all(ctx context.Context) {
 	tenants, err := Options{DataDir: s.dataDir, Tenant: s.only}.tenants()
 	if err != nil {
@@ -104,7 +106,7 @@ func (s *fileSync) all(ctx context.Context) {
 	}
 }
 
-// A tenant whose sync fails stays marked.
+// sync writes the files of all pending tenants. A tenant whose sync fails stays pending.
 func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(s.pending))
@@ -154,11 +156,11 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records implements [agentfs.Source] for a ledger. Only events have bytes, unless they
-// are erased.
+// records implements [agentfs.Source] for a ledger. An entry has bytes only if it is an event that
+// was not erased.
 type records struct{ *ledger.Reader }
 
-// AgentFSSource returns the source of the AgentFS files for a ledger.
+// AgentFSSource returns r as the source from which AgentFS files are written.
 func AgentFSSource(r *ledger.Reader) agentfs.Source { return records{r} }
 
 // After implements agentfs.Source.

@@ -25,7 +25,8 @@ const (
 	durable        = "auditor"
 	standbyDurable = "auditor-standby"
 
-	// The ledgers of a batch are committed in parallel.
+	// A ledger signs a checkpoint after at most signEvents messages. A batch has more, because the
+	// ledgers of several tenants are committed in parallel.
 	signEvents  = 1000
 	batchEvents = 32 * signEvents
 	batchBytes  = 32 << 20
@@ -36,63 +37,69 @@ const (
 
 // Options are the settings of [Run].
 type Options struct {
-	Broker    *broker.Broker         // required
-	DataDir   string                 // required; has the ledgers, keys and AgentFS files
-	Tenant    string                 // empty means all
-	Drain     bool                   // handle the messages that are in the stream at the start, then return
-	Retention []ledger.RetentionRule // how long payloads are stored; the first matching rule counts, without one they stay
-	Floor     time.Duration          // retention floor of all ledgers, in whole seconds; those with a higher one keep it
-	Silence   time.Duration          // time after which a run counts as ended; 30 minutes by default
+	Broker  *broker.Broker // required
+	DataDir string         // required; has the ledgers, keys and AgentFS files
+	Tenant  string         // empty means all
+	Drain   bool           // handle the messages that are in the stream at the start, then return
+	// How long payloads are stored; the first matching rule applies, and payloads without a rule
+	// are stored permanently.
+	Retention []ledger.RetentionRule
+	// Minimum retention in all ledgers, in whole seconds; a ledger with a higher floor keeps it.
+	Floor time.Duration
+	// Time without events after which a run counts as ended; 30 minutes by default.
+	Silence time.Duration
 
-	// Signer is the place of the signing key for [writer.ParsePlace]. Empty is the present
-	// place, or a file if there is no key.
+	// Signer says where the signing key is, in the syntax of [writer.ParsePlace]. If Signer is
+	// empty, the key stays where it is now, and a missing key is created as a file.
 	Signer string
 
-	// CheckpointFile stores the newest checkpoints, best on a disk that the writers of
-	// the ledgers cannot write to. The log and Progress report failures of it, of
-	// Witnesses and of the bucket, which never block the ledgers.
+	// CheckpointFile stores the newest checkpoints. It should be on a disk that the writers of the
+	// ledgers cannot write to. Failures of CheckpointFile, Witnesses and the bucket never block the
+	// ledgers. The log and Progress report them.
 	CheckpointFile anchor.File
 
-	// KnownLedgers is the file in which the key is pinned for the user, see package pins.
-	// Empty pins nothing.
+	// KnownLedgers is the path of the file in which the key is pinned for the user. See package
+	// pins. If it is empty, the key is not pinned.
 	KnownLedgers string
 
-	// Witnesses are asked to cosign the newest checkpoints.
+	// Witnesses are the witnesses that cosign the newest checkpoints.
 	Witnesses *transparency.Policy
 
-	// NoBucket turns off the broker's bucket of checkpoints. The bucket is at most a
-	// second behind the ledger and has the lease of auditors with copies of one key.
-	// Only the holder stores checkpoints.
+	// NoBucket turns off the storage of checkpoints in the broker's bucket. The bucket is at most a
+	// second behind the ledger. It also has the lease that auditors with copies of the same key
+	// compete for. Only the holder of the lease stores checkpoints.
 	NoBucket bool
 
 	// Standby makes this auditor the standby of another one. It needs its own data
 	// directory and a copy of the other one's key.
 	Standby bool
 
-	// TilesListen is the address on which [tiles.Handler] serves the ledgers. Empty
-	// means none.
+	// TilesListen is the address on which [tiles.Handler] serves the ledgers. If it is empty, the
+	// ledgers are not served.
 	TilesListen  string
-	TilesTenants []string // tenants that it serves; empty means Tenant
+	TilesTenants []string // tenants whose ledgers are served; empty means Tenant
 
-	// Admit returns an error for a tenant that gets no ledger. Its messages stay in the
-	// stream. Nil accepts every tenant. It does not concern Tenant and existing ledgers.
+	// Admit decides about a tenant that has no ledger yet. If it returns an error, the tenant gets
+	// no ledger and its messages stay in the stream. A nil Admit accepts every tenant. If Tenant is
+	// set, Admit is not called.
 	Admit func(tenant string) error
 
-	// Policy changes with the tenants that Admit accepts. If it is the same as at the last
-	// start, a flood of refused tenants does not make this one read the stream again.
+	// Policy is a text that changes when Admit starts to accept other tenants. It matters only
+	// after so many tenants were refused that not all could be listed. If Policy is then the same
+	// as at the last start, the auditor does not read the stream again for the unlisted tenants.
 	Policy string
 
-	Reports Reports // to make every day
+	Reports Reports // daily reports to make
 
-	CacheBytes int64 // of all open ledgers; 0 means their default
+	CacheBytes int64 // size of the caches of all open ledgers together; 0 means the default
 
 	Logger   *slog.Logger
 	Progress func(consume.Progress)
 	Now      func() time.Time // time.Now by default
 
-	tooLong func() <-chan time.Time // tests; when a slow ledger gets a backlog
-	tick    func() <-chan time.Time // tests; when to look for missing reports
-	stream  ledger.Stream           // of a new state; see Rebuild
+	tooLong func() <-chan time.Time // for tests; fires when a slow ledger gets a backlog
+	tick    func() <-chan time.Time // for tests; fires when to look for missing reports
+	stream  ledger.Stream           // stream for a state database that has none; see Rebuild
 }
 
 func (o Options) withDefaults() Options {
@@ -117,7 +124,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckStandby returns why o cannot be a standby at the broker with this URL, or nil.
+// CheckStandby returns nil if o is valid for a standby of the broker at url, or if o is not a
+// standby. Otherwise it returns an error with the reason.
 func (o Options) CheckStandby(url string) error {
 	switch {
 	case !o.Standby:
@@ -150,22 +158,22 @@ func (o Options) tenants() ([]string, error) {
 	return nil, nil
 }
 
-// LedgerDir returns the folder of the ledgers below a data directory.
+// LedgerDir returns the folder of the ledgers in a data directory.
 func LedgerDir(dataDir string) string { return filepath.Join(dataDir, "ledger") }
 
-// KeyDir returns the folder of the keys below a data directory.
+// KeyDir returns the folder of the keys in a data directory.
 func KeyDir(dataDir string) string { return filepath.Join(dataDir, "keys") }
 
-// AgentFSDir returns the folder of the AgentFS files below a data directory.
+// AgentFSDir returns the folder of the AgentFS files in a data directory.
 func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs") }
 
-// Run reads the stream into the ledgers and AgentFS files below o.DataDir. It returns
-// when ctx ends or, with o.Drain, after the last message that was in the stream at the
-// start. A clean stop returns nil. An interrupted drain is an error. Run waits while
-// another process is the auditor of the data directory.
+// Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir. It returns
+// nil when ctx ends. With o.Drain it returns after the last message that was in the stream at the
+// start, and an interruption before that is an error. If another process is already the auditor of
+// the data directory, Run waits until that process ends.
 //
-// Run suspends a damaged ledger and continues with the others. It reports the error,
-// which wraps [ledger.ErrDamaged], to o.Progress and returns it at its end.
+// If a ledger is damaged, Run suspends it and continues with the others. It reports the error,
+// which wraps [ledger.ErrDamaged], to o.Progress and also returns it at the end.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Broker == nil || o.DataDir == "" {
@@ -202,7 +210,7 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func (o Options) beforeServing(ctx context.Context, err error) error {
-	// A stop during the start is clean.
+	// If ctx ends during the start, that is a clean stop.
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err) == sqlite.ResultInterrupt) {
 		if !o.Drain {
 			return nil

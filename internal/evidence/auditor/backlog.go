@@ -14,27 +14,24 @@ import (
 )
 
 const (
-	// Above maxBacklogBytes in all backlogs together, batches wait for the ledgers.
+	// If all backlogs together have more than maxBacklogBytes, batches wait for the ledgers.
 	maxBacklogBytes = batchBytes + 16<<20
 
-	maxBacklogs = 16               // each has file descriptors and a goroutine
+	maxBacklogs = 16               // each backlog needs file descriptors and a goroutine
 	patience    = time.Second      // a ledger that takes longer for a batch gets a backlog
-	busyPause   = time.Second / 10 // after a write to a locked file
+	busyPause   = time.Second / 10 // wait before a write to a locked file is retried
 	slowWrite   = 10 * time.Second // readiness reports a ledger that takes longer
 )
 
 var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
 
-// A backlog queues the messages of one tenant while a separate goroutine scrubs the
-// tenant's ledger or writes to it.
-//
-// The state database counts queued messages as written. If the process ends before they
-// are, the next start finds the ledger behind and reads the stream again.
+// The state database already records queued messages as written. If the process ends before they
+// are written, the next start notices that the ledger is behind and reads the stream again.
 type backlog struct {
 	ledger *writer.Ledger
 	append func(context.Context, *writer.Ledger, queued) error
 	since  time.Time
-	scrub  bool          // a scrub runs, which the scrub queue reports
+	scrub  bool          // the backlog exists because of a scrub, which the scrub queue reports
 	done   chan struct{} // closed when the goroutine no longer uses the ledger
 
 	scrubErr error // valid after done is closed
@@ -64,7 +61,7 @@ func (q queued) target(tenant string) ledgerPosition {
 	return ledgerPosition{tenant: tenant, epoch: q.stream.Epoch, sequence: q.messages[len(q.messages)-1].Sequence}
 }
 
-// add returns false if the goroutine has already stopped.
+// add appends q to the queue. It returns false if the goroutine of b has already stopped.
 func (b *backlog) add(q queued) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,7 +72,8 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first closes done if the queue is empty.
+// first returns the first element of the queue. If the queue is empty, first closes done and
+// returns false.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,8 +106,9 @@ func (b *backlog) isDone() bool {
 	}
 }
 
-// run writes the queue and closes done. It retries while the file is locked. After any
-// other error, or when ctx ends, the rest stays in the queue for flush.
+// run writes the queued messages to the ledger and closes done when the queue is empty. While the
+// ledger's file is locked, run retries. After any other error, or when ctx ends, it also closes
+// done, and flush must write the messages that are left.
 func (b *backlog) run(ctx context.Context) error {
 	for {
 		q, ok := b.first()
@@ -134,7 +133,7 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the rest of the queue. done must be closed.
+// flush writes the messages that are left in the queue. It may only be called after done is closed.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

@@ -12,15 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A batch writes to the ledgers of several tenants. It holds ledgers.mu from begin to
-// end.
+// A batch is one write to the ledgers of several tenants. It locks ledgers.mu from begin until end.
 type batch struct {
 	ledgers *ledgers
 
-	// noteMu guards reached while ledgers are written in parallel, and then also
-	// ledgers.backlogs and ledgers.suspended.
+	// While ledgers are written in parallel, noteMu guards reached, ledgers.backlogs and
+	// ledgers.suspended.
 	noteMu  sync.Mutex
-	reached map[string]ledgerPosition // by tenant, of changed ledgers
+	reached map[string]ledgerPosition // by tenant, the new position of each changed ledger
 }
 
 func (l *ledgers) begin() *batch {
@@ -56,8 +55,9 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone moves messages from the batch to backlogs. If the backlogs are full or a
-// goroutine has stopped, it waits for the ledger.
+// postpone removes from byTenant the messages of tenants that have a backlog, and adds them to the
+// backlog. If the backlogs are full, or the goroutine of a backlog has stopped, it waits until the
+// ledger is available. The messages then stay in byTenant, so that the batch writes them.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -80,8 +80,9 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes to one ledger. When ctx ends, or when the write takes too long and
-// the budget allows it, writeOne returns a backlog whose goroutine continues.
+// writeOne writes q to the ledger l. If the write takes too long and left has room for another
+// backlog, writeOne returns the backlog, and its goroutine continues the write. It also returns the
+// backlog when ctx ends.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })
@@ -104,9 +105,9 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 	}
 }
 
-// each calls fn with the ledger of each tenant in parallel, and with nil for a
-// suspended one. If fn reports damage, each suspends the ledger and calls fn again with
-// nil. It stores the returned position and backlog.
+// each calls fn for each tenant with its ledger, for several tenants in parallel. For a suspended
+// ledger it passes nil. If fn reports damage, each suspends the ledger and calls fn again with nil.
+// It stores the position and the backlog that fn returns.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {

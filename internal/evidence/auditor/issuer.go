@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// endorseIssuer endorses the issuer of the data directory with the present key of its
-// ledgers. Without the endorsement the outboxes of the data directory are not enrolled.
+// endorseIssuer signs an endorsement of the data directory's issuer with the current key of its
+// ledgers. Without the endorsement the producers of the data directory are not enrolled.
 func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	path, err := broker.IssuerKey(o.DataDir)
 	if err == nil {
@@ -29,8 +29,9 @@ func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// Endorse writes the endorsement of the issuer in a file next to it, for a tenant or for
-// all. It keeps one that the same key of the ledger signed.
+// Endorse writes an endorsement of the issuer at path into a file next to it. The endorsement is
+// for one tenant, or for all if tenant is empty. If the file already has such an endorsement by the
+// key public, Endorse keeps it.
 func Endorse(path, tenant, public string, signer note.Signer) error {
 	issuer, err := publish.OpenIssuer(path)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RotateKey replaces the signing key of a data directory. signer is the place of the new key
-// for [writer.ParsePlace]. It is a file if it is empty, and required if an agent has the
-// present key. RotateKey fails while an auditor runs there.
+// RotateKey replaces the signing key of a data directory. signer says where the new key is, in the
+// syntax of [writer.ParsePlace]. If signer is empty, the new key is a file. signer is required if
+// the current key is in an ssh-agent. RotateKey fails while an auditor runs on the data directory.
 func RotateKey(dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
 	place, err := placeOfNext(KeyDir(dataDir), signer)
 	if err != nil {
@@ -37,7 +37,7 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 		return writer.ParsePlace(signer)
 	}
 	if !writer.HasKey(dir) {
-		return place, nil // which the rotation reports
+		return place, nil // the rotation reports the missing key
 	}
 	key, err := writer.OpenKey(dir)
 	if err == nil && key.InAgent() {
@@ -46,11 +46,11 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 	return place, err
 }
 
-// sendKeyChanges records the key change orders that ledgers lack. An order may be sent
-// twice and takes effect once.
+// sendKeyChanges records the signed key changes that a ledger does not have yet, so that the
+// auditor receives them as orders. The same order may be sent twice, but it takes effect only once.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
-		return nil // the stream delivers them
+		return nil // the stream delivers the orders of the other auditor
 	}
 	changes, err := ledger.ReadKeyChanges(KeyDir(l.opts.DataDir))
 	if err != nil || len(changes) == 0 {

@@ -13,13 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to the ledgers of all tenants. A batch, a renewal and the start of a
-// scrub exclude each other.
+// ledgers writes to the ledgers of all tenants. mu excludes a batch, a renewal and the start of a
+// scrub from running at the same time.
 type ledgers struct {
 	opts     Options
 	state    *state
 	scrubs   *scrubQueue
-	appended func(tenant string) // called after each commit
+	appended func(tenant string) // called after each commit to the tenant's ledger
 
 	workers     sync.WaitGroup  // goroutines that write to one ledger
 	workersCtx  context.Context //nolint:containedctx // outlives a batch; ends with close
@@ -44,10 +44,10 @@ func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *a
 	return l
 }
 
-// suspend stops writing to a damaged ledger until the next start. The state database
-// counts the skipped messages as written, so that the next start reads the stream
-// again. A ledger that is restored meanwhile would lack messages and stays suspended.
-// The caller holds l.mu.
+// suspend stops all writes to a damaged ledger until the next start. The state database records the
+// skipped messages as written, so the next start notices that the ledger is behind and reads the
+// stream again. The ledger stays suspended even if it is restored before that, because it would
+// lack the skipped messages. The caller must hold l.mu.
 func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	if l.suspended[tenant] != nil {
 		return
@@ -93,7 +93,7 @@ func (l *ledgers) newBacklog(of *writer.Ledger, first ...queued) *backlog {
 	return b
 }
 
-// The caller holds l.mu.
+// queuedBytes returns the size of the messages in all backlogs. The caller must hold l.mu.
 func (l *ledgers) queuedBytes() (bytes int) {
 	for _, b := range l.backlogs {
 		bytes += b.size()
@@ -101,8 +101,8 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach takes a ledger out of the set for a scrub. It returns nil if the ledger is
-// suspended.
+// detach takes the ledger of tenant out of the set for a scrub and returns a backlog for messages
+// that arrive during the scrub. It returns nil if the ledger is suspended.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +112,7 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	if l.backlogs[tenant] != nil {
 		return nil, errDetached
 	}
-	// Only the operator who restores a suspended ledger changes its files.
+	// A suspended ledger is not scrubbed. Only the operator who restores it may change its files.
 	if l.suspended[tenant] != nil {
 		l.scrubs.done(tenant)
 		return nil, nil //nolint:nilnil // nothing to scrub
@@ -132,15 +132,15 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	return b, nil
 }
 
-// attach puts the ledgers whose goroutines have stopped back into the set. After an
-// error, call it again.
+// attach puts ledgers whose backlog goroutine has stopped back into the set. If it returns an
+// error, it can be called again.
 func (l *ledgers) attach(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.attachDone(ctx)
 }
 
-// attachDone is attach for a caller that holds l.mu.
+// attachDone is like attach, but the caller must hold l.mu.
 func (l *ledgers) attachDone(ctx context.Context) error {
 	var errs error
 	for _, b := range l.backlogs {
@@ -151,8 +151,8 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the rest of a backlog and puts its ledger back. l.mu is held and
-// b.done is closed.
+// attachOne writes the messages that are left in b and puts its ledger back into the set. The
+// caller must hold l.mu, and b.done must be closed.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -178,7 +178,8 @@ func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	return nil
 }
 
-// await waits for the goroutine of b and puts the ledger back. l.mu is held.
+// await waits until the goroutine of b has stopped and puts the ledger back into the set. The
+// caller must hold l.mu.
 func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	select {
 	case <-b.done:
@@ -188,7 +189,7 @@ func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	}
 }
 
-// The caller holds l.mu.
+// awaitAll calls await for all backlogs. The caller must hold l.mu.
 func (l *ledgers) awaitAll(ctx context.Context) error {
 	for _, b := range l.backlogs {
 		if err := l.await(ctx, b); err != nil {
@@ -198,8 +199,8 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish waits for all backlogs without l.mu, so that readiness can report slow
-// ledgers.
+// finish waits for all backlogs and puts their ledgers back. It does not hold l.mu while it waits,
+// so that readiness can report slow ledgers.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()
 	rest := slices.Collect(maps.Values(l.backlogs))
@@ -241,7 +242,8 @@ func (l *ledgers) logAppended(ctx context.Context, tenant string, done writer.Ap
 		"leaves", done.Leaves, "seen_again", done.Repetitions, "copies", done.Copies)
 }
 
-// close returns an error if messages are left in a backlog.
+// close stops all goroutines and closes the ledgers. It returns an error if messages are left in a
+// backlog.
 func (l *ledgers) close() error {
 	l.stopWorkers()
 	l.workers.Wait()

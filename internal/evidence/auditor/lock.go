@@ -9,9 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// lockName is the lock file of a data directory. The auditor of all tenants locks it
-// exclusively. Auditors of single tenants share it, and each locks its tenantLock
-// exclusively.
+// lockName is the lock file of a data directory. The auditor of all tenants locks it exclusively.
+// An auditor of a single tenant takes a shared lock on it and also locks the tenantLock of its
+// tenant exclusively.
 const lockName = "auditor.lock"
 
 type locks []*filelock.Lock
@@ -25,7 +25,8 @@ func (t locks) Unlock() error {
 	return errs
 }
 
-// acquire waits for the locks. It finishes or removes an interrupted rebuild.
+// acquire waits until it has the locks that an auditor with options o needs. If a rebuild was
+// interrupted, it completes or removes that rebuild.
 func acquire(ctx context.Context, o Options) (_ locks, err error) {
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, err
@@ -44,7 +45,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		}
 		return locks{l}, nil
 	}
-	// Only an exclusive holder may finish a rebuild. A shared holder finds it finished.
+	// Only an exclusive holder may complete an interrupted rebuild. If another process holds the
+	// lock, the rebuild is complete already.
 	if l, err := filelock.Try(path); err == nil {
 		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err
@@ -71,8 +73,9 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 
 func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
 
-// ownFile returns a file of the auditor of one tenant or of all. The folder of a tenant
-// has no dot in its name.
+// ownFile returns the path of a file that belongs to the auditor of tenant, or to the auditor of
+// all tenants if tenant is empty. The name always contains a dot. A tenant's ledger folder does
+// not, so the two cannot collide.
 func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {
@@ -81,8 +84,8 @@ func ownFile(dataDir, tenant, extension string) (string, error) {
 	return filepath.Join(LedgerDir(dataDir), name+extension), nil
 }
 
-// tryLock locks a data directory as the auditor of all tenants, or fails with the reason
-// held.
+// tryLock takes the lock of the auditor of all tenants. If another process has it, tryLock fails
+// with held as the error text.
 func tryLock(dataDir, held string) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return nil, err

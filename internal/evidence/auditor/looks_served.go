@@ -11,10 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// LooksServed is [IsServed] for readers. It creates no lock file, because the auditor could
-// not open a file of another user.
+// LooksServed reports the same as [IsServed], for commands that only read. It never creates a lock
+// file, because the auditor could not open a lock file that another user created.
 func LooksServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // one attempt
+	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // time for one attempt
 	defer cancel()
 	own, err := tenantLock(dataDir, tenant)
 	if err != nil {

@@ -24,20 +24,23 @@ import (
 type RebuildOptions struct {
 	Broker  *broker.Broker // required unless AgentFS is set
 	DataDir string         // required
-	Tenant  string         // empty means all
+	Tenant  string         // the only tenant to rebuild; empty means all
 
-	// Admit is [Options.Admit]. It must accept the tenants that have a ledger now.
+	// Admit is the same function as [Options.Admit]. It must accept all tenants that have a ledger
+	// now.
 	Admit func(tenant string) error
 
-	// From are ledger files to start with, at most one for each tenant. They supply
-	// records that are older than the stream, and may be the ledgers of the data
-	// directory. Rebuild verifies them first.
+	// From are ledger files to start from, at most one for each tenant. They supply records that
+	// the stream no longer has. They may be the current ledgers of the data directory. Rebuild
+	// verifies them before it uses them.
 	From []string
 	// AgentFS rebuilds only the AgentFS files, from the current ledgers.
 	AgentFS bool
 
-	Logger   *slog.Logger
-	Progress func(what string, done, total uint64) // counts messages of the stream, then tenants
+	Logger *slog.Logger
+	// Called with the name of the step; counts messages while the stream is read, and tenants after
+	// that.
+	Progress func(what string, done, total uint64)
 }
 
 // Rebuilt is the result for one tenant.
@@ -46,27 +49,27 @@ type Rebuilt struct {
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
 	Checkpoint time.Time `json:"checkpoint"`
-	// Compared names the checkpoint of the old ledger that the new one agrees with, if
-	// one can be read.
+	// Compared describes the checkpoint of the old ledger that the new ledger was compared with and
+	// agrees with. It is empty if no checkpoint could be read.
 	Compared string   `json:"compared,omitempty"`
-	Kept     []string `json:"kept,omitempty"` // AgentFS files with rows of other tools
+	Kept     []string `json:"kept,omitempty"` // AgentFS files in which rows of other tools were kept
 }
 
-// ErrLess is wrapped when the new ledger does not continue the old one, because the
-// stream lacks records.
+// ErrLess is wrapped by the error of Rebuild if a new ledger does not continue the old one because
+// the stream lacks records.
 var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 
-// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder,
-// and replaces the old ones when all are complete. Readers never see a payload that a
-// later order erases. After a crash the next start of an auditor or of Rebuild finishes
-// or removes the rest.
+// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder. It replaces
+// the old ones only when all new ones are complete. In this way readers never see a payload that a
+// later order erases. After a crash, the next start of an auditor or of Rebuild completes the
+// replacement or removes the folder.
 //
-// Rebuild carries over the rows of other tools in AgentFS files. If a tool writes into
-// one meanwhile, nothing is replaced and the error wraps [agentfs.ErrChanged].
+// Rebuild copies the rows of other tools into the new AgentFS files. If a tool writes to a file
+// after its rows were copied, Rebuild replaces nothing and the error wraps [agentfs.ErrChanged].
 //
-// If a rebuilt ledger does not agree with the newest readable checkpoint of the old
-// one, nothing is replaced and the error wraps [ErrLess]. Rebuild fails while an
-// auditor runs on the data directory.
+// If a new ledger does not agree with the newest readable checkpoint of the old one, Rebuild
+// replaces nothing and the error wraps [ErrLess]. Rebuild fails while an auditor runs on the data
+// directory.
 func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -92,12 +95,12 @@ func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) 
 	return r.done, nil
 }
 
-// rebuilding is one call of Rebuild. It holds the auditor's lock.
+// rebuilding is the state of one call of Rebuild, which holds the auditor's lock.
 type rebuilding struct {
 	RebuildOptions
 	staging staging
 	key     note.Verifier
-	marks   map[string]agentfs.Mark // by AgentFS file, its state when Rebuild read it
+	marks   map[string]agentfs.Mark // by name of an AgentFS file, its mark when Rebuild copied it
 	done    []Rebuilt
 }
 
@@ -214,8 +217,8 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the newest stream of the old ledgers, so that the new ones use the
-// same epochs.
+// oldStream returns the newest stream that the old ledgers were written from, so that the new
+// ledgers number the epochs in the same way.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()

@@ -19,16 +19,16 @@ import (
 //	rebuild/swap    the list of replacements, written when all of them are complete
 //	rebuild/old     the replaced files
 //
-// Without rebuild/swap the rebuild has no effect. Once the list exists, the next
-// holder of the auditor's lock completes it.
+// A rebuild has no effect before rebuild/swap exists. Once it exists, the next process that holds
+// the auditor's lock completes the replacements.
 type staging struct {
 	dataDir      string
 	replacements *[]replacement
 }
 
 type replacement struct {
-	Path string `json:"path"`           // below the data directory and rebuild/new
-	Gone bool   `json:"gone,omitempty"` // there is no new file
+	Path string `json:"path"`           // relative to the data directory and to rebuild/new
+	Gone bool   `json:"gone,omitempty"` // remove the old file, because there is no new one
 }
 
 func stagingOf(dataDir string) staging {
@@ -78,8 +78,8 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	return s.finish(ctx, logger)
 }
 
-// finish applies the list of replacements, or removes a rebuild without one. The caller
-// holds the auditor's lock.
+// finish applies the list of replacements if there is one. Without a list the rebuild was not
+// complete, and finish removes its folder. The caller must hold the auditor's lock.
 func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	return s.remove()
 }
 
-// replace applies one replacement, unless it was applied before.
+// replace applies one replacement. It does nothing if the replacement was applied before.
 func (s staging) replace(one replacement) error {
 	if !filepath.IsLocal(one.Path) {
 		return errors.New("path is not below the data directory")
@@ -117,7 +117,7 @@ func (s staging) replace(one replacement) error {
 			return err
 		}
 	}
-	// SQLite would apply the log of the old database to the new one.
+	// The write-ahead log must be moved too. Otherwise SQLite would apply it to the new database.
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
 		if err := os.Rename(target+suffix, old+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -132,7 +132,8 @@ func (s staging) replace(one replacement) error {
 }
 
 func (s staging) remove() error {
-	// Without the list, an interrupted removal does not look like a rebuild to finish.
+	// The list is removed first. If the removal is interrupted, the folder must not look like a
+	// rebuild that has to be completed.
 	if err := os.Remove(s.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -10,13 +10,14 @@ import (
 
 const (
 	renewEvery = time.Minute
-	// renewMargin allows for clocks that differ a little.
+	// renewMargin allows for small differences between the clocks of machines.
 	renewMargin = time.Minute
 )
 
-// renewIdle signs one more checkpoint in each ledger whose runs have become silent,
-// because its time decides which runs are silent. Another one follows when its open
-// producers have become silent, if that is later.
+// renewIdle signs a new checkpoint in each ledger that has received nothing for so long that its
+// open runs count as ended. Which runs count as ended depends on the time of the newest checkpoint,
+// so one more checkpoint is needed after the last event. If the open producers of the ledger count
+// as silent only later, renewIdle signs another checkpoint at that time.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,7 +30,8 @@ func (l *ledgers) renewIdle(ctx context.Context) {
 		if l.suspended[tenant] != nil || l.backlogs[tenant] != nil || now.Before(l.awaited[tenant]) {
 			continue
 		}
-		// If the renewal was signed but not stored, it would be repeated.
+		// The renewal must not be interrupted between signing and storing, because it would then be
+		// repeated.
 		failed := l.renew(context.WithoutCancel(ctx), tenant, now)
 		if errors.Is(failed, ledger.ErrDamaged) {
 			l.suspend(ctx, tenant, failed)

@@ -22,23 +22,24 @@ import (
 
 const (
 	reportTick    = time.Minute
-	maxReportWait = 64 // ticks after failures
+	maxReportWait = 64 // in ticks; limit of the pause after failures
 	oneDay        = 24 * time.Hour
 
-	// maxMissed limits the days that are made up for.
+	// maxMissed is the maximum number of missed days for which reports are made later.
 	maxMissed = 366
 
 	recordWait = 30 * time.Second
 	recordPoll = 100 * time.Millisecond
 )
 
-// Reports are the settings of daily reports. They are made in the background. A failure is
-// logged and retried, and never blocks the ledgers.
+// Reports are the settings of daily reports. The reports are made in the background. If one fails,
+// the failure is logged and the report is retried. The ledgers never wait for reports.
 type Reports struct {
-	// Dir gets the files TENANT/DAY.txt and TENANT/DAY.json for each tenant and each day in
-	// UTC, in the forms of [daily.Made]. Only the owner can read them. Empty makes none.
+	// Dir is the folder for the reports. For each tenant and each day in UTC it gets the files
+	// TENANT/DAY.txt and TENANT/DAY.json, in the formats of [daily.Made]. Only the owner can read
+	// them. If Dir is empty, no reports are made.
 	Dir string
-	// At is the time of the day, in UTC, from which the report about the day before is made.
+	// At is the time of day in UTC after which the report about the previous day is made.
 	At   time.Duration
 	Text func(daily.Report) string // renders a report for people; required with Dir
 }
@@ -49,7 +50,7 @@ type reporter struct {
 	standsBy func() bool
 }
 
-// run makes missing reports until ctx ends.
+// run makes all reports that are due, and repeats this every tick until ctx ends.
 func (r *reporter) run(ctx context.Context) {
 	if r.opts.Reports.Dir == "" {
 		return
@@ -87,7 +88,7 @@ func (r *reporter) all(ctx context.Context) error {
 }
 
 func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
-	if tenant == "" { // the quarantine has no tenant to report to
+	if tenant == "" { // the ledger of the empty tenant is the quarantine, which gets no report
 		return nil
 	}
 	token, err := subjects.Token(tenant)
@@ -112,8 +113,8 @@ func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
 	return nil
 }
 
-// missingDays returns the days after the newest report, up to the day before now. Without
-// a report it returns the last day only.
+// missingDays returns the days from the newest report in dir up to the day before now. If dir has
+// no report, it returns only the day before now.
 func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	last := now.UTC().Truncate(oneDay).Add(-oneDay)
 	entries, err := os.ReadDir(dir)
@@ -124,7 +125,7 @@ func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".txt")
 		if made, err := time.Parse(time.DateOnly, name); ok && err == nil {
-			first = made.Add(oneDay) // the names are sorted
+			first = made.Add(oneDay) // the names are sorted, so the last one is the newest
 		}
 	}
 	if limit := last.Add(-maxMissed * oneDay); first.Before(limit) {
@@ -139,7 +140,7 @@ func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, from time.Time) error {
 	to := from.Add(oneDay)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		// A tenant without older records gets its first report after its first day.
+		// A new tenant gets its first report after the first full day with records.
 		older, err := reader.Activity().Kinds(ctx, ledger.Stored{To: to, Before: 1})
 		if err != nil || len(older) == 0 {
 			return err
@@ -177,7 +178,8 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	return nil
 }
 
-// write writes the text last, because it says that the report is there.
+// write writes the files of a report. It writes the text last, because its existence means that the
+// report is complete.
 func write(path string, made daily.Made) error {
 	document, err := made.JSON()
 	if err == nil {
@@ -189,8 +191,9 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records the use of the evidence, and waits until the ledger has that record. Then
-// the checkpoint of the report is younger than the day.
+// record records in the outbox that the evidence was read for a report, and waits until the ledger
+// has that record. The checkpoint after the record is newer than the end of the day, so it covers
+// the whole day.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",
@@ -204,7 +207,7 @@ func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to t
 	for {
 		_, ok, err := reader.Find(ctx, use.ID)
 		switch {
-		case ctx.Err() != nil: // a report without the record is better than none
+		case ctx.Err() != nil: // a report without the record is better than no report
 			return nil
 		case ok || err != nil:
 			return err

@@ -11,14 +11,16 @@ import (
 )
 
 type resumption struct {
-	stream   ledger.Stream    // that the ledgers were written from last
-	start    consume.Position // before the first message to read
-	expected consume.Position // a message that the stream must have if it is read from its beginning
+	stream ledger.Stream    // stream from which the ledgers were last written
+	start  consume.Position // position before the first message to read
+	// When the stream is read from its beginning, a message that it must contain.
+	expected consume.Position
 }
 
-// resume resumes at the stored position if every ledger has reached it, otherwise at
-// the position of the ledger that is behind. A new state reads the whole stream, and
-// the ledgers skip the messages that they have.
+// resume decides where to continue reading the stream. If every ledger has reached its stored
+// position, that is the position in the state database. Otherwise it is the position of the ledger
+// that is furthest behind. With a new state database the whole stream is read, and the ledgers skip
+// the messages that they already have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -56,8 +58,8 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream among the ledgers. For a new state it also
-// sets the last message of that stream that a ledger has.
+// latest sets r.stream to the newest stream that any ledger was written from. If the state database
+// is new, latest also sets r.expected to the last message of that stream that a ledger has.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor has run since
@@ -85,9 +87,9 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the positions of the known ledgers and of ledgers that another
-// auditor created. A deleted ledger has the zero Position. A damaged one is suspended
-// and left out.
+// positions returns the newest position of each ledger, both of those in known and of those that
+// another auditor created. The position of a deleted ledger is zero. A damaged ledger is suspended
+// and not returned.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {
@@ -111,7 +113,8 @@ func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[st
 	return all, nil
 }
 
-// newestPosition returns the zero Position if the tenant has no ledger.
+// newestPosition returns the position of the newest checkpoint in the ledger of tenant. It returns
+// the zero Position if the tenant has no ledger.
 func newestPosition(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
 	r, err := ledger.OpenTenant(LedgerDir(o.DataDir), tenant)
 	if errors.Is(err, os.ErrNotExist) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// lastScrub limits the wait of a drain for readers that delay a scrub.
+// lastScrub limits how long a drain waits for readers that delay a scrub.
 const lastScrub = 10 * time.Second
 
 type scrubber struct {
@@ -28,7 +28,8 @@ func (s *scrubber) findUnclean() error {
 	return err
 }
 
-// run also puts ledgers whose backlog is done back into use.
+// run scrubs the queued ledgers until ctx ends. It also puts ledgers whose backlogs are written
+// back into use.
 func (s *scrubber) run(ctx context.Context) {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()
@@ -45,7 +46,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// A failed scrub stays queued.
+// all scrubs the queued ledgers that are due. If a scrub fails, the ledger stays in the queue.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)
@@ -78,8 +79,8 @@ func (s *scrubber) finish(ctx context.Context) {
 	}
 }
 
-// scrub scrubs a ledger and then writes the backlog, which queues the tenant's messages
-// meanwhile.
+// scrub removes erased payloads from the files of a ledger. Messages of the tenant that arrive
+// meanwhile are queued in a backlog, and scrub writes them at the end.
 func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	b, err := s.ledgers.detach(ctx, tenant)
 	if err != nil {
@@ -91,10 +92,10 @@ func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	s.queue.begin(tenant)
 	scrubbed := b.ledger.Scrub(ctx)
 	s.queue.end()
-	if ctx.Err() == nil { // a stop is not a failure
+	if ctx.Err() == nil { // interruption by a stop is not a failure
 		b.scrubErr = scrubbed
 	}
-	// The backlog exists only in memory and is written even after ctx ends.
+	// The queued messages are only in memory, so they are written even if ctx has ended.
 	written := make(chan error, 1)
 	s.ledgers.workers.Go(func() { written <- b.run(s.ledgers.workersCtx) })
 	select {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	scrubEvery    = time.Second // also the first pause after a failure
+	scrubEvery    = time.Second // interval, and the first pause after a failure
 	maxScrubPause = time.Minute
 	slowScrub     = time.Minute // readiness reports a scrub that takes longer
 )
@@ -27,12 +27,13 @@ type scrubQueue struct {
 }
 
 type pendingScrub struct {
-	err   error         // of the last attempt
-	pause time.Duration // each attempt writes the whole file
+	err   error         // error of the last attempt
+	pause time.Duration // pause after a failure; it grows because each attempt writes the whole file
 	next  time.Time     // time of the next attempt
 }
 
-// add queues a tenant. err is the error of the last attempt, or nil.
+// add queues a tenant for a scrub. err is the error of the last attempt, or nil. After an error the
+// next attempt waits for a pause.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +84,8 @@ func (s *scrubQueue) list() []string {
 	return slices.Sorted(maps.Keys(s.tenants))
 }
 
-// failure returns why erased payloads are still in files. It does not report short
-// scrubs, or readers that delay a scrub.
+// failure returns the reasons why files still have erased payloads. It does not report a scrub that
+// is short, or one that waits for readers.
 func (s *scrubQueue) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,35 +14,36 @@ import (
 )
 
 const (
-	// The pause between attempts to open the outbox doubles.
+	// The pause between attempts to open the outbox doubles from firstSendPause to maxSendPause.
 	firstSendPause = time.Second
 	maxSendPause   = time.Minute
-	// sendPoll is how often a drain checks whether another process has sent the outbox.
+	// sendPoll is the interval at which a drain checks whether another process has sent all records
+	// of the outbox.
 	sendPoll = 100 * time.Millisecond
-	// sendOpen limits an attempt of a drain to open the outbox.
+	// sendOpen limits the time that a drain waits to open the outbox.
 	sendOpen = time.Second
 )
 
-// A sender sends the records of access that commands have appended to the outbox.
+// A sender sends the access records that commands have written to the outbox.
 type sender struct {
 	opts Options
 
 	// mu guards outbox and failed.
 	mu     sync.Mutex
 	outbox *publish.Publisher
-	failed error // of opening the outbox
+	failed error // error of opening the outbox
 }
 
 func newSender(o Options) *sender { return &sender{opts: o} }
 
-// run sends until ctx ends, and then the rest for at most lastSync. It waits while
-// another process has the outbox open.
+// run sends records until ctx ends, and then for at most lastSync the records that are left. While
+// another process has the outbox open, run waits.
 func (s *sender) run(ctx context.Context) {
 	s.recordLost(ctx)
 	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
 		p, err := s.open(ctx)
 		if ctx.Err() != nil && err != nil {
-			return // stopped while another process sends
+			return // stopped while another process had the outbox open
 		}
 		s.set(p, err)
 		if err == nil {
@@ -92,7 +93,8 @@ func (s *sender) set(p *publish.Publisher, failed error) {
 	s.outbox, s.failed = p, failed
 }
 
-// failure returns an error only if records of access cannot be sent without a repair.
+// failure returns an error only if access records cannot be sent until an operator repairs
+// something.
 func (s *sender) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +102,7 @@ func (s *sender) failure() error {
 	if s.outbox != nil {
 		err = s.outbox.Stats().LastError
 		if !errors.Is(err, publish.ErrPermission) {
-			err = nil // the consumer reports a missing stream
+			err = nil // the consumer already reports a missing stream
 		}
 	}
 	if err != nil {
@@ -109,7 +111,8 @@ func (s *sender) failure() error {
 	return nil
 }
 
-// drain sends the outbox, or waits for the process that sends it.
+// drain sends all records of the outbox. If another process is sending them, drain waits until that
+// process has sent them.
 func (s *sender) drain(ctx context.Context) error {
 	s.recordLost(ctx)
 	for {
@@ -136,7 +139,8 @@ func (s *sender) drain(ctx context.Context) error {
 	}
 }
 
-// flush returns false if another process has the outbox open.
+// flush opens the outbox and sends all its records. It returns false if another process has the
+// outbox open.
 func (s *sender) flush(ctx context.Context) (done bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, sendOpen)
 	defer cancel()

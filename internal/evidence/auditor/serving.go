@@ -10,9 +10,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// IsServed reports whether the auditor of all tenants or of this one runs.
+// IsServed reports whether an auditor that writes the ledger of tenant is running, either that of
+// all tenants or that of this tenant.
 func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // one attempt
+	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // time for one attempt
 	defer cancel()
 	share, err := filelock.Share(ctx, filepath.Join(LedgerDir(dataDir), lockName), func() {})
 	if errors.Is(err, filelock.ErrHeld) {
@@ -36,9 +37,9 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner returns the tenant whose auditor writes the ledger of a tenant, or "" for
-// the auditor of all tenants. The state on disk decides, because an auditor without it
-// would read the stream from the beginning.
+// StateOwner reports which auditor writes the ledger of tenant. It returns tenant for an auditor of
+// this tenant only, and "" for the auditor of all tenants. The state database on disk decides,
+// because an auditor without one would read the stream from the beginning.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := ownFile(dataDir, who, ".db")

@@ -17,8 +17,9 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables can be rebuilt from the ledgers. The auditor compares them with the
-// ledgers at its start to notice a ledger that was deleted or restored from a copy.
+// stateTables is the schema of the state database, which can be rebuilt from the ledgers. At its
+// start, the auditor compares the stored positions with the ledgers to detect a ledger that was
+// deleted or restored from a copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -36,13 +37,14 @@ CREATE TABLE passed ( -- some of the positions that were passed
 ) STRICT;
 `
 
-// state may be used concurrently.
+// state stores the positions of the auditor and the ledgers. It may be used concurrently.
 type state struct {
 	db  *projection.DB
 	now func() time.Time
 }
 
-// ledgerPosition is the last position that changed a ledger or is in its backlog.
+// ledgerPosition is the stream position of the last message that changed a ledger or that is in its
+// backlog.
 type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64
@@ -105,8 +107,8 @@ func (s *state) commit(ctx context.Context, stream ledger.Stream, next consume.P
 			if err != nil {
 				break
 			}
-			// Messages that are read again must not lower the position of a suspended
-			// ledger.
+			// While a ledger is suspended, reading messages again must not lower its stored
+			// position.
 			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?1, ?2, ?3, ?4, 0)
 				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, appended = excluded.appended, sequence =
 					iif(?5 AND epoch = excluded.epoch, max(sequence, excluded.sequence), excluded.sequence)`,
@@ -123,8 +125,8 @@ func (s *state) setPosition(ctx context.Context, at ledgerPosition) error {
 	})
 }
 
-// idle returns the tenants whose ledgers were last appended to before a time, and have
-// not been renewed since.
+// idle returns the tenants whose ledgers were last appended to before the given time and have not
+// been renewed since then.
 func (s *state) idle(ctx context.Context, before time.Time) (tenants []string, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT tenant FROM ledger WHERE appended < ? AND renewed < appended",
@@ -146,11 +148,11 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 	})
 }
 
-// latestPassed is how many of the latest positions are all stored.
+// latestPassed is the number of the most recent positions that are all kept.
 const latestPassed = 16
 
-// storePassed stores next and deletes one other position. About 16 positions remain for
-// each doubling of their number.
+// storePassed stores next and deletes one old position. The remaining positions become sparser with
+// age: about 16 remain between any age and twice that age.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// ErrStreamBroken is wrapped by the error in Progress after the stream was replaced,
-// rolled back, or lost messages, until the auditor is restarted.
+// ErrStreamBroken is wrapped by the error in Progress if the stream was replaced, was rolled back
+// or lost messages. The error remains until the auditor is restarted.
 var ErrStreamBroken = errors.New("the stream did not continue at the position that was read last")
 
 type streamTracker struct {
@@ -19,7 +19,7 @@ type streamTracker struct {
 	stream  ledger.Stream
 	changed bool          // the next batch begins a new epoch
 	at      uint64        // messages up to this sequence were read
-	holes   []consume.Gap // after at, in order
+	holes   []consume.Gap // holes after at, in order
 	broken  error         // wraps ErrStreamBroken, or nil
 }
 
@@ -30,8 +30,8 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole implements consume.Options.OnGap. Messages that were read before they were
-// deleted are not missing from the ledgers.
+// hole implements consume.Options.OnGap. It ignores holes before t.at, because the ledgers already
+// have messages that were deleted after they were read.
 func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +48,8 @@ func (t *streamTracker) lost(until uint64) {
 	}
 }
 
-// streamOf returns the stream of a position, and whether it follows another stream.
+// streamOf returns the stream that next belongs to. isNew is true if that stream replaces another
+// one.
 func (t *streamTracker) streamOf(next consume.Position) (stream ledger.Stream, isNew bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,26 +20,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNothing is wrapped when a selection is empty.
+// ErrNothing is wrapped by the errors of [WriteBundle] and [WriteTable] if a selection is empty.
 var ErrNothing = errors.New("the ledger has no records of that run and time")
 
 // Options are the settings of [WriteBundle] and [WriteTable].
 type Options struct {
-	Selection ledger.Selection // only its run and times count
+	Selection ledger.Selection // only its Run, From and To are used
 	Key       string           // verifier key to include
-	// Signer is the private half of Key and signs the [Statement] about the selection. Without
-	// it, [Check] never finds the bundle complete.
+	// Signer signs the [Statement] about the selection. It must belong to Key. Without it, [Check]
+	// never finds the bundle complete.
 	Signer   note.Signer
 	Progress func(done, total int64)
 }
 
-// WriteBundle writes a bundle of the selected records up to the newest checkpoint. A bundle
-// of a run also has the manifests that list its events. The error wraps [ErrNothing] if the
-// selection is empty. After an error the output is not a valid bundle.
+// WriteBundle writes a bundle of the selected records up to the newest checkpoint. A bundle of a
+// run also has the manifests that list its events. The error wraps [ErrNothing] if the selection is
+// empty. After an error the output is not a valid bundle.
 //
-// With a signer it verifies the whole ledger first. The error wraps [ErrInvalid] if the ledger
-// is not as it was signed, and [ErrOtherKey] if the signer is not in charge of it. Nothing was
-// written then.
+// If opts has a signer, WriteBundle first verifies the whole ledger. If the ledger is not as it was
+// signed, the error wraps [ErrInvalid]. If the ledger's current key is not that of the signer, the
+// error wraps [ErrOtherKey]. In both cases nothing is written.
 func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Options) error {
 	signed, c, err := r.Signed(ctx)
 	if err != nil {
@@ -74,15 +74,15 @@ type bundle struct {
 	newest    ledger.Checkpoint
 	about     About
 
-	gaps      []span // leaves that are not in the bundle
+	gaps      []span // ranges of leaves that are not in the bundle
 	sums      bytes.Buffer
-	digests   map[string]events.Hash // of the files
-	seenAgain int64                  // lines of again.jsonl
+	digests   map[string]events.Hash // digest of each file
+	seenAgain int64                  // number of lines in again.jsonl
 	done      int64
 }
 
-// ErrErasedMeanwhile is wrapped when an order after the checkpoint of the bundle erased
-// records. The caller writes a new bundle.
+// ErrErasedMeanwhile is wrapped by the error of [WriteBundle] if a record was erased by an order
+// after the checkpoint of the bundle. The caller should write a new bundle.
 var ErrErasedMeanwhile = errors.New("records were erased while it was written: export again")
 
 const passes = 5 // for verifying, counting, leaves, records and page
@@ -187,8 +187,8 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create begins a file with the time of the checkpoint, so that the bytes do not depend on
-// the clock.
+// create begins a file in the zip. Its modification time is that of the checkpoint, so that the
+// same selection always gives the same bytes.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
@@ -225,7 +225,8 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// A time range has no repetitions because its completeness is unknown.
+// again writes the repetitions. A bundle of a time range has none, because they only matter for
+// completeness, which such a bundle cannot show.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil
@@ -244,7 +245,7 @@ func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// hashesAtOnce is how many hashes tree reads at once.
+// hashesAtOnce is the number of hashes that tree reads in one call.
 const hashesAtOnce = 512
 
 func (b *bundle) tree(ctx context.Context, w io.Writer) error {

@@ -20,60 +20,62 @@ import (
 
 // CheckOptions are the settings of [Check].
 type CheckOptions struct {
-	// Key is the required verifier key. Without it Check uses the key in the bundle, which
-	// shows that the bundle is consistent but not who made it.
+	// Key is the verifier key that the bundle must be signed with. If it is nil, Check uses the key
+	// in the bundle. Then the result shows only that the bundle is consistent, and not who made it.
 	Key     note.Verifier
-	Anchor  *verifier.Anchoring // what vouches for the key; nil if the caller does
-	Tenant  string              // empty: any
+	Anchor  *verifier.Anchoring // says why the key can be trusted; nil if the caller trusts it
+	Tenant  string              // tenant that the bundle must be of; empty means any
 	Silence time.Duration
 	// Trusted is a signed checkpoint from a trusted place, or nil.
 	Trusted        []byte
 	RequireTrusted bool
-	// RequireEnrolled makes each producer without enrolment count.
+	// RequireEnrolled sets the exit status to that of an incomplete bundle if a producer is not
+	// enrolled.
 	RequireEnrolled bool
-	// AllowAcknowledged leaves acknowledged findings out of the exit status.
+	// AllowAcknowledged ignores acknowledged findings in the exit status.
 	AllowAcknowledged bool
 	// Witnesses is the required witness policy, or nil.
 	Witnesses *transparency.Policy
 	Progress  func(done, total int64)
 }
 
-// Report is the result of [Check]. It has the fields of the ledger's report that apply to a
+// Report is the result of [Check]. It contains the fields of a ledger's report that apply to a
 // bundle.
 type Report struct {
 	verifier.Report
 
 	Bundle About `json:"bundle"`
-	OwnKey bool  `json:"own_key"` // checked with the bundle's key
+	OwnKey bool  `json:"own_key"` // true if the bundle was checked with the key that it contains
 
-	// Attested reports whether the ledger's key signed the selection. Otherwise the bundle is
-	// never complete, and NotAttested says why.
+	// Attested reports whether the ledger's key signed the selection. If it did not, the bundle is
+	// never complete, and NotAttested has the reason.
 	Attested    bool   `json:"attested"`
 	NotAttested string `json:"not_attested,omitempty"`
 }
 
-// notProvenOfRun is the limit of a bundle of one run.
+// notProvenOfRun describes what a bundle of one run can never prove.
 const notProvenOfRun = "that no producer but these told of the run, which a bundle of the whole ledger would show; "
 
-// errBundle is reported for a file that is not a valid bundle.
+// errBundle is reported if the file is not a valid bundle.
 var errBundle = errors.New("the file is no bundle")
 
-// maxReadings bounds how often a bundle is read to find the foreign records.
+// maxReadings is the maximum number of times that Check reads a bundle to find all foreign records.
 const maxReadings = 4
 
-// These bound the files that Check reads into memory. A description can name many producers.
+// These are the maximum sizes of files that Check reads into memory. bundle.json may be larger
+// because it can name many producers.
 const (
 	maxSmallFile = 1 << 20
 	maxAboutFile = 16 << 20
 )
 
-// Check verifies the bundle at path. It compares the files with the list of hashes, the
-// records with their leaves, the leaves and subtrees with the signed checkpoint, and the
-// leaves and the page with the signed selection. Then it checks completeness. It uses only
-// the file and the key.
+// Check verifies the bundle at path. It compares the files with the list of hashes, the records
+// with their leaves, the leaves and subtrees with the signed checkpoint, and the leaves and the
+// page with the signed selection. Then it checks completeness. It reads nothing except the bundle
+// and the key.
 //
-// It returns an error if the file cannot be read or cannot be compared with the trusted
-// checkpoint. The report lists the problems of the bundle.
+// Problems of the bundle are in the report. Check returns an error only if the file cannot be read
+// or cannot be compared with the trusted checkpoint.
 func Check(ctx context.Context, path string, opts CheckOptions) (report Report, err error) {
 	c := &checker{opts: opts, report: Report{Report: verifier.NewReport(path)}}
 	if opts.Trusted != nil {
@@ -97,7 +99,8 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Without the foreign events the verdict is that of the producers.
+		// Foreign events were found. The next reading leaves them out, so that the verdict is about
+		// the real producers.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),
@@ -116,14 +119,14 @@ type checker struct {
 	opts    CheckOptions
 	report  Report
 	files   map[string]*zip.File
-	names   []string // of the files that the format has
+	names   []string // names of all files in this format
 	digests map[string]events.Hash
 	signed  *Statement // nil if the selection is not attested
 	newest  ledger.Checkpoint
-	keys    ledger.Keys // that may have signed checkpoints and orders
+	keys    ledger.Keys // keys that may have signed checkpoints and orders
 	issuers ledger.Issuers
 	trusted *ledger.Checkpoint
-	foreign verifier.ForeignRecords // known from an earlier reading
+	foreign verifier.ForeignRecords // foreign records found in earlier readings
 	found   verifier.ForeignRecords
 
 	trustedNote []byte
@@ -151,7 +154,8 @@ func (c *checker) check(ctx context.Context, z *zip.Reader) error {
 	return c.compareTrusted(w)
 }
 
-// Each file is there exactly once, and no other. Only version 1 has no selection.txt.
+// contents checks that the bundle has exactly the files of its format, each of them once. A bundle
+// without selection.txt is of version 1.
 func (c *checker) contents(z *zip.Reader) bool {
 	c.files = make(map[string]*zip.File)
 	c.names = filesOf(formatV1)
@@ -233,7 +237,7 @@ func (c *checker) head() {
 	c.attested()
 }
 
-// format compares the format with the files.
+// format checks that the format in bundle.json matches the list of files.
 func (c *checker) format() error {
 	has := slices.Contains(c.names, selectionFile)
 	switch format := c.report.Bundle.Format; {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// walk reads the leaves, records, repetitions and subtrees of a bundle in one pass, and
-// computes the root.
+// walk reads the leaves, records, repetitions and subtrees of a bundle in one pass and computes the
+// root of the tree.
 type walk struct {
 	*checker
 	leaves, records, subtrees, seen *lineReader
@@ -21,8 +21,8 @@ type walk struct {
 
 	fold    fold
 	export  *verifier.ExportChecker
-	again   *ledger.Repetition // next repetition
-	seals   seals              // of the run
+	again   *ledger.Repetition // next repetition that was not counted yet
+	seals   seals              // last seals of the run
 	page    rebuiltPage
 	trusted *tlog.Hash // root at the size of the trusted checkpoint
 	last    int64
@@ -140,7 +140,7 @@ func (w *walk) leaf(text []byte) error {
 	return w.page.add(entryOf(l, leaf, record))
 }
 
-// entryOf returns a record as a ledger has it.
+// entryOf returns a record of the bundle in the form in which a ledger reader returns it.
 func entryOf(l leafLine, leaf ledger.Leaf, record []byte) ledger.Entry {
 	return ledger.Entry{
 		Leaf: l.Index, Class: leaf.Class, Finding: leaf.Finding, ID: leaf.ID, Producer: leaf.Producer, Sequence: leaf.Sequence,
@@ -161,7 +161,8 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether the selection includes a leaf, or every bundle does.
+// selected reports whether a leaf belongs in the bundle. It does if the selection includes it or if
+// it is of a kind that every bundle contains.
 func (w *walk) selected(index int64, l ledger.Leaf) bool {
 	a := w.report.Bundle
 	if w.export.SetsRule(index) || a.extent() == verifier.WholeRun && l.Class == ledger.ClassManifest {
@@ -207,7 +208,8 @@ func (w *walk) subtreesBefore(leaf int64) error {
 	return nil
 }
 
-// compareHere records the root at the size of the trusted checkpoint.
+// compareHere stores the current root if the leaves read so far are exactly those of the trusted
+// checkpoint.
 func (w *walk) compareHere() {
 	if t := w.checker.trusted; t != nil && t.Size == w.fold.size {
 		root := w.fold.root()
@@ -215,7 +217,8 @@ func (w *walk) compareHere() {
 	}
 }
 
-// end compares the root with the signed one.
+// end compares the computed root with the signed root after the last leaf. It also checks that no
+// lines are left over and that the counts match.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	maxPageRecords = 2000     // records.jsonl has all
-	maxPageText    = 16 << 10 // of one record
+	maxPageRecords = 2000     // records.jsonl has all of them
+	maxPageText    = 16 << 10 // limit for each record
 )
 
 //go:embed page.html
 var pageText string
 
-// pageTemplate has the parts head, a row for each record, and foot. It escapes all text of
-// records.
+// pageTemplate has three parts: head, row for each record, and foot. It escapes all text that comes
+// from records.
 var pageTemplate = template.Must(template.New("page").Parse(pageText)) //nolint:gochecknoglobals // a constant
 
 var errPageFull = errors.New("the page is full")
@@ -65,7 +65,8 @@ func rowOf(e ledger.Entry) row {
 	return r
 }
 
-// page writes a page record by record. Its bytes depend only on the other files of a bundle.
+// page writes the HTML page record by record. The output depends only on the other files of the
+// bundle.
 type page struct {
 	w    io.Writer
 	head pageHead
@@ -84,7 +85,8 @@ func newPage(w io.Writer, a About, c ledger.Checkpoint, key string) (*page, erro
 	return p, pageTemplate.ExecuteTemplate(w, "head", p.head)
 }
 
-// row returns errPageFull for a record that the page does not show.
+// row adds a record to the page. It returns errPageFull if the page already shows as many records
+// as it may.
 func (p *page) row(e ledger.Entry) error {
 	if p.rows++; p.rows > maxPageRecords {
 		return errPageFull
@@ -108,7 +110,7 @@ func (b *bundle) page(ctx context.Context, w io.Writer) error {
 	return p.end()
 }
 
-// rebuiltPage is the digest of the page that the records give.
+// rebuiltPage builds the page again from the records of a bundle and computes its digest.
 type rebuiltPage struct {
 	*page
 

@@ -11,13 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits of a row group, which is compressed in memory. The last record may exceed them.
+// These are the limits of a row group, which is compressed in memory. A group may exceed them by
+// the last rows added to it.
 const (
 	rowsPerGroup  = 128 << 10
 	bytesPerGroup = 32 << 20
 )
 
-// Limits of one call of the writer.
+// These are the limits of the rows passed to the Parquet writer in one call.
 const (
 	rowsAtOnce  = 256
 	bytesAtOnce = 1 << 20
@@ -25,8 +26,9 @@ const (
 
 const maxDictionary = 1 << 20
 
-// parquetRow is a row of a Parquet table. Missing values are null. Times are in
-// microseconds, which every reader supports. The record has nanoseconds.
+// parquetRow is a row of a Parquet table. Missing values are null. Times are in microseconds,
+// because every reader supports that unit. The original times in nanoseconds are in the column
+// record.
 type parquetRow struct {
 	Leaf     int64  `parquet:"leaf"`
 	Class    string `parquet:"class,dict"`
@@ -52,25 +54,26 @@ type parquetRow struct {
 	Data     string `parquet:"data,optional"`   // the event's data, as JSON
 	Record   []byte `parquet:"record,optional"` // the record, byte for byte
 	Removed  string `parquet:"removed,optional,dict"`
-	Order    *int64 `parquet:"order,optional"` // leaf of the order
+	Order    *int64 `parquet:"order,optional"` // leaf of the erasure order
 }
 
 type parquetTable struct {
 	w     *parquet.GenericWriter[parquetRow]
 	rows  []parquetRow
-	bytes int // of their payloads
+	bytes int // size of the payloads in rows
 
 	groupRows, groupBytes int // of the current row group
 }
 
 func newParquetTable(w io.Writer) *parquetTable {
 	return &parquetTable{w: parquet.NewGenericWriter[parquetRow](w,
-		parquet.CreatedBy("hooktrail", "1", "none"), // the same bytes for every build
+		// Constant, so that every build writes the same bytes.
+		parquet.CreatedBy("hooktrail", "1", "none"),
 		parquet.Compression(&parquet.Zstd),
-		// Supported by every reader.
+		// Every reader supports this page version and encoding.
 		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.DictionaryMaxBytes(maxDictionary),
-		// No reader needs the bounds of payloads.
+		// Minimum and maximum values of payloads are of no use to a reader.
 		parquet.SkipPageBounds("data"), parquet.SkipPageStatistics("data"),
 		parquet.SkipPageBounds("record"), parquet.SkipPageStatistics("record"),
 	)}
@@ -107,7 +110,8 @@ func (t *parquetTable) end() error {
 	return t.w.Close()
 }
 
-// Records other than events show only the fields of their leaf.
+// parquetRowOf returns the row for e. If the record is not an event, only the columns that come
+// from its leaf have values.
 func parquetRowOf(e ledger.Entry) parquetRow {
 	event := eventOf(e)
 	return parquetRow{
@@ -123,7 +127,8 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 	}
 }
 
-// eventOf returns an event with the fields of the leaf if the record is not an event.
+// eventOf returns the event in e. If the record is not a valid event, eventOf returns an event with
+// only the fields that are in the leaf.
 func eventOf(e ledger.Entry) events.Event {
 	event, err := events.Decode(e.Bytes)
 	if err != nil || e.Class == ledger.ClassQuarantine {

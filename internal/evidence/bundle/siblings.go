@@ -7,17 +7,18 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings are the subtrees next to the path from a leaf to the root.
+// siblings computes the hashes of the subtrees next to the path from a leaf to the root.
 type siblings struct {
 	leaf  int64
-	spans []span // from the leaf's sibling to the child of the root
-	folds []fold // of each span
+	spans []span // leaves of each sibling, from the leaf up to the root
+	folds []fold // for each span, computes its hash
 }
 
 func newSiblings(leaf, size int64) *siblings {
 	s := &siblings{leaf: leaf}
 	for all := (span{0, size}); all.next-all.first > 1; {
-		// The left subtree is the largest complete proper subtree.
+		// The left subtree has as many leaves as the largest power of two below the number of all
+		// leaves.
 		middle := all.first + 1<<(bits.Len64(uint64(all.next-all.first-1))-1)
 		left, right := span{all.first, middle}, span{middle, all.next}
 		if leaf < middle {
@@ -33,7 +34,8 @@ func newSiblings(leaf, size int64) *siblings {
 	return s
 }
 
-// Parts are added from left to right.
+// add adds the next part of the tree, a leaf or a subtree. The parts must be added from left to
+// right.
 func (s *siblings) add(t subtree, hash tlog.Hash) error {
 	first := t.index << t.level
 	if t.level == 0 && first == s.leaf {

@@ -15,12 +15,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// statementHeader is the first line. It differs from those of checkpoints and orders, so
-// that a signature of one is never valid for another.
+// statementHeader is the first line of a statement. Checkpoints and orders begin with other lines,
+// so a signature of one kind is never valid for another.
 const statementHeader = "hooktrail/selection/v1\n"
 
-// Statement describes the contents of a bundle. The ledger's key signs it, because the tree
-// proves only that records are in the ledger, and not that others were left out. Its text is:
+// Statement describes the contents of a bundle. The ledger's key signs it, because the tree proves
+// only that the records in the bundle are in the ledger. It does not prove that no record was left
+// out. The text of a statement is:
 //
 //	hooktrail/selection/v1
 //	origin hooktrail/acme
@@ -34,9 +35,9 @@ const statementHeader = "hooktrail/selection/v1\n"
 //	bundle 6b86b273…
 //	page d4735e3a…
 //
-// The lines run, from and to are there if the selection has them. The others are always
-// there, in this order. leaves and again have the number of lines and the SHA-256 of
-// leaves.jsonl and again.jsonl. The last lines have the SHA-256 of checkpoint.txt,
+// The lines run, from and to are present only if the selection has these limits. All other lines
+// are always present. The order is fixed. leaves and again have the number of lines and the SHA-256
+// of leaves.jsonl and again.jsonl. The last three lines have the SHA-256 of checkpoint.txt,
 // bundle.json and index.html.
 type Statement struct {
 	Origin   string
@@ -49,7 +50,7 @@ type Statement struct {
 	Checkpoint, Bundle, Page events.Hash
 }
 
-// counted is a file of lines.
+// counted describes a file by the number of its lines and its SHA-256.
 type counted struct {
 	Lines int64
 	Hash  events.Hash
@@ -57,7 +58,7 @@ type counted struct {
 
 func (c counted) String() string { return fmt.Sprintf("%d %s", c.Lines, c.Hash) }
 
-// Text returns the text that is signed.
+// Text returns the text of s without a signature.
 func (s Statement) Text() string {
 	b := []byte(statementHeader)
 	for _, f := range [...]struct{ name, value string }{
@@ -79,7 +80,7 @@ func (s Statement) Text() string {
 
 var errStatement = errors.New("it is not a statement about a selection")
 
-// ParseStatement parses the output of [Statement.Text] and nothing else.
+// ParseStatement parses a text that [Statement.Text] returned. It rejects every other text.
 func ParseStatement(text string) (Statement, error) {
 	var s Statement
 	rest, ok := strings.CutPrefix(text, statementHeader)
@@ -89,7 +90,7 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(rest, s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// Wrong order, repetition or needless escapes.
+	// The comparison detects fields in the wrong order, repeated fields and needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}
@@ -112,7 +113,7 @@ func (s *Statement) set(name, value string) error {
 	return parse(value)
 }
 
-// into returns a function that parses a value into a field.
+// into returns a function that parses a value with parse and stores the result in field.
 func into[T any](field *T, parse func(string) (T, error)) func(string) error {
 	return func(value string) (err error) {
 		*field, err = parse(value)
@@ -136,7 +137,8 @@ func parseCounted(value string) (c counted, err error) {
 	return c, err
 }
 
-// openStatement opens a statement that exactly one of keys and no other key signed.
+// openStatement verifies and parses a statement. Exactly one of keys must have signed it, and no
+// other key.
 func openStatement(signed []byte, keys note.Verifiers) (Statement, error) {
 	text, err := statement.Open(signed, keys)
 	if err != nil {

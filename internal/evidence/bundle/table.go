@@ -18,19 +18,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Format is an output format of [WriteTable] for analysis. Only a bundle proves anything.
+// Format is an output format of [WriteTable] for analysis. Unlike a bundle, a table proves nothing.
 type Format string
 
 // The formats.
 const (
-	JSONL   Format = "jsonl"   // JSON lines with the record's bytes
+	JSONL   Format = "jsonl"   // JSON lines with the original bytes of the records
 	CSV     Format = "csv"     // safe to open in a spreadsheet
 	Parquet Format = "parquet" // with typed columns
 	OCSF    Format = "ocsf"    // JSON lines in the Open Cybersecurity Schema Framework
 )
 
-// WriteTable writes the selected records up to the newest checkpoint to w. If the selection
-// is empty, it writes at most the column names and the error wraps [ErrNothing].
+// WriteTable writes the selected records up to the newest checkpoint to w. If the selection is
+// empty, the error wraps [ErrNothing], and the output is empty or has only the column names.
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	newest, err := r.Newest(ctx)
 	if err != nil {
@@ -63,7 +63,8 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields the selected records before s.Before. A value of 0 selects nothing.
+// below yields the records selected by s. If s.Before is 0, which means a ledger without records,
+// it yields nothing.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -106,8 +107,8 @@ func (t *lineTable) write(e ledger.Entry) (err error) {
 
 func (t *lineTable) end() error { return nil }
 
-// AppendLine appends the line of a record in one of the formats [JSONL] and [OCSF], without
-// a line feed.
+// AppendLine appends the line for the record e to line, without a line feed. The format must be
+// [JSONL] or [OCSF].
 func AppendLine(line []byte, format Format, tenant string, e ledger.Entry) ([]byte, error) {
 	if format != OCSF {
 		return appendJSON(line, e)
@@ -127,7 +128,7 @@ type jsonLine struct {
 	Removed ledger.Word    `json:"removed,omitempty"`
 	Order   int64          `json:"order,omitempty"`
 
-	// only if the record does not show them
+	// These fields are set only if the record itself does not show them.
 	Producer string      `json:"producer,omitempty"`
 	Sequence uint64      `json:"sequence,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
@@ -149,7 +150,7 @@ func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, head[:len(head)-1]...)
-	// The bytes are unchanged, so that they still match the hash.
+	// The bytes of the record are not changed, so that they still match its hash.
 	if e.Removal.Done() {
 		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
@@ -166,7 +167,8 @@ var columns = []string{ //nolint:gochecknoglobals // a constant
 	"session", "agent", "role", "tool_call", "user", "source", "sha256", "record", "removed", "order",
 }
 
-// Records other than events show only the fields of their leaf.
+// cells returns the CSV columns for e. If the record is not an event, only the columns that come
+// from its leaf have values.
 func cells(e ledger.Entry) []string {
 	event := eventOf(e)
 	return []string{
@@ -206,12 +208,12 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// formulaSigns start a formula in a spreadsheet. They include full-width forms and
-// characters that spreadsheets strip.
+// A cell that starts with one of formulaSigns can be a formula in a spreadsheet. The list includes
+// full-width forms, and characters that spreadsheets remove before they look for a formula.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// harmless prefixes text that looks like a formula with an apostrophe. It replaces invalid
-// UTF-8.
+// harmless returns cell with an apostrophe in front if a spreadsheet could read it as a formula. It
+// also replaces invalid UTF-8 and NUL bytes.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

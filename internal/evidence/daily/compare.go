@@ -9,23 +9,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Compared says how a report fits to a ledger.
+// Compared is the result of comparing a report with a ledger.
 type Compared string
 
-// The results of [Statement.Compare].
+// These are the possible results of [Statement.Compare].
 const (
-	Same     Compared = "SAME"     // the ledger is in the state of the report and yields the same bytes
-	Grown    Compared = "GROWN"    // the ledger continues that state and has the same lasting facts
-	Diverged Compared = "DIVERGED" // the ledger does not continue that state
-	Differs  Compared = "DIFFERS"  // the ledger continues that state, but says something else
+	Same Compared = "SAME" // the ledger is in the state of the report and gives the same bytes
+	// The ledger has more records than at that time, and the lasting facts are the same.
+	Grown    Compared = "GROWN"
+	Diverged Compared = "DIVERGED" // the ledger does not contain the state of the report
+	Differs  Compared = "DIFFERS"  // the ledger contains that state but gives another report
 )
 
-// maxLastingOrders is how many orders the verifier lists. With more, the orders of an old
-// report are gone from the list.
+// maxLastingOrders is the number of orders that the verifier lists. If a ledger has more, the
+// orders of an old report may no longer be in the list.
 const maxLastingOrders = 1000
 
-// Compare compares a report with a ledger. verified is the result of [verifier.Verify] with
-// the limits and the silence of the statement.
+// Compare compares the report of s with a ledger. verified must be the result of [verifier.Verify]
+// for this ledger, with the time limits and the silence of s.
 func (s Statement) Compare(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {
 	origin, err := ledger.Origin(r.Tenant())
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package daily makes signed reports about what a ledger received in a range of time,
-// such as a day, and checks them.
+// Package daily makes signed reports about the records that a ledger received in a range of time,
+// such as a day. It also checks such reports.
 //
-// A [Report] has the verdicts of the verifier about that time, the coverage by hour, and
-// counts of the records. It depends on the ledger only, so the same state of the ledger
-// gives the same bytes. What depends on the reader, such as the anchor of the key, is not
-// in it.
+// A [Report] has the verdicts of the verifier about that time, the coverage by hour, and counts of
+// the records. It depends only on the ledger, so the same state of the ledger always gives the same
+// bytes. It leaves out everything that depends on the reader, such as the reason why the key is
+// trusted.
 //
-// A [Statement] about the report is signed with the ledger's key. It has the tree of the
-// ledger, the digest of the report as JSON, and the text for people. [Parse] reads a file
-// with either form, [File.Check] checks it offline, and [File.Compare] compares it with a
-// ledger.
+// A [Statement] about the report is signed with the ledger's key. It contains the size and root of
+// the ledger's tree, the digest of the report as JSON, and the report as text. [Parse] reads a
+// report file, which is either the signed text or JSON. [File.Check] checks it offline, and
+// [File.Compare] compares it with a ledger.
 package daily

@@ -14,19 +14,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// UnsignedEnd stands where a signature would be.
+// UnsignedEnd is at the end of a report without a signature, in the place of the signature.
 const UnsignedEnd = "\nNot signed: the private key of the ledger was not at hand.\n"
 
-// A Made report has both forms of it.
+// Made is a report in both forms, for programs and for people.
 type Made struct {
 	Report Report
-	Note   []byte // the statement with the text for people, with a signature if Signed
+	// The statement, which includes the text for people; with a signature if Signed is true.
+	Note   []byte
 	Signed bool
 }
 
-// Make returns the forms of a report, without a signature if signer is nil. public is the
-// verifier key of the signer. The error wraps [statement.ErrOtherKey] if the signer is not in
-// charge of the ledger.
+// Make returns both forms of the report rep. text renders the report for people. If signer is nil,
+// the report is not signed. public is the verifier key of signer. The error wraps
+// [statement.ErrOtherKey] if that key did not sign the ledger's newest checkpoint.
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -45,14 +46,14 @@ func Make(rep Report, text func(Report) string, signer note.Signer, public strin
 	return Made{Report: rep, Note: signed, Signed: true}, nil
 }
 
-// document is the form for programs.
+// document is the JSON form of a report, for programs.
 type document struct {
 	Report json.RawMessage `json:"report"`
 	Note   string          `json:"note"`
 	Signed bool            `json:"signed"`
 }
 
-// JSON returns the form for programs.
+// JSON returns the form of the report for programs.
 func (m Made) JSON() ([]byte, error) {
 	data, err := m.Report.JSON()
 	if err != nil {
@@ -66,15 +67,15 @@ func (m Made) JSON() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// File is a report from outside, in either form.
+// File is a report file of unknown origin, in either form.
 type File struct {
 	note   []byte
-	report json.RawMessage // nil for the form for people
+	report json.RawMessage // nil if the file has the form for people
 }
 
 var errFile = errors.New("it is neither the text nor the JSON of a report")
 
-// Parse reads the output of [Made.JSON] or [Made.Note].
+// Parse parses a file that [Made.JSON] returned or that has the content of [Made.Note].
 func Parse(data []byte) (File, error) {
 	if bytes.HasPrefix(data, []byte(statementHeader)) {
 		return File{note: data}, nil
@@ -86,8 +87,8 @@ func Parse(data []byte) (File, error) {
 	return File{note: []byte(d.Note), report: d.Report}, nil
 }
 
-// Claims returns the unchecked tenant and size of the tree, and whether there is a
-// signature.
+// Claims returns the tenant and the tree size that the file names, and whether it has a signature.
+// Nothing of this is verified.
 func (f File) Claims() (tenant string, size int64, signed bool) {
 	text, signed := f.split()
 	s, err := ParseStatement(text)
@@ -112,7 +113,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Tenant returns the tenant of the ledger.
+// Tenant returns the tenant of the ledger that s is about.
 func (s Statement) Tenant() string {
 	tenant, err := ledger.TenantOf(s.Origin)
 	if err != nil {
@@ -127,9 +128,9 @@ func (f File) IsSignedBy(keys note.Verifiers) bool {
 	return err == nil
 }
 
-// Check returns the statement of a file. If the file has a signature, one of keys must have
-// made it. The form for programs must agree with the statement, and text renders it for
-// people.
+// Check verifies a file and returns its statement. If the file has a signature, one of keys must
+// have made it. If the file has the form for programs, its JSON must agree with the statement, and
+// without a signature the text for people must be the one that text returns.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {
@@ -151,7 +152,8 @@ func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement,
 	if err := json.Unmarshal(f.report, &rep); err != nil {
 		return s, signed, errFile
 	}
-	// Another version may render it in another way. Then the signature vouches for both.
+	// Another version of Hooktrail may render the text differently. If the file is signed, the
+	// signature covers the text as well as the JSON.
 	if !signed && text(rep) != s.Body {
 		return s, signed, errors.New("its text says something else than its JSON")
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Format is the version of a report.
+// Format is the name and version of the report format.
 const Format = "hooktrail/report/v1"
 
-// The lists of a report are bounded, because agents decide how long they are. The counts
-// next to them are exact.
+// These limit the lists in a report, because agents decide how many entries there are. The counts
+// next to the lists are exact.
 const (
 	maxGaps  = 1000
 	maxUses  = 1000
@@ -28,58 +28,62 @@ const (
 	maxKinds = 100
 )
 
-// Report says what a ledger received in a range of time, and what happened to it. Times are
-// those at which the server stored the records.
+// Report describes the records that a ledger received in a range of time, and what happened to them
+// later. All times are those at which the server stored the records.
 type Report struct {
 	Format  string        `json:"format"`
 	Tenant  string        `json:"tenant"`
 	From    time.Time     `json:"from"`
 	To      time.Time     `json:"to"`
-	Silence time.Duration `json:"silence_ns"` // of the verdict
+	Silence time.Duration `json:"silence_ns"` // time after which a run without events counts as ended
 
-	// Ended reports that the checkpoint is not older than the end of the time.
+	// Ended is true if the checkpoint is not older than the end of the time range.
 	Ended bool `json:"ended"`
 
-	// Verdict is the report of the verifier. Its integrity is about the whole ledger, its
-	// completeness about the time. It has no anchor and no comparison.
+	// Verdict is the report of the verifier. Its integrity is that of the whole ledger, its
+	// completeness that of the time range. Fields that depend on the reader are empty: the anchor
+	// and all comparisons.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
-	// OpenCount and UnsealedCount count the runs of lists in Verdict.
+	// OpenCount and UnsealedCount are the numbers of open and unsealed runs. The lists in Verdict
+	// may be shorter.
 	OpenCount     int `json:"open_count"`
 	UnsealedCount int `json:"unsealed_count"`
 
-	// The rest is absent if the ledger is INVALID.
+	// Facts is nil if the ledger is INVALID.
 	Facts *Facts `json:"facts,omitempty"`
 
-	Exit int `json:"exit"` // of the verdict
+	Exit int `json:"exit"` // exit status of the verdict
 }
 
-// Facts are read from the records of the time.
+// Facts are counts and lists of the records in the time range.
 type Facts struct {
 	Records     int64              `json:"records"`
 	Events      int64              `json:"events"`
-	Kinds       []ledger.KindCount `json:"kinds"`       // the most frequent ones
-	OtherKinds  int64              `json:"other_kinds"` // records of further kinds
+	Kinds       []ledger.KindCount `json:"kinds"`       // the most frequent kinds
+	OtherKinds  int64              `json:"other_kinds"` // number of records of other kinds
 	Finished    Finished           `json:"runs_finished"`
 	DeniedCount int64              `json:"denied_count"`
-	Denied      []Denied           `json:"denied"` // the first ones
+	Denied      []Denied           `json:"denied"` // the first denied actions
 
-	Uses     []access.Use `json:"uses"` // of evidence, the first ones
+	Uses     []access.Use `json:"uses"` // the first uses of evidence
 	UseCount int          `json:"use_count"`
-	Orders   []Order      `json:"orders"` // in that time, such as erasures, holds and changes of the key
-	InForce  int          `json:"holds"`  // holds in force at the checkpoint
+	// Orders in the time range, such as erasures, holds and key changes.
+	Orders  []Order `json:"orders"`
+	InForce int     `json:"holds"` // number of holds in force at the checkpoint
 
-	// Erased, Pruned and Held count records that the server stored in that time.
+	// Erased, Pruned and Held count records that the server stored in the time range.
 	Erased int64 `json:"erased"`
 	Pruned int64 `json:"pruned"`
 	Held   int64 `json:"held"`
 
-	Checkpoints  int64 `json:"checkpoints"`  // signed in that time
-	Witnessed    int64 `json:"witnessed"`    // leaves below the newest cosigned checkpoint
-	Cosignatures int   `json:"cosignatures"` // on that checkpoint; not checked
+	Checkpoints int64 `json:"checkpoints"` // number of checkpoints signed in the time range
+	Witnessed   int64 `json:"witnessed"`   // number of leaves that the newest cosigned checkpoint covers
+	// Number of cosignatures on that checkpoint, which are not verified.
+	Cosignatures int `json:"cosignatures"`
 }
 
-// Finished counts run.finished events.
+// Finished counts run.finished events by success.
 type Finished struct {
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`
@@ -96,7 +100,7 @@ type Denied struct {
 	ToolCall string      `json:"tool_call,omitempty"`
 }
 
-// Order is a signed order of the time.
+// Order is a signed order that was recorded in the time range.
 type Order struct {
 	Leaf    int64              `json:"leaf"`
 	Action  events.AuditAction `json:"action"`
@@ -105,11 +109,12 @@ type Order struct {
 	Ticket  string             `json:"ticket,omitempty"`
 	Time    time.Time          `json:"time"`
 	Effect  ledger.Effect      `json:"effect"`
-	Records int64              `json:"records,omitempty"` // destroyed
+	Records int64              `json:"records,omitempty"` // number of records that the order destroyed
 }
 
-// Of returns the report of a ledger about the time between from and to. verified is the
-// result of [verifier.Verify] with these limits, before [verifier.Report.SetAsOf].
+// Of returns the report of a ledger. verified must be the result of [verifier.Verify] for this
+// ledger, before [verifier.Report.SetAsOf]. Its time limits are those of the report. silence must
+// be that of the verification.
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{
@@ -149,8 +154,8 @@ func (rep *Report) setVerdict(v verifier.Report, c ledger.Checkpoint) {
 	rep.Verdict, rep.Exit = v, v.Exit
 }
 
-// JSON returns the report as JSON in one line, without characters that could control a
-// terminal. Equal reports give equal bytes.
+// JSON returns the report as one line of JSON. Characters that could control a terminal are
+// escaped. Equal reports give equal bytes.
 func (rep Report) JSON() ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(termtext.SafeJSON(&out))

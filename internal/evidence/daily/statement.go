@@ -18,7 +18,7 @@ import (
 
 const statementHeader = Format + "\n"
 
-// Statement is what the ledger's key signs about a report. Its text is:
+// Statement is the text about a report that the ledger's key signs. Its format is:
 //
 //	hooktrail/report/v1
 //	origin hooktrail/acme
@@ -36,15 +36,15 @@ const statementHeader = Format + "\n"
 //
 //	the text for people
 //
-// All lines are there, in this order. checkpoint has the number and the SHA-256 of the
-// signed checkpoint, and witnessed the leaves and cosignatures of the newest cosigned one.
-// lasting is the SHA-256 of the facts that a later ledger still has, and json of the report
-// as JSON.
+// All lines are present, in this order. checkpoint has the number and the SHA-256 of the signed
+// checkpoint. witnessed has the number of leaves that the newest cosigned checkpoint covers, and
+// the number of its cosignatures. lasting is the SHA-256 of the facts that do not change when the
+// ledger grows. json is the SHA-256 of the report as JSON.
 type Statement struct {
 	Origin       string
 	Size         int64
 	Root         tlog.Hash
-	Number       int64 // of the checkpoint
+	Number       int64 // number of the checkpoint
 	Checkpoint   events.Hash
 	From, To     time.Time
 	Silence      time.Duration
@@ -56,7 +56,7 @@ type Statement struct {
 	Lasting      events.Hash
 	JSON         events.Hash
 
-	Body string // for people
+	Body string // text for people
 }
 
 // StatementOf returns the statement about a report. body is the text for people.
@@ -84,7 +84,7 @@ func StatementOf(rep Report, body string) (Statement, error) {
 	return s, err
 }
 
-// lasting returns the digest of the facts that no later record changes.
+// lasting returns the digest of those facts in the report that later records cannot change.
 func (rep Report) lasting() (events.Hash, error) {
 	f := rep.Facts
 	if f == nil {
@@ -96,7 +96,7 @@ func (rep Report) lasting() (events.Hash, error) {
 	return events.HashOf(data), err
 }
 
-// Text returns the text that is signed.
+// Text returns the text of s without a signature.
 func (s Statement) Text() string {
 	b := []byte(statementHeader)
 	for _, f := range [...]struct{ name, value string }{
@@ -120,7 +120,7 @@ func (s Statement) Text() string {
 
 var errStatement = errors.New("it is not a report")
 
-// ParseStatement parses the output of [Statement.Text] and nothing else.
+// ParseStatement parses a text that [Statement.Text] returned. It rejects every other text.
 func ParseStatement(text string) (Statement, error) {
 	var s Statement
 	rest, ok := strings.CutPrefix(text, statementHeader)
@@ -135,7 +135,7 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(fields+"\n", s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// Wrong order, repetition or needless escapes.
+	// The comparison detects fields in the wrong order, repeated fields and needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

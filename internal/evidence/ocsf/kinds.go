@@ -36,7 +36,7 @@ func (m *mapper) classify() {
 	}
 }
 
-// data has the fields of all payloads that a row shows.
+// data has all payload fields that a row can show. Each kind of event has only some of them.
 type data struct {
 	Tool       string             `json:"tool"`
 	Args       json.RawMessage    `json:"args"`
@@ -54,9 +54,9 @@ type data struct {
 	Hook       string             `json:"hook"`
 }
 
-// data returns what can be read of the payload. Fields of another type stay empty.
+// data decodes the payload of the event. Fields that cannot be decoded stay empty.
 func (m *mapper) data() (d data) {
-	_ = json.Unmarshal(m.event.Data, &d) // goes on after a field of another type
+	_ = json.Unmarshal(m.event.Data, &d) // continues after a field of a wrong type
 	for _, text := range []*string{&d.Tool, &d.Model, &d.Reason, &d.By, &d.User, &d.Ticket, &d.Hook} {
 		*text = m.short(*text)
 	}
@@ -76,7 +76,7 @@ func (m *mapper) errorText() string {
 		return m.short(f.Message)
 	}
 	var text string
-	_ = json.Unmarshal(d.Error, &text) // of a hook
+	_ = json.Unmarshal(d.Error, &text) // hooks have a plain text as error
 	return m.short(text)
 }
 
@@ -107,7 +107,7 @@ func (m *mapper) call() {
 	m.judged(d)
 }
 
-// outcome sets the status if it is known.
+// outcome sets the status of the row to success or failure if known is true.
 func (m *mapper) outcome(success, known bool) {
 	switch {
 	case !known:
@@ -118,7 +118,7 @@ func (m *mapper) outcome(success, known bool) {
 	}
 }
 
-// judged sets what the hooks decided.
+// judged sets the attributes for the verdict of the hooks.
 func (m *mapper) judged(d data) {
 	switch d.Verdict {
 	case events.VerdictDeny:

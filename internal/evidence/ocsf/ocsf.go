@@ -13,15 +13,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxArguments bounds the arguments of a tool call in a row, because receivers of syslog
-// bound the length of a line. Longer ones are left out, and the row says so.
+// maxArguments is the maximum size of tool call arguments in a row. The limit exists because syslog
+// receivers limit the length of a line. Longer arguments are left out, and the row is marked as
+// truncated.
 const maxArguments = 4 << 10
 
-// maxText bounds every other text from an event.
+// maxText is the maximum size of every other text that comes from an event.
 const maxText = 1 << 10
 
-// Row returns the line of a record in the ledger of a tenant, without a line feed. The
-// same record gives the same bytes. Characters that could control a terminal are escaped.
+// Row returns the OCSF line for the record e in the ledger of tenant, without a line feed. The same
+// record always gives the same bytes. Characters that could control a terminal are escaped.
 func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	origin, err := ledger.Origin(tenant)
 	if err != nil {
@@ -40,12 +41,13 @@ func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// eventOf returns the event of a record, empty if it is none or erased.
+// eventOf returns the event in e. It returns an empty event if the record is not an event or was
+// erased.
 func eventOf(e ledger.Entry) events.Event {
 	if e.Class != ledger.ClassEvent || e.Removal.Done() {
 		return events.Event{}
 	}
-	event, _ := events.Decode(e.Bytes) // the leaf names what is unreadable
+	event, _ := events.Decode(e.Bytes) // if the event cannot be decoded, the row shows only the leaf
 	return event
 }
 
@@ -93,7 +95,7 @@ func (m *mapper) is(c class, activity int) {
 	}
 }
 
-// name names the activity if the schema has no word for it.
+// name returns a name for an activity that has no value in the schema.
 func (m *mapper) name() string {
 	if m.entry.Kind != "" {
 		return string(m.entry.Kind)
@@ -101,7 +103,7 @@ func (m *mapper) name() string {
 	return string(m.entry.Class)
 }
 
-// app names the program that acted.
+// app returns the name of the program that acted.
 func (m *mapper) app() string {
 	for _, name := range []string{m.event.Agent, m.event.Source, m.entry.Producer} {
 		if name != "" {
@@ -126,7 +128,7 @@ func (m *mapper) acts() {
 	m.row.SrcEndpoint = &entity{Name: from}
 }
 
-// short returns the beginning of a text.
+// short returns text, cut to maxText bytes if it is longer.
 func (m *mapper) short(text string) string {
 	if len(text) <= maxText {
 		return text

@@ -7,7 +7,7 @@ const Version = "1.8.0"
 // class is a class of the schema.
 type class struct{ category, uid int }
 
-// The classes in use. Their names are those of the schema.
+// These are the classes that are used. Their names are those of the schema.
 var (
 	baseEvent            = class{0, 0}
 	detectionFinding     = class{2, 2004}
@@ -17,7 +17,7 @@ var (
 	applicationError     = class{6, 6008}
 )
 
-// The values of activity_id in use. Each class has its own.
+// These are the values of activity_id that are used. Each class has different ones.
 const (
 	activityOther = 99
 
@@ -31,7 +31,7 @@ const (
 	errorGeneral    = 1
 )
 
-// The values of further attributes in use.
+// These are the values of other attributes that are used.
 const (
 	severityInformational = 1
 	severityLow           = 2
@@ -52,9 +52,9 @@ const (
 	sha256        = 3
 )
 
-const securityControl = "security_control" // a profile
+const securityControl = "security_control" // name of a profile
 
-// row is one line. The names are those of the schema.
+// row is one line of output. The JSON names are those of the schema.
 type row struct {
 	ActivityID   int    `json:"activity_id"`
 	ActivityName string `json:"activity_name,omitempty"`
@@ -89,11 +89,11 @@ type metadata struct {
 	Version        string   `json:"version"`
 	Product        product  `json:"product"`
 	Profiles       []string `json:"profiles,omitempty"`
-	UID            string   `json:"uid"`      // the event id, or the ledger and the leaf
-	Sequence       int64    `json:"sequence"` // the leaf
+	UID            string   `json:"uid"`      // event id, or ledger and leaf
+	Sequence       int64    `json:"sequence"` // leaf
 	EventCode      string   `json:"event_code,omitempty"`
-	CorrelationUID string   `json:"correlation_uid,omitempty"` // the run
-	LogName        string   `json:"log_name"`                  // the ledger
+	CorrelationUID string   `json:"correlation_uid,omitempty"` // run
+	LogName        string   `json:"log_name"`                  // ledger
 	LoggedTime     int64    `json:"logged_time,omitempty"`
 	TenantUID      string   `json:"tenant_uid,omitempty"`
 	IsTruncated    bool     `json:"is_truncated,omitempty"`
@@ -151,7 +151,7 @@ type fingerprint struct {
 	Value       string `json:"value"`
 }
 
-// unmapped has what the schema has no attribute for.
+// unmapped has the values for which the schema has no attribute.
 type unmapped struct {
 	Hooktrail details `json:"hooktrail"`
 }

@@ -37,9 +37,9 @@ func (t *tracer) relative(detail string) string {
 	return strings.ReplaceAll(detail, strings.TrimSuffix(t.trace.Cwd, "/")+"/", "")
 }
 
-// approved applies the answer to a question about a call. If a hook asked and no person
-// allowed the call, the call is denied and has no result. The answer to a question that
-// a tool asks a person has no verdict.
+// approved applies the answer to a question about a call. If a hook asked and no person allowed the
+// call, the call is marked as denied and has no result. Some tools ask a person questions too. The
+// answer to such a question has no verdict and changes nothing.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
@@ -58,8 +58,8 @@ func (t *tracer) approved(x *fact) {
 	}
 }
 
-// unansweredCall returns the call of a question without a call id. It is the latest
-// similar call before the question that has no result.
+// unansweredCall returns the call that a question without a call id is about. That is the latest
+// call before the question that has the same tool and arguments and no result.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	var latest *Row
 	for _, s := range t.trace.Steps {
@@ -82,7 +82,7 @@ func (t *tracer) answered(x *fact) {
 	if !ok {
 		return
 	}
-	if row == nil { // a result without a call
+	if row == nil { // a result whose call is unknown
 		row = t.row(x, Row{Name: p.name})
 		if x.call != "" {
 			t.calls[x.call] = row
@@ -111,8 +111,8 @@ func (t *tracer) delegated(x *fact) {
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run id of a sub-agent. It is SESSION/ID, unless only the run ID
-// has events.
+// subRun returns the run id of the sub-agent called id. Usually it is SESSION/ID. It is ID if there
+// are events of a run with that id and none of SESSION/ID.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

@@ -51,7 +51,8 @@ func (t *tracer) count(row *Row) {
 	}
 }
 
-// dropStarts removes the starts of sub-agents whose calls are known.
+// dropStarts removes the rows for starts of sub-agents if the calls that started them have rows
+// too.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -62,7 +63,8 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of responses to steps without a total.
+// countResponses adds the tokens of model responses to the steps whose step.finished has no token
+// counts.
 func (t *tracer) countResponses() {
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]

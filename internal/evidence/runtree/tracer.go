@@ -13,11 +13,11 @@ type tracer struct {
 	all       *Fold
 	trace     Trace
 	steps     map[string]*Step
-	prompts   []*fact // that begin a step, sorted by time
+	prompts   []*fact // prompts that begin a step, sorted by time
 	calls     map[string]*Row
-	starts    []*Row // of sub-agents without a known call
+	starts    []*Row // starts of sub-agents whose calls are unknown
 	responses map[string]*fact
-	reported  *events.Tokens // from run.finished
+	reported  *events.Tokens // total from run.finished
 }
 
 func newTracer(all *Fold, id string) *tracer {
@@ -28,8 +28,8 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// fold builds the trace of r. Results follow in a second pass because they may arrive
-// before their calls.
+// fold builds the trace of r. It adds results in a second pass, because a result may arrive before
+// its call.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {
@@ -84,8 +84,8 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the step of x. Without a step, x belongs to the latest prompt before
-// it, or else to the first prompt.
+// stepOf returns the step id of x. If x has none, x belongs to the step of the latest prompt before
+// it. If there is no such prompt, x belongs to the step of the first prompt.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step
@@ -130,7 +130,8 @@ func (t *tracer) runStarted(x *fact) {
 	t.trace.Model = cmp.Or(t.trace.Model, p.Model)
 }
 
-// The latest run.finished counts.
+// runFinished sets the result of the run. The events are sorted by time, so the latest run.finished
+// determines it.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
 	if ok {
@@ -169,11 +170,12 @@ func (t *tracer) responded(x *fact) {
 		t.trace.Model = p.model
 	}
 	if p.tokens != nil {
-		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x // a response without an id counts separately
+		// Without an id, each response counts separately.
+		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x
 	}
 }
 
-// syntheticModel is Claude Code's model name for messages that no model wrote.
+// syntheticModel is the model name that Claude Code gives to messages that no model wrote.
 const syntheticModel = "<synthetic>"
 
 func (t *tracer) failed(x *fact) {

@@ -12,16 +12,16 @@ import (
 type lines struct {
 	*bufio.Writer
 
-	file *os.File // nil for another writer
+	file *os.File // nil if the lines do not go to a file
 }
 
-// Lines returns a function that opens a sink of lines on w.
+// Lines returns a function that opens a sink. The sink writes one line for each record to w.
 func Lines(w io.Writer) func(context.Context) (Sink, error) {
 	return func(context.Context) (Sink, error) { return lines{bufio.NewWriter(w), nil}, nil }
 }
 
-// File returns a function that opens a sink which appends lines to the file at path. Only
-// its owner can read a new file.
+// File returns a function that opens a sink. The sink appends one line for each record to the file
+// at path. If the file is new, only its owner can read it.
 func File(path string) func(context.Context) (Sink, error) {
 	return func(context.Context) (Sink, error) {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

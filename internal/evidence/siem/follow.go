@@ -18,7 +18,8 @@ const (
 	maxPause     = time.Minute
 )
 
-// ErrOther is wrapped when the ledger does not continue the stored position.
+// ErrOther is wrapped by the error of [Follow] if the record at the stored position is not in the
+// ledger.
 var ErrOther = errors.New("the ledger does not continue the stored position: it was replaced or is an older copy; " +
 	"remove the position to send it from its beginning")
 
@@ -27,23 +28,24 @@ type Options struct {
 	Ledger   *ledger.Reader
 	Format   bundle.Format // [bundle.JSONL] or [bundle.OCSF]
 	Open     func(context.Context) (Sink, error)
-	Position string // file
-	Once     bool   // return at the end of the ledger
+	Position string // path of the file that stores the position
+	Once     bool   // return at the end of the ledger instead of waiting for new records
 	Logger   *slog.Logger
 }
 
-// A Sink receives records from one goroutine.
+// A Sink sends records to a receiver. Only one goroutine calls Send and Flush.
 type Sink interface {
 	// Send may buffer the record.
 	Send(e ledger.Entry, line []byte) error
-	// Flush returns nil once the receiver has all records.
+	// Flush returns nil after the receiver has all records that were sent.
 	Flush(ctx context.Context) error
-	// Close may be called concurrently, and twice.
+	// Close may be called while another method runs, and may be called twice.
 	Close() error
 }
 
-// Follow sends the records after the stored position until ctx ends, and returns nil then.
-// It opens a sink that fails again, with growing pauses. An altered record ends it.
+// Follow sends the records after the stored position. When ctx ends, it returns nil. If the sink
+// fails, Follow opens it again after a pause, and the pause grows with each failure. Follow returns
+// an error if the ledger cannot be read, for example because a record was altered.
 func Follow(ctx context.Context, o Options) error {
 	at, err := readPosition(o.Position)
 	if err == nil {
@@ -74,7 +76,7 @@ func Follow(ctx context.Context, o Options) error {
 	}
 }
 
-// sinkError is an error of the receiver, which a new connection may mend.
+// sinkError is an error of the receiver. A new connection may succeed.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }
@@ -94,13 +96,13 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// connected sends with one sink.
+// connected opens one sink and sends records until the sink fails or ctx ends.
 func (f *follower) connected(ctx context.Context) (err error) {
 	s, err := f.Open(ctx)
 	if err != nil {
 		return &sinkError{err}
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // ends a write that blocks
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // unblocks a write that is waiting
 	defer func() {
 		stop()
 		if failed := s.Close(); failed != nil && err == nil {
@@ -118,7 +120,7 @@ func (f *follower) connected(ctx context.Context) (err error) {
 	}
 }
 
-// batch sends the next records and stores the position behind them.
+// batch sends the next records, at most batchRecords. It then stores the position of the last one.
 func (f *follower) batch(ctx context.Context, s Sink) (n int, err error) {
 	next := f.at
 	var line []byte

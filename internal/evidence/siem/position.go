@@ -12,9 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// position is the last record that the receiver has.
+// position identifies the last record that the receiver has.
 type position struct {
-	Leaf   int64  `json:"leaf"` // -1 before the first
+	Leaf   int64  `json:"leaf"` // -1 if no record was sent yet
 	SHA256 string `json:"sha256,omitempty"`
 }
 
@@ -47,7 +47,8 @@ func (p position) write(path string) error {
 	return nil
 }
 
-// check checks that the ledger has the record.
+// check returns an error that wraps [ErrOther] unless the record at the position is in the ledger
+// of r.
 func (p position) check(ctx context.Context, r *ledger.Reader) error {
 	if p.Leaf < 0 {
 		return nil

@@ -15,10 +15,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Transport is how syslog messages travel.
+// Transport is the protocol over which syslog messages are sent.
 type Transport string
 
-// The transports.
+// These are the supported transports.
 const (
 	TCP Transport = "tcp" // RFC 6587, octet counting
 	TLS Transport = "tls" // RFC 5425
@@ -42,8 +42,8 @@ type syslog struct {
 	message []byte
 }
 
-// Syslog returns a function that connects to a receiver of RFC 5424 messages. config is for
-// [TLS].
+// Syslog returns a function that connects to a syslog receiver and sends messages as in RFC 5424.
+// config is used only for [TLS].
 func Syslog(transport Transport, address string, config *tls.Config) func(context.Context) (Sink, error) {
 	return func(ctx context.Context) (Sink, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
@@ -78,7 +78,8 @@ func hostname() string {
 	return printable(name, 255)
 }
 
-// printable returns the characters that a field of the header may have.
+// printable returns the first limit bytes of text as a field of the syslog header. Bytes that are
+// not allowed there become "_", and an empty text becomes "-".
 func printable(text string, limit int) string {
 	out := []byte(text)[:min(len(text), limit)]
 	for i, c := range out {
@@ -119,7 +120,8 @@ func (s *syslog) Send(e ledger.Entry, line []byte) error {
 	return err
 }
 
-// Flush implements [Sink]. It waits until the receiving machine has acknowledged all bytes.
+// Flush implements [Sink]. It waits until the receiver's machine has acknowledged all bytes. With
+// UDP it returns at once.
 func (s *syslog) Flush(ctx context.Context) error {
 	if s.tcp == nil {
 		return nil
@@ -143,8 +145,8 @@ func (s *syslog) Flush(ctx context.Context) error {
 	}
 }
 
-// alive returns an error if the receiver has closed the connection, because it may have
-// thrown away what it did not read.
+// alive returns an error if the receiver has closed the connection. In that case the receiver may
+// have discarded bytes that its machine has acknowledged.
 func (s *syslog) alive() error {
 	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return err
@@ -154,7 +156,7 @@ func (s *syslog) alive() error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
-	return err // a receiver of syslog may answer, which is ignored
+	return err // a syslog receiver may send an answer, which is ignored
 }
 
 // Close implements [Sink].

@@ -16,20 +16,22 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// SocketVariable names the socket of the agent, as for ssh.
+// SocketVariable is the environment variable with the path of the agent's socket. It is the same as
+// for ssh.
 const SocketVariable = "SSH_AUTH_SOCK"
 
-// answerTime is the time limit for an agent. A token that waits for a touch has it, too.
+// answerTime limits the time for an answer of the agent. It includes the time in which the user
+// must touch a hardware token.
 const answerTime = 10 * time.Second
 
-// ErrAgent is wrapped if the agent is not there, or does not sign with the key. A retry
-// helps once the agent is back.
+// ErrAgent is wrapped if the agent cannot be reached or does not sign with the key. A retry can
+// succeed when the agent is available again.
 var ErrAgent = errors.New("ssh-agent does not sign")
 
 const agentRemedy = "start the agent, add the key with ssh-add, and set " + SocketVariable + " for this process"
 
-// Find returns the Ed25519 key with a fingerprint in the agent of [SocketVariable]. Without
-// a fingerprint the agent must have exactly one.
+// Find returns the Ed25519 key with the given fingerprint in the agent of [SocketVariable]. If
+// fingerprint is empty, the agent must have exactly one Ed25519 key.
 func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 	var found []string
 	err = ask(answerTime, func(a agent.Agent) error {
@@ -40,7 +42,7 @@ func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 		for _, k := range keys {
 			parsed, err := ssh.ParsePublicKey(k.Blob)
 			if err != nil {
-				continue // of a type that this version does not know
+				continue // the type of this key is not known here
 			}
 			p, err := plain(parsed)
 			if own := ssh.FingerprintSHA256(parsed); err == nil && (fingerprint == "" || own == fingerprint) {
@@ -70,7 +72,7 @@ type Signer struct {
 	limit  time.Duration
 }
 
-// NewSigner returns a signer for a verifier key. It does not ask the agent.
+// NewSigner returns a signer for the given verifier key. It does not contact the agent.
 func NewSigner(verifier string) (*Signer, error) {
 	name, public, err := PublicOf(verifier)
 	if err != nil {
@@ -86,8 +88,9 @@ func (s *Signer) Name() string { return s.name }
 // KeyHash implements [note.Signer].
 func (s *Signer) KeyHash() uint32 { return s.hash }
 
-// Sign implements [note.Signer]. It asks the agent over a new connection, so an agent that
-// was restarted or unlocked signs again. A signature that does not verify is an error.
+// Sign implements [note.Signer]. It opens a new connection for each signature, so that it works
+// again after the agent was restarted or unlocked. It verifies the signature of the agent and
+// returns an error if the signature is wrong.
 func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	key, err := ssh.NewPublicKey(s.public)
 	if err != nil {
@@ -107,7 +110,8 @@ func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	return signature, err
 }
 
-// Ready returns why the agent cannot sign now, or nil. It signs nothing.
+// Ready returns nil if the agent has the key and can sign now. Otherwise the error says why not.
+// Ready signs nothing.
 func (s *Signer) Ready() error {
 	fingerprint, err := Fingerprint(s.public)
 	if err != nil {
@@ -136,12 +140,12 @@ func ask(limit time.Duration, do func(agent.Agent) error) (err error) {
 	if err := conn.SetDeadline(end); err != nil {
 		return fmt.Errorf("%w: %w", ErrAgent, err)
 	}
-	// Without Close the client starts no goroutine.
+	// The client must not see the Close method of conn, because it would then start a goroutine.
 	err = do(agent.NewClient(struct{ io.ReadWriter }{conn}))
 	switch {
 	case err == nil:
 		return nil
-	case !time.Now().Before(end): // the client hides the cause
+	case !time.Now().Before(end): // the client's error does not mention the timeout
 		return fmt.Errorf("%w: no answer from %s within %s: %s", ErrAgent, path, limit, agentRemedy)
 	}
 	return fmt.Errorf("%w: %w", ErrAgent, err)

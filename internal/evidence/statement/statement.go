@@ -1,7 +1,7 @@
-// Package statement signs statements about a ledger with the ledger's key, and opens them.
+// Package statement signs statements about a ledger with the ledger's key and verifies them.
 //
-// A statement is a C2SP signed note with exactly one signature. Its text begins with a
-// header of its kind, so that a signature of one kind is never valid for another.
+// A statement is a C2SP signed note with exactly one signature. Each kind of statement begins with
+// a different header, so a signature of one kind is never valid for another.
 package statement
 
 import (
@@ -14,11 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ErrOtherKey is wrapped when the signer is not the key in charge of the ledger.
+// ErrOtherKey is wrapped if the signing key is not the key that signed the newest checkpoint of the
+// ledger.
 var ErrOtherKey = errors.New("the signing key is not the key that signed the newest checkpoint")
 
-// InCharge checks that a signer is the private half of a verifier key, and that this key
-// signed the checkpoint. Otherwise the error wraps [ErrOtherKey].
+// InCharge checks that public is the verifier key of signer, and that this key signed the
+// checkpoint. If not, the error wraps [ErrOtherKey].
 func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	key, _, err := ledger.ParseVerifier(public)
 	if err != nil {
@@ -33,7 +34,8 @@ func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	return nil
 }
 
-// Sign returns the text as a signed note that the verifier key opens.
+// Sign returns text as a signed note. The error wraps [ErrOtherKey] if the verifier key public does
+// not belong to signer.
 func Sign(text string, signer note.Signer, public string) ([]byte, error) {
 	signed, err := note.Sign(&note.Note{Text: text}, signer)
 	if err != nil {
@@ -51,7 +53,8 @@ func Sign(text string, signer note.Signer, public string) ([]byte, error) {
 
 var errNote = errors.New("it is not a signed statement")
 
-// Open returns the text of a statement that exactly one of keys and no other key signed.
+// Open verifies a statement and returns its text. Exactly one of keys must have signed it, and no
+// other key.
 func Open(signed []byte, keys note.Verifiers) (text string, err error) {
 	n, err := note.Open(signed, keys)
 	if _, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -69,7 +72,8 @@ func Open(signed []byte, keys note.Verifiers) (text string, err error) {
 	return n.Text, nil
 }
 
-// EachField calls set with the name and the value of each line of text.
+// EachField calls set with the name and value of each line of text. It stops at the first line that
+// is invalid or for which set returns an error.
 func EachField(text string, set func(name, value string) error) error {
 	for line := range strings.Lines(text) {
 		name, raw, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

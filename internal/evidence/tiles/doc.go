@@ -1,7 +1,7 @@
-// Package tiles publishes ledgers as C2SP tlog-tiles logs, over HTTP or as static files,
-// for other tools. A log has a checkpoint, tiles of hashes and tiles of entries. Entries
-// are leaves, which do not contain payloads.
+// Package tiles publishes ledgers as C2SP tlog-tiles logs for other tools, either over HTTP or as
+// static files. A log has a checkpoint, tiles of hashes and tiles of entries. The entries are
+// leaves, which do not contain payloads.
 //
-// The package only reads ledgers, also while an auditor writes them. It publishes nothing
-// that does not lead to the signed root.
+// The package only reads ledgers, and an auditor may write to them at the same time. It never
+// publishes entries that do not match the tree.
 package tiles

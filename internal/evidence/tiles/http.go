@@ -20,12 +20,12 @@ const (
 	immutable = "public, max-age=31536000, immutable"
 	fresh     = "no-cache"
 
-	readers = 16 // concurrent requests that read ledgers
+	readers = 16 // maximum number of concurrent requests that read ledgers
 )
 
-// Handler serves the ledgers below the folder dir as read-only logs, or only those of
-// tenants if it is not empty. The path prefix of a log is its origin, "hooktrail/" and the
-// tenant. It may be used concurrently.
+// Handler serves the ledgers in the folder dir as read-only logs. If tenants is not empty, it
+// serves only theirs. The path of a log begins with its origin, which is "hooktrail/" and the
+// tenant. The handler may be used concurrently.
 func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 	h := &handler{dir: dir, tenants: tenants, logger: logger, slots: make(chan struct{}, readers), served: make(map[string]int64)}
 	mux := http.NewServeMux()
@@ -36,12 +36,12 @@ func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 
 type handler struct {
 	dir     string
-	tenants []string // all if empty
+	tenants []string // tenants to serve; empty means all
 	logger  *slog.Logger
-	slots   chan struct{} // one element for each open ledger
+	slots   chan struct{} // holds one element for each open ledger
 
 	mu     sync.Mutex       // guards served
-	served map[string]int64 // of the last served checkpoint, by tenant
+	served map[string]int64 // by tenant, the size of the last served checkpoint
 }
 
 func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
@@ -53,9 +53,9 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// newest returns the last cosigned checkpoint, or the newest one if that is more than
-// [verifier.WitnessLag] later. It never serves a smaller tree than before, which
-// monitors would take for a truncated log.
+// newest returns the last cosigned checkpoint. If the newest checkpoint is more than
+// [verifier.WitnessLag] later, newest returns that one. It never returns a smaller tree than
+// before, because a monitor would conclude that the log was truncated.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {

@@ -11,26 +11,27 @@ import (
 	"time"
 )
 
-// shutdownTimeout is how long open requests may take when the server stops.
+// shutdownTimeout is the time that open requests have to finish when the server stops.
 const shutdownTimeout = 5 * time.Second
 
 // Options are the settings of a [Server].
 type Options struct {
 	Listen   string      // address, such as 127.0.0.1:8555
 	Dir      string      // folder of the ledgers
-	Tenants  []string    // tenants to serve, or all if empty
-	StandsBy func() bool // reports whether another auditor serves the log
+	Tenants  []string    // tenants to serve; empty means all
+	StandsBy func() bool // reports whether another auditor serves the logs now
 	Logger   *slog.Logger
 }
 
-// Server serves logs in parallel with an auditor. A nil Server serves nothing.
+// A Server serves logs while an auditor writes to the ledgers. A nil Server serves nothing.
 type Server struct {
 	listener net.Listener
 	server   *http.Server
 	logger   *slog.Logger
 }
 
-// Listen opens the address of o. Close or Run releases it.
+// Listen opens the address o.Listen and returns a server. The caller must call Close or Run, which
+// release the address.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
@@ -58,7 +59,7 @@ func unlessStandby(standsBy func() bool, h http.Handler) http.Handler {
 	})
 }
 
-// Run serves until ctx ends. It returns after the last answer.
+// Run answers requests until ctx ends. It returns after the last answer.
 func (s *Server) Run(ctx context.Context) {
 	if s == nil {
 		return
@@ -73,12 +74,12 @@ func (s *Server) Run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := s.server.Shutdown(last); err != nil {
-		_ = s.server.Close() // closes slow connections
+		_ = s.server.Close() // closes connections that are still open
 	}
 	wg.Wait()
 }
 
-// Close releases the address of a server that did not run.
+// Close releases the address of a server whose Run was not called.
 func (s *Server) Close() error {
 	if s == nil {
 		return nil

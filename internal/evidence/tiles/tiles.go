@@ -13,8 +13,8 @@ import (
 
 var errNoTile = errors.New("the ledger has no such tile")
 
-// readTile returns the content of a tile. It fails if an entry does not match its leaf
-// hash.
+// readTile returns the content of the tile t. It returns an error if an entry does not match its
+// hash in the tree.
 func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, stored tlog.HashReader) error {
 		c, err := ledger.ReadCheckpoint(signed)

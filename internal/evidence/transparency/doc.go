@@ -2,9 +2,9 @@
 // with other tools. These are inclusion proofs, tiles, cosignatures and witness policies. It
 // does no I/O and does not depend on ledgers.
 //
-// Parsers accept only canonical input, except that policies, which people write, may have
-// comments and free spacing.
+// Parsers accept only canonical input. The exception is policies, which people write by hand. They
+// may have comments and extra spaces.
 //
-// The package does not use filippo.io/torchwood. Its parsers accept more input, and it would
-// link net/http into the offline verifier.
+// The package does not use filippo.io/torchwood, because its parsers accept other input too, and
+// because it would link net/http into the offline verifier.
 package transparency

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// MaxPolicyBytes is the largest size of a policy.
+// MaxPolicyBytes is the maximum size of a policy.
 const MaxPolicyBytes = 256 << 10
 
 const (
-	maxPolicyNames = 256 // logs and groups, each
-	maxKeyUses     = 100 // signatures of a note
+	maxPolicyNames = 256 // maximum number of logs, and of groups
+	maxKeyUses     = 100 // maximum number of signatures that a note can have
 )
 
-// Policy is a C2SP tlog-policy. It names witnesses and says how many of them must cosign a
-// checkpoint. It can also name logs.
+// Policy is a C2SP tlog-policy. It names witnesses and defines how many of them must cosign a
+// checkpoint. It can also name the logs whose checkpoints it accepts.
 //
 //	witness X1 x1.example+1ff4a1b8+BMUq… https://x1.example/submit
 //	witness X2 x2.example+5f0dfd2b+BAA7…
@@ -32,12 +32,12 @@ const (
 type Policy struct {
 	Witnesses []Witness
 
-	logs   []ed25519.PublicKey // empty: any log
+	logs   []ed25519.PublicKey // keys of the accepted logs; if empty, every log is accepted
 	groups []group
 	quorum component
 }
 
-// Witness is a witness of a policy.
+// Witness is a witness that a policy names.
 type Witness struct {
 	Name     string
 	Verifier note.Verifier
@@ -45,13 +45,13 @@ type Witness struct {
 	key      string
 }
 
-// component is the index of a witness or group. A negative number stands for "none".
+// component is the index of a witness or group in the policy. A negative number stands for "none".
 type component struct {
 	number  int
 	isGroup bool
 }
 
-// group is met when threshold of its members are met.
+// A group is met if at least threshold of its members are met.
 type group struct {
 	name      string
 	threshold int
@@ -60,7 +60,7 @@ type group struct {
 
 var errPolicy = errors.New("not a witness policy")
 
-// ParsePolicy parses a policy. Its errors name the line.
+// ParsePolicy parses a policy. Its errors contain the number of the line.
 func ParsePolicy(text []byte) (Policy, error) {
 	if len(text) > MaxPolicyBytes {
 		return Policy{}, fmt.Errorf("%w: longer than %d bytes", errPolicy, MaxPolicyBytes)
@@ -145,7 +145,7 @@ func (p *policyParser) witness(fields []string) error {
 	if slices.ContainsFunc(p.policy.Witnesses, func(o Witness) bool { return o.key == w.key }) {
 		return errors.New("duplicate key: one witness would count twice")
 	}
-	// Notes with more signatures cannot be read.
+	// A note with more signatures cannot be parsed.
 	if len(p.policy.Witnesses) >= maxKeyUses-1 {
 		return fmt.Errorf("more than %d witnesses", maxKeyUses-1)
 	}

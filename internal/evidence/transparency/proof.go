@@ -14,12 +14,13 @@ import (
 const (
 	proofHeader = "c2sp.org/tlog-proof@v1"
 
-	// Room for a record, a checkpoint and a hash per level.
+	// These limits have room for a record, a checkpoint and one hash for each level of the tree.
 	maxProofBytes = 256 << 10
 	maxProofPath  = 63
 )
 
-// Proof is a C2SP tlog-proof, which shows with only the log's key that a record is in a log.
+// Proof is a C2SP tlog-proof. It proves that a record is in a log. Only the key of the log is
+// needed to check it.
 //
 //	c2sp.org/tlog-proof@v1
 //	extra aG9va3RyYWlsL2xlYWYvdjEKY2xhc3MgZXZlbnQK…
@@ -34,14 +35,15 @@ const (
 //
 //	— hooktrail hI2DJw…
 type Proof struct {
-	// Extra is unauthenticated. A ledger stores the record here, which readers must hash.
+	// Extra is not covered by the signature. A ledger stores the record here. Readers must hash it
+	// to check that it is the proven record.
 	Extra      []byte
 	Index      int64
-	Path       []tlog.Hash // from the record's sibling to the child of the root
+	Path       []tlog.Hash // hashes from the sibling of the record up to the child of the root
 	Checkpoint []byte      // signed note
 }
 
-// Encode returns the text of p.
+// Encode returns p as text.
 func (p Proof) Encode() []byte {
 	var b bytes.Buffer
 	b.WriteString(proofHeader + "\n")
@@ -59,8 +61,8 @@ func (p Proof) Encode() []byte {
 
 var errProof = errors.New("not a tlog-proof")
 
-// ParseProof parses the output of [Proof.Encode] and nothing else. It does not verify the
-// checkpoint.
+// ParseProof parses a text that [Proof.Encode] returned. It rejects every other text. It does not
+// verify the checkpoint.
 func ParseProof(text []byte) (Proof, error) {
 	var p Proof
 	head, note, ok := bytes.Cut(text, []byte("\n\n"))
@@ -81,8 +83,8 @@ func ParseProof(text []byte) (Proof, error) {
 	return p, nil
 }
 
-// parse reads the lines after the header. ParseProof rejects text that is not
-// canonical.
+// parse parses the lines after the header. It may accept lines that are not canonical, which
+// ParseProof then rejects.
 func (p *Proof) parse(lines []string) (err error) {
 	if len(lines) > 0 {
 		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {
@@ -109,8 +111,8 @@ func (p *Proof) parse(lines []string) (err error) {
 	return nil
 }
 
-// Check checks that record is in the tree with that size and root. The caller verifies the
-// signature of the root.
+// Check returns an error unless record is in the tree with the given size and root. The caller must
+// have verified the signature of the root.
 func (p Proof) Check(record []byte, size int64, root tlog.Hash) error {
 	if p.Index >= size {
 		return fmt.Errorf("record %d is not among the %d of the checkpoint", p.Index, size)

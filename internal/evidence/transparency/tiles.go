@@ -16,23 +16,23 @@ const (
 	TileWidth = 1 << tileHeight
 )
 
-// CheckpointPath is the path of a log's newest checkpoint.
+// CheckpointPath is the path of the newest checkpoint of a log.
 const CheckpointPath = "checkpoint"
 
-// A Tile is a static file of a tlog-tiles log. It has up to 256 consecutive hashes of
-// one level, or the entries below such hashes.
+// A Tile identifies a static file of a tlog-tiles log. It contains up to 256 consecutive hashes of
+// one level, or the entries that belong to such hashes at level 0.
 //
 //	tile/0/x001/x234/067        a full tile of leaf hashes
 //	tile/1/004.p/12             the last tile of level 1, with 12 hashes
 //	tile/entries/x001/x234/067  the entries of the first one
 type Tile struct {
-	Level   int   // of the hashes, 0 for entries
-	Number  int64 // in its level, from 0
-	Width   int   // number of hashes or entries
+	Level   int   // level of the hashes, 0 for entries
+	Number  int64 // number of the tile in its level, from 0
+	Width   int   // number of hashes or entries in the tile
 	Entries bool
 }
 
-// Path returns the path of the tile below the log's prefix.
+// Path returns the path of the tile relative to the prefix of the log.
 func (t Tile) Path() string {
 	path := t.hashes().Path()
 	if t.Entries {
@@ -45,22 +45,23 @@ func (t Tile) hashes() tlog.Tile {
 	return tlog.Tile{H: tileHeight, L: t.Level, N: t.Number, W: t.Width}
 }
 
-// First returns the index of the tile's first entry.
+// First returns the index of the first entry that the tile covers.
 func (t Tile) First() int64 { return t.Number << (tileHeight * (t.Level + 1)) }
 
-// In reports whether a tree of that size contains the whole tile.
+// In reports whether a tree with size leaves contains all of the tile.
 func (t Tile) In(size int64) bool {
 	return (size>>(tileHeight*t.Level))-t.Number<<tileHeight >= int64(t.Width)
 }
 
-// Hashes returns the content of a tile of hashes, or the hashes of a tile's entries.
+// Hashes returns the content of a tile of hashes. For a tile of entries it returns the hashes of
+// these entries.
 func (t Tile) Hashes(stored tlog.HashReader) ([]byte, error) {
 	return tlog.ReadTileData(t.hashes(), stored)
 }
 
 var errTile = errors.New("not the path of a tile")
 
-// ParseTilePath parses the output of [Tile.Path] and nothing else.
+// ParseTilePath parses a path that [Tile.Path] returned. It rejects every other path.
 func ParseTilePath(path string) (Tile, error) {
 	rest, ok := strings.CutPrefix(path, "tile/")
 	if !ok {
@@ -71,7 +72,7 @@ func ParseTilePath(path string) (Tile, error) {
 		rest = "0/" + entries
 	}
 	h, err := tlog.ParseTilePath("tile/8/" + rest)
-	// The bounds prevent overflows.
+	// The limits prevent integer overflows.
 	if err != nil || h.L < 0 || h.L > 6 || h.N < 0 || h.N > math.MaxInt64>>(tileHeight*(h.L+1)) {
 		return Tile{}, errTile
 	}
@@ -82,7 +83,7 @@ func ParseTilePath(path string) (Tile, error) {
 	return t, nil
 }
 
-// Tiles returns all tiles of a log of that size.
+// Tiles returns all tiles of a log with size entries.
 func Tiles(size int64) []Tile {
 	var all []Tile
 	for _, h := range tlog.NewTiles(tileHeight, 0, size) {
@@ -96,8 +97,8 @@ func Tiles(size int64) []Tile {
 	return all
 }
 
-// EncodeEntries returns the content of a tile of entries. A length of two bytes
-// precedes each entry.
+// EncodeEntries returns the content of a tile with these entries. Each entry is preceded by its
+// length in two bytes.
 func EncodeEntries(entries [][]byte) ([]byte, error) {
 	var data []byte
 	for _, e := range entries {

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Cosigned lists the witnesses of a [Policy] that have cosigned a checkpoint.
+// Cosigned says which witnesses of a [Policy] have cosigned a checkpoint.
 type Cosigned struct {
 	By     []CosignedBy
 	Of     int
-	Quorum bool // the quorum is met
-	Log    bool // signed by one of the policy's logs, if it names any
+	Quorum bool // the quorum of the policy is met
+	Log    bool // a log of the policy has signed, or the policy names no logs
 }
 
 // CosignedBy is a cosignature of one witness.
@@ -25,7 +25,7 @@ type CosignedBy struct {
 	Time    time.Time `json:"time"` // by the witness's clock, UTC, in whole seconds
 }
 
-// Met reports whether the checkpoint meets the policy.
+// Met reports whether the checkpoint meets the whole policy.
 func (c Cosigned) Met() bool { return c.Quorum && c.Log }
 
 // String returns a count such as "2 of 3 witnesses".
@@ -36,8 +36,8 @@ func (c Cosigned) String() string {
 	return fmt.Sprintf("%d of %d witnesses", len(c.By), c.Of)
 }
 
-// Check returns the witnesses that have cosigned a signed note. It ignores invalid
-// cosignatures. The caller verifies that the note is a checkpoint of the right log.
+// Check returns the witnesses of the policy that have cosigned the note signed. It ignores invalid
+// cosignatures. The caller must verify that the note is a checkpoint of the right log.
 func (p *Policy) Check(signed []byte) Cosigned {
 	c := Cosigned{Of: len(p.Witnesses), Log: p.isOfLog(signed)}
 	met := make([]bool, len(p.Witnesses))
@@ -74,8 +74,8 @@ func (p *Policy) met(c component, witnesses []bool) bool {
 	return n >= g.threshold
 }
 
-// isOfLog reports whether a log of the policy has signed. Names of keys do not count,
-// because logs may share a key.
+// isOfLog reports whether a log of the policy has signed the note. It compares keys and ignores
+// their names, because several logs may share a key.
 func (p *Policy) isOfLog(signed []byte) bool {
 	if len(p.logs) == 0 {
 		return true

@@ -14,19 +14,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Error codes of the server. The first two reject a compare-and-set, the second of them
-// while another batch is open.
+// These are error codes of the NATS server. With codeWrongLast it rejects a write because another
+// one came first. With codeWrongLastBatch it does so while another batch is open.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164
 	codeStoreFailed    = 10077 // the description has the reason
 )
 
-// errUnanswered is wrapped when the outcome of a write is unknown.
+// errUnanswered is wrapped if it is unknown whether a write was stored.
 var errUnanswered = errors.New("no answer")
 
-// write is one message. The server stores it only if revision is the last one of its
-// subject.
+// write is one message for the bucket. The server stores it only if revision is still the last
+// revision of the subject.
 type write struct {
 	subject  string
 	data     []byte
@@ -42,8 +42,8 @@ func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// putAll stores all writes or none. The revisions are consecutive, and it returns the
-// last one.
+// putAll stores all writes or none, and returns the revision of the last one. The writes get
+// consecutive revisions.
 func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	nc := b.js.Conn()
 	inbox := nc.NewInbox()
@@ -51,7 +51,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("write to bucket %s: %w", b.Name(), err)
 	}
-	defer func() { _ = sub.Unsubscribe() }() // the connection may have been closed
+	defer func() { _ = sub.Unsubscribe() }() // fails only if the connection is closed
 	id := nuid.Next()
 	for i, w := range writes {
 		msg := nats.Msg{Subject: w.subject, Data: w.data, Header: nats.Header{
@@ -59,7 +59,8 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
 		}}
 		if i == 0 {
-			msg.Reply = inbox // the server refuses a batch in its answer to the first message
+			// If the server refuses the batch, it says so in its answer to the first message.
+			msg.Reply = inbox
 		}
 		if i == len(writes)-1 {
 			msg.Header[subjects.BatchCommit], msg.Reply = []string{subjects.Commit}, inbox

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ErrConflict is wrapped when another process has replaced the lease or a checkpoint.
+// ErrConflict is wrapped if another process has replaced the lease or a checkpoint in the meantime.
 var ErrConflict = errors.New("somebody else wrote there meanwhile")
 
 // Bucket is the checkpoint bucket of a deployment.
@@ -24,7 +24,7 @@ type Bucket struct {
 	stream jetstream.Stream
 }
 
-// At returns the bucket at a broker. It sends no request.
+// At returns the checkpoint bucket of a broker. It sends no request.
 func At(js jetstream.JetStream, space subjects.Space) *Bucket { return &Bucket{js: js, space: space} }
 
 // Name returns the name of the bucket in NATS tools.
@@ -36,8 +36,8 @@ type Entry struct {
 	Revision uint64 // 0 if the key never existed
 }
 
-// Newest returns the signed checkpoint of tenant from the leader of the broker. It does
-// not verify the note.
+// Newest returns the signed checkpoint of tenant. It reads it from the leader of the stream, so the
+// checkpoint is never outdated. It does not verify the signature.
 func (b *Bucket) Newest(ctx context.Context, tenant string) (Entry, error) {
 	key, subject, err := b.space.CheckpointKey(tenant)
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *Bucket) read(ctx context.Context, key, subject string) (Entry, error) {
 	return Entry{Data: msg.Data, Revision: msg.Sequence}, nil
 }
 
-// NATS tools mark deleted keys with headerOperation.
+// headerOperation is the header with which NATS tools mark deleted keys.
 const headerOperation = "KV-Operation"
 
 func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
@@ -78,13 +78,15 @@ func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A replica that is behind would return old revisions.
+	// Direct reads are answered by any replica. A replica that is behind would return old
+	// revisions.
 	stream.CachedInfo().Config.AllowDirect = false
 	b.stream = stream
 	return stream, nil
 }
 
-// forget makes the next call look up the stream again, which may have been recreated.
+// forget makes the next call look up the stream again, because the stream may have been deleted and
+// created again.
 func (b *Bucket) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,7 +30,7 @@ func (r record) encode() []byte {
 	return data
 }
 
-// parseRecord ignores unknown members, which a later version may add.
+// parseRecord parses a record. It ignores unknown members, because a later version may add some.
 func parseRecord(data []byte) (record, error) {
 	var r record
 	if len(data) > maxRecord || !utf8.Valid(data) || json.Unmarshal(data, &r) != nil {

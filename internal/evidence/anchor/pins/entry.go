@@ -13,21 +13,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// The values of an entry that restrict nothing.
+// An entry with AnyOrigin or AnyDir applies to every origin or every data directory.
 const (
 	AnyOrigin = "*"
 	AnyDir    = "-"
 )
 
-// Entry is a key that the user saw.
+// Entry is a key that the user has seen.
 type Entry struct {
-	Origin string // of a ledger, or [AnyOrigin]
+	Origin string // origin of a ledger, or [AnyOrigin]
 	Dir    string // absolute data directory, or [AnyDir]
 	Key    string // verifier key, as [Canonical] returns it
 	Seen   time.Time
 }
 
-// DirOf returns the name of a data directory in an entry.
+// DirOf returns the absolute path of dataDir, as it is used in entries.
 func DirOf(dataDir string) (string, error) {
 	dir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -36,7 +36,8 @@ func DirOf(dataDir string) (string, error) {
 	return dir, nil
 }
 
-// Canonical returns a verifier key in the one form that entries have.
+// Canonical returns the verifier key in the form that is used in entries. The same key can be
+// written in several ways, but it has only one canonical form.
 func Canonical(key string) (string, error) {
 	v, text, err := ledger.ParseVerifier(key)
 	if err != nil {
@@ -50,7 +51,7 @@ func Canonical(key string) (string, error) {
 	return ledger.KeyID(v) + "+" + base64.StdEncoding.EncodeToString(key64), nil
 }
 
-// String returns the line of e.
+// String returns e as a line of the file.
 func (e Entry) String() string {
 	dir := e.Dir
 	if dir != AnyDir {
@@ -59,7 +60,7 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %s %s %s", e.Origin, dir, e.Key, e.Seen.UTC().Format(time.RFC3339))
 }
 
-// ParseEntry parses the output of [Entry.String] and nothing else.
+// ParseEntry parses a line that [Entry.String] returned. It rejects every other line.
 func ParseEntry(line string) (e Entry, err error) {
 	origin, rest, ok := strings.Cut(line, " ")
 	if !ok {

@@ -17,7 +17,7 @@ import (
 // FileUsage is the help text of a flag with the path of the file.
 const FileUsage = "`file` of the keys that this user has seen; default is hooktrail/known_ledgers in the user's configuration folder"
 
-// DefaultPath returns the file of the user.
+// DefaultPath returns the path of the file in the user's configuration folder.
 func DefaultPath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -26,8 +26,8 @@ func DefaultPath() (string, error) {
 	return filepath.Join(dir, "hooktrail", "known_ledgers"), nil
 }
 
-// Read returns the entries of the file at path. A missing file has none. A line that is not
-// an entry is an error, because it may be the pin that matters.
+// Read returns the entries of the file at path. A missing file has no entries. Read returns an
+// error if a line cannot be parsed, because that line may be the pin that the caller needs.
 func Read(path string) ([]Entry, error) {
 	_, entries, err := read(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func Read(path string) ([]Entry, error) {
 	return entries, nil
 }
 
-// read returns also all lines, without line feeds.
+// read returns all lines without line feeds, and the entries that they contain.
 func read(path string) (lines []string, entries []Entry, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,21 +63,24 @@ func read(path string) (lines []string, entries []Entry, err error) {
 // Outcome is the result of [Pin].
 type Outcome string
 
-// The outcomes of [Pin].
+// These are the possible outcomes of [Pin].
 const (
 	Added     Outcome = "added"
 	Unchanged Outcome = "unchanged" // the key was pinned already
 	Replaced  Outcome = "replaced"
-	Refused   Outcome = "refused" // another key is pinned, and the new one does not follow it
+	// Another key is pinned, and no signed change leads from it to the new one.
+	Refused Outcome = "refused"
 )
 
-// Pin writes e to the file at path, unless another key is pinned for its origin and data
-// directory. That key, which is in before, is replaced if follows reports true for it.
+// Pin adds e to the file at path. If another key is pinned for the same origin and data directory,
+// Pin calls follows with that key and replaces it only if follows returns true. The returned entry
+// before is the one that was pinned.
 func Pin(ctx context.Context, path string, e Entry, follows func(key string) bool) (o Outcome, before Entry, err error) {
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err
 	}
-	// The usual case needs no lock, and works where the file cannot be written.
+	// Usually the key is pinned already. That case needs no lock and works even if the file cannot
+	// be written.
 	if _, entries, err := read(path); err == nil {
 		if old, ok := find(entries, e); ok && old.Key == e.Key {
 			return Unchanged, old, nil
@@ -116,7 +119,7 @@ func pinLocked(ctx context.Context, path string, e Entry, follows func(key strin
 	return o, before, atomicfile.Write(path, []byte(strings.Join(lines, "\n")+"\n"))
 }
 
-// find returns the entry for the origin and the data directory of e.
+// find returns the entry with the same origin and data directory as e.
 func find(entries []Entry, e Entry) (Entry, bool) {
 	for _, old := range entries {
 		if old.Origin == e.Origin && old.Dir == e.Dir {

@@ -23,30 +23,30 @@ const (
 	sizeType      = "text/x.tlog.size"
 
 	maxAnswerBytes = 64 << 10
-	attempts       = 3                // per checkpoint, if the witness reports another size
-	idle           = 90 * time.Second // time that idle connections stay open
+	attempts       = 3                // attempts per checkpoint; the witness can report another size each time
+	idle           = 90 * time.Second // time after which an idle connection is closed
 )
 
 var (
-	// ErrForked is wrapped when the checkpoint does not continue the tree that the
-	// witness has cosigned. The log was rewritten or is an older copy.
+	// ErrForked is wrapped if the checkpoint does not continue the tree that the witness has
+	// cosigned. The log was then rewritten, or it is an older copy.
 	ErrForked = errors.New("the witness has cosigned another history of this log")
-	// ErrUnknownLog is wrapped when the witness does not know the log or its key.
+	// ErrUnknownLog is wrapped if the witness does not know the log or its key.
 	ErrUnknownLog = errors.New("the witness does not know this log by this key: register its origin and verifier key there")
 )
 
-// A Checkpoint is a signed checkpoint to cosign.
+// A Checkpoint is a signed checkpoint that a witness should cosign.
 type Checkpoint struct {
-	Note []byte // signed by the log
-	Size int64  // of its tree
-	// Prove returns the proof that the tree continues its first old leaves.
+	Note []byte // checkpoint signed by the log
+	Size int64  // number of leaves in its tree
+	// Prove returns the proof that the tree continues the tree of its first old leaves.
 	Prove func(ctx context.Context, old int64) ([]tlog.Hash, error)
 }
 
 // A Client submits checkpoints to witnesses. It may be used concurrently.
 type Client struct{ http *http.Client }
 
-// NewClient returns a client. The caller closes it.
+// NewClient returns a client. The caller must close it.
 func NewClient() *Client {
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: idle, MaxIdleConnsPerHost: 4,
@@ -54,7 +54,7 @@ func NewClient() *Client {
 	}
 	return &Client{http: &http.Client{
 		Transport: transport,
-		// Only the address in the policy may answer.
+		// Redirects are not followed, because only the address in the policy may answer.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -62,11 +62,12 @@ func NewClient() *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Cosign submits cp to the witness w and returns the verified cosignature line with
-// its line feed. The parameter old is how many leaves w has cosigned, or 0 if unknown.
+// Cosign submits the checkpoint cp to the witness w and returns the line with the verified
+// cosignature, including its line feed. old is the number of leaves that w has cosigned before, or
+// 0 if unknown.
 //
-// A repeated request is harmless. An error that wraps [ErrForked] or [ErrUnknownLog]
-// needs an operator.
+// The same checkpoint may be submitted again. If the error wraps [ErrForked] or [ErrUnknownLog], an
+// operator must act.
 func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, old int64) (line []byte, err error) {
 	for range attempts {
 		if old > cp.Size {
@@ -134,7 +135,7 @@ func (a answer) size() (int64, error) {
 	text, ok := strings.CutSuffix(string(a.body), "\n")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || !ok || n < 0 || strconv.FormatInt(n, 10) != text {
-		if strings.TrimSpace(kind) != sizeType { // the answer in older versions of the format
+		if strings.TrimSpace(kind) != sizeType { // this is how older versions of the format answer
 			return 0, fmt.Errorf("%w: it answers with a conflict", ErrForked)
 		}
 		return 0, errors.New("the witness does not report a valid size")
@@ -153,9 +154,9 @@ func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, erro
 		return nil, fmt.Errorf("the witness answers with status %d", a.status)
 	}
 	n, err := note.Open(append(bytes.Clone(signed), a.body...), note.VerifierList(w.Verifier))
-	// The witness may have extended the log's text.
+	// The witness must not have extended the text of the log.
 	if err != nil || !strings.HasPrefix(string(signed), n.Text+"\n") {
-		// The error does not quote the untrusted answer.
+		// The error must not quote the untrusted answer.
 		return nil, errors.New("the witness answers without a valid cosignature of its key in the policy")
 	}
 	return []byte("— " + n.Sigs[0].Name + " " + n.Sigs[0].Base64 + "\n"), nil

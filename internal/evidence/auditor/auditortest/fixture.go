@@ -1,5 +1,4 @@
-// Package auditortest has the fixtures that the tests of the auditor and of its command
-// share.
+// Package auditortest has fixtures for the tests of the auditor and of its command.
 package auditortest
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Limit bounds every wait. A test only reaches it when something hangs.
+// Limit is the maximum duration of every wait. A test reaches it only if something hangs.
 const Limit = 3 * time.Minute
 
 // Deadline returns a context that ends after [Limit].
@@ -30,13 +29,13 @@ func Deadline(tb testing.TB) context.Context {
 	return ctx
 }
 
-// Server runs a NATS server that lets a test tamper with its streams.
+// Server runs a NATS server that permits tampering with its streams.
 func Server(tb testing.TB) *natstest.Server {
 	tb.Helper()
 	return natstest.Listen(tb, tb.TempDir(), natstest.Options{AllowTamper: true, MaxBytes: 512 << 20, NoSync: true})
 }
 
-// Connect opens the broker of a server.
+// Connect opens the broker of the server s.
 func Connect(tb testing.TB, s *natstest.Server) *broker.Broker {
 	tb.Helper()
 	b, err := broker.Open(Deadline(tb), broker.Options{URL: s.URL(), Name: "test", AllowTamper: true, StreamMaxBytes: 512 << 20})
@@ -72,7 +71,7 @@ func Outbox(tb testing.TB, b *broker.Broker, name, tenant string) *publish.Publi
 	return p
 }
 
-// AppendEvent publishes one event.
+// AppendEvent appends one event to the outbox of p.
 func AppendEvent(tb testing.TB, p *publish.Publisher, run string, kind events.Kind, call string, payload any) events.Event {
 	tb.Helper()
 	e, err := events.New(kind, "/test", payload)
@@ -87,7 +86,7 @@ func AppendEvent(tb testing.TB, p *publish.Publisher, run string, kind events.Ki
 	return e
 }
 
-// PublishRun publishes a run of n tool calls and waits until it is in the stream.
+// PublishRun publishes a run with n tool calls and waits until all its events are in the stream.
 func PublishRun(tb testing.TB, p *publish.Publisher, run string, n int) {
 	tb.Helper()
 	AppendEvent(tb, p, run, events.RunStarted, "", events.RunStartedData{Title: "test"})

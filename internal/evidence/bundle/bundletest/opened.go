@@ -13,21 +13,21 @@ import (
 	"testing"
 )
 
-// Opened is an unpacked bundle.
+// Opened is an unpacked bundle whose files can be changed.
 type Opened struct {
 	tb    testing.TB
 	Names []string
 	Files map[string]string
 }
 
-// Open unpacks the bundle in a file.
+// Open unpacks the bundle at path.
 func Open(tb testing.TB, path string) *Opened {
 	tb.Helper()
 	z, err := zip.OpenReader(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = z.Close() }() // it was read only
+	defer func() { _ = z.Close() }() // the file was only read
 	o := &Opened{tb: tb, Files: make(map[string]string)}
 	for _, f := range z.File {
 		in, err := f.Open()
@@ -43,13 +43,13 @@ func Open(tb testing.TB, path string) *Opened {
 	return o
 }
 
-// Clone returns a copy for tb.
+// Clone returns a copy of o that reports failures to tb.
 func (o *Opened) Clone(tb testing.TB) *Opened {
 	tb.Helper()
 	return &Opened{tb: tb, Names: slices.Clone(o.Names), Files: maps.Clone(o.Files)}
 }
 
-// Pack returns the bundle with a new SHA256SUMS.
+// Pack returns the bundle as a zip file with a new SHA256SUMS.
 func (o *Opened) Pack() []byte {
 	o.tb.Helper()
 	var sums strings.Builder
@@ -98,7 +98,7 @@ func (o *Opened) SetLines(name string, lines []string) {
 	}
 }
 
-// Edit changes every line of a file of JSON objects.
+// Edit calls edit for every line of a file of JSON objects and stores the changed lines.
 func (o *Opened) Edit(name string, edit func(line map[string]any)) {
 	o.tb.Helper()
 	lines := o.Lines(name)
@@ -115,7 +115,7 @@ func (o *Opened) Edit(name string, edit func(line map[string]any)) {
 	o.SetLines(name, lines)
 }
 
-// EditAbout changes bundle.json.
+// EditAbout calls edit with the content of bundle.json and stores the changes.
 func (o *Opened) EditAbout(edit func(about map[string]any)) {
 	o.tb.Helper()
 	var v map[string]any

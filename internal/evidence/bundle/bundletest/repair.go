@@ -50,8 +50,8 @@ func (o *Opened) Leaves() []Leaf {
 	return list
 }
 
-// Drop leaves records out. It puts their hashes into the tree, and repairs the page and the
-// description.
+// Drop removes the records for which drop returns true. It adds their hashes to tree.txt and
+// repairs index.html and bundle.json, so that only the missing signature reveals the removal.
 func (o *Opened) Drop(drop func(Leaf) bool) (dropped []Leaf) {
 	o.tb.Helper()
 	var leaves, records []string
@@ -76,7 +76,7 @@ func (o *Opened) Drop(drop func(Leaf) bool) (dropped []Leaf) {
 	return dropped
 }
 
-// first returns the first leaf below a subtree.
+// first returns the index of the first leaf in the subtree that line describes.
 func (o *Opened) first(line string) int64 {
 	var level, index int64
 	if _, err := fmt.Sscanf(line, "%d %d ", &level, &index); err != nil {
@@ -85,7 +85,7 @@ func (o *Opened) first(line string) int64 {
 	return index << level
 }
 
-// describe repairs the number of leaves and the seals in bundle.json.
+// describe corrects the number of leaves and the seals in bundle.json after a change.
 func (o *Opened) describe() {
 	o.tb.Helper()
 	last := make(map[string]Leaf)
@@ -108,7 +108,7 @@ func (o *Opened) describe() {
 	})
 }
 
-// Repeat adds a leaf to again.jsonl as if its event had arrived again.
+// Repeat adds a line to again.jsonl that says that the event of l arrived again, as part of run.
 func (o *Opened) Repeat(l Leaf, run string) {
 	o.tb.Helper()
 	line := o.json(map[string]any{
@@ -130,7 +130,7 @@ func (o *Opened) Repeat(l Leaf, run string) {
 // Unsign removes the signed statement.
 func (o *Opened) Unsign() { o.Files["selection.txt"] = "" }
 
-// Downgrade turns the bundle into one of version 1, which had no signed statement.
+// Downgrade turns the bundle into one of version 1, which has no signed statement.
 func (o *Opened) Downgrade() {
 	o.tb.Helper()
 	o.Names = slices.DeleteFunc(o.Names, func(name string) bool { return name == "selection.txt" })
@@ -141,7 +141,8 @@ func (o *Opened) Downgrade() {
 	})
 }
 
-// Resign repairs the statement and signs it with another key.
+// Resign corrects the statement after a change and signs it with signer, which is not the ledger's
+// key.
 func (o *Opened) Resign(signer note.Signer) {
 	o.tb.Helper()
 	text, _, ok := strings.Cut(o.Files["selection.txt"], "\n\n")

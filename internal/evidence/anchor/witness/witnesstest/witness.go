@@ -1,5 +1,5 @@
-// Package witnesstest runs a C2SP witness for tests. It shares no code with this
-// module. The libraries of transparency-dev verify proofs and make cosignatures.
+// Package witnesstest runs a C2SP witness for tests. It uses the libraries of transparency-dev to
+// verify proofs and sign, and shares no code with this module.
 package witnesstest
 
 import (
@@ -23,10 +23,10 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// A Witness runs until the test ends.
+// A Witness is a running witness server. It stops when the test ends.
 type Witness struct {
 	VerifierKey string
-	URL         string // its submission prefix
+	URL         string // submission prefix of the witness
 
 	signer note.Signer
 	web    *httptest.Server
@@ -37,14 +37,14 @@ type Witness struct {
 	hits int
 }
 
-// seen is the last cosigned tree of a log.
+// seen is the last tree of a log that the witness has cosigned.
 type seen struct {
 	key  note.Verifier
 	size uint64
 	root []byte
 }
 
-// New runs a witness with a new key of that name.
+// New starts a witness with the given name and a new key.
 func New(tb testing.TB, name string) *Witness {
 	tb.Helper()
 	secret, public, err := note.GenerateKey(rand.Reader, name)
@@ -64,7 +64,7 @@ func New(tb testing.TB, name string) *Witness {
 	return w
 }
 
-// Watch makes the witness cosign the log with that origin and verifier key.
+// Watch makes the witness cosign checkpoints of the log with the given origin and verifier key.
 func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	tb.Helper()
 	key, err := note.NewVerifier(strings.TrimSpace(vkey))
@@ -76,14 +76,14 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Answer replaces the witness's answers. Nil restores the normal ones.
+// Answer makes the witness answer all requests with say. If say is nil, it answers normally again.
 func (w *Witness) Answer(say http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.say = say
 }
 
-// Size returns how many leaves of a log the witness has cosigned.
+// Size returns the number of leaves of a log that the witness has cosigned.
 func (w *Witness) Size(origin string) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +93,7 @@ func (w *Witness) Size(origin string) uint64 {
 	return 0
 }
 
-// Hits returns the number of requests.
+// Hits returns the number of requests that the witness has received.
 func (w *Witness) Hits() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +124,7 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	w.add(rw, body)
 }
 
-// add implements add-checkpoint of C2SP tlog-witness.
+// add handles a request to add-checkpoint as C2SP tlog-witness specifies.
 func (w *Witness) add(rw http.ResponseWriter, body []byte) {
 	head, signed, ok := bytes.Cut(body, []byte("\n\n"))
 	old, hashes, err := parseHead(string(head))

@@ -119,9 +119,9 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the outboxes that are gone and had events of the tenant. It leaves out an outbox
-// whose loss was recorded, because that record is in the ledger. The record may not be there yet
-// while access records wait in an outbox.
+// missing returns the outboxes that are gone and had events of the tenant. If the loss of an outbox
+// was recorded, the ledger shows it, so missing leaves that outbox out. While access records wait to
+// be sent, the ledger may not have the record yet, so missing returns the outbox.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil

@@ -31,7 +31,7 @@ type ledgers struct {
 	admitted  *admissions
 	backlogs  map[string]*backlog  // by tenant
 	suspended map[string]error     // by tenant
-	awaited   map[string]time.Time // when a renewed ledger is renewed again, by tenant
+	awaited   map[string]time.Time // by tenant, when to renew a renewed ledger again
 }
 
 func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *admissions) *ledgers {

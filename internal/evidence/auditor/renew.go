@@ -62,8 +62,8 @@ func (l *ledgers) renew(ctx context.Context, tenant string, now time.Time) error
 	return l.state.setRenewed(ctx, tenant, now)
 }
 
-// awaitedUntil returns when all open producers of a tenant are silent if none of them is
-// heard of before.
+// awaitedUntil returns the time at which all open producers of a tenant count as silent, if no
+// event of them arrives before that time.
 func (l *ledgers) awaitedUntil(ctx context.Context, tenant string) (until time.Time, err error) {
 	r, err := ledger.OpenTenant(LedgerDir(l.opts.DataDir), tenant)
 	if err != nil {

@@ -64,7 +64,7 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// recordLost records outboxes of the data directory that are gone.
+// recordLost records which outboxes of the data directory are gone.
 func (s *sender) recordLost(ctx context.Context) {
 	lost, err := publish.RecordLost(ctx, s.opts.DataDir, access.Outbox(s.opts.DataDir), publish.SharedOptions{
 		Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability, Full: publish.Fail,

@@ -68,8 +68,8 @@ type About struct {
 	// Acknowledged are the orders that acknowledge findings about a run. They are listed only in a
 	// bundle of a run. A bundle of the whole ledger has them among its records.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
-	// Absent are the producers of the run that were open and silent, or whose outboxes were
-	// lost. Only the whole ledger shows them.
+	// Absent are the producers of the run that were open and have gone silent, or whose outboxes
+	// are lost. Only the whole ledger shows this.
 	Absent []Absent `json:"absent,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
@@ -86,7 +86,7 @@ type AcknowledgeOrder struct {
 type Absent struct {
 	Producer string         `json:"producer"`
 	Heard    time.Time      `json:"heard,omitzero"`
-	Lost     *verifier.Lost `json:"lost,omitempty"` // nil if it is silent
+	Lost     *verifier.Lost `json:"lost,omitempty"` // nil if the producer is silent
 }
 
 func (a About) extent() verifier.Extent {

@@ -81,7 +81,7 @@ func TestIssuer_Grant(t *testing.T) {
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("grants of issuers %v, want %v", got, want)
 	}
-	forged := *list[1].Grant
+	forged := *list[2].Grant // behind the first end
 	forged.Producer = "b"
 	if isSignedGrant(forged) {
 		t.Error("a changed grant has a valid signature")

@@ -22,7 +22,7 @@ type completeness struct {
 	contrary     contradictions
 	keys         ledger.Keys
 	issuers      ledger.Issuers
-	lost         map[string]*Lost           // outboxes by the names of their producers
+	lost         lostOutboxes
 	asOf         time.Time                  // time of the newest trusted checkpoint so far
 	acknowledged map[string]Acknowledgement // by the id of the finding
 	extents      map[string][]detail        // by the name of an unsealed run
@@ -37,7 +37,7 @@ type completeness struct {
 type producerRunKey struct{ producer, run int64 }
 
 func newCompleteness(conn *sqlite.Conn) *completeness {
-	c := &completeness{conn: conn, producers: make(map[int64]*sender), producerRuns: make(map[producerRunKey]*producerRun)}
+	c := &completeness{conn: conn, producers: make(map[int64]*sender), producerRuns: make(map[producerRunKey]*producerRun), lost: make(lostOutboxes)}
 	c.counter, c.contents, c.contrary.conn = c.count, c.readContents, conn
 	return c
 }
@@ -78,7 +78,7 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 		s.recorded = append(s.recorded, events.Range{First: f.gap.First, Last: f.gap.Last, Reason: f.gap.Reason})
 	}
 	if f.lost != nil {
-		c.lose(f.lost, s.name, a)
+		c.lost.add(f.lost, s.name, a)
 	}
 	if r.run > 0 {
 		c.producerRun(producerRunKey{r.producer, r.run}, r.runName).event(
@@ -138,7 +138,7 @@ func (c *completeness) producerRun(key producerRunKey, run string) *producerRun 
 func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence time.Duration) error {
 	silent := c.silentBefore(newest, silence)
 	now := later(newest.Time, c.asOf)
-	unknown := c.concludeLost()
+	unknown := c.lost.assign(c.producers)
 	unproven := len(unknown) > 0
 	for _, s := range c.sorted() {
 		p, gaps, err := c.concludeSender(s)

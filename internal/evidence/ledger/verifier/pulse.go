@@ -59,28 +59,28 @@ func hasSettled(s *sender, seal order) bool {
 	return seal.before(s.at)
 }
 
-// lose stores that the outbox of a producer is lost. A later manifest of the producer cancels
-// this, see concludeLost.
-func (c *completeness) lose(d *events.ProducerLostData, by string, a ledger.Arrival) {
-	if len(c.lost) >= maxFindings && c.lost[d.Producer] == nil {
+// lostOutboxes has the outboxes by the names of their producers.
+type lostOutboxes map[string]*Lost
+
+// add stores that the outbox of a producer is lost. A later manifest of the producer cancels
+// this, see assign.
+func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arrival) {
+	if len(l) >= maxFindings && l[d.Producer] == nil {
 		return
 	}
-	if c.lost == nil {
-		c.lost = make(map[string]*Lost)
-	}
-	c.lost[d.Producer] = &Lost{
+	l[d.Producer] = &Lost{
 		Leaf: a.Leaf, By: by, Time: time.Unix(0, a.Stored).UTC(), Outbox: d.Outbox, Last: d.Last, at: order{a.Epoch, a.Stream},
 	}
 }
 
-// concludeLost assigns the lost outboxes to their producers. It returns an entry for each lost
+// assign assigns the lost outboxes to their producers. It returns an entry for each lost
 // outbox whose producer has no record in the ledger.
-func (c *completeness) concludeLost() (unknown []Producer) {
-	known := make(map[string]*sender, len(c.producers))
-	for _, s := range c.producers {
+func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
+	known := make(map[string]*sender, len(producers))
+	for _, s := range producers {
 		known[s.name] = s
 	}
-	for name, lost := range c.lost {
+	for name, lost := range l {
 		switch s := known[name]; {
 		case s == nil:
 			unknown = append(unknown, Producer{Name: name, Lost: lost})

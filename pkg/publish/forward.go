@@ -169,13 +169,13 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 	defer stop()
 	retry, stop := alarm(f.suspended.nextRetry())
 	defer stop()
-	beat, stop := alarm(f.announcer.alarm())
-	defer stop()
 	now := f.now
-	var remove <-chan time.Time
+	var remove, beat <-chan time.Time
 	if !hasBegun {
 		now = nil
 		remove, stop = alarm(f.nextRemoval())
+		defer stop()
+		beat, stop = alarm(f.announcer.alarm()) // a batch in progress does not end early
 		defer stop()
 	}
 	select {

@@ -97,9 +97,10 @@ type Options struct {
 	Progress func(consume.Progress)
 	Now      func() time.Time // time.Now by default
 
-	tooLong func() <-chan time.Time // for tests; fires when a slow ledger gets a backlog
-	tick    func() <-chan time.Time // for tests; fires when to look for missing reports
-	stream  ledger.Stream           // stream for a state database that has none; see Rebuild
+	tooLong   func() <-chan time.Time // for tests; fires when a slow ledger gets a backlog
+	tick      func() <-chan time.Time // for tests; fires when to look for missing reports
+	heartbeat time.Duration           // for tests; interval of the outbox of access records, 0 for the default
+	stream    ledger.Stream           // stream for a state database that has none; see Rebuild
 }
 
 func (o Options) withDefaults() Options {

@@ -82,7 +82,7 @@ func (s *sender) open(ctx context.Context) (*publish.Publisher, error) {
 	space := s.opts.Broker.Space()
 	return publish.OpenShared(ctx, s.opts.Broker.Conn(), publish.Options{
 		Dir: access.Outbox(s.opts.DataDir), Journal: publish.JournalDir(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
-		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
+		Heartbeat: s.opts.heartbeat, SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
 		Issuer: broker.Issuer(s.opts.DataDir, s.opts.Logger),
 	})
 }

@@ -41,8 +41,8 @@ func (a answer) decide(o hooks.DocumentOutcome) {
 	}
 }
 
-// decideFor sets the decision that a person would otherwise make, if the verdict is
-// allow or deny.
+// decideFor answers the agent's question to a person, so that the agent does not ask it. It
+// does nothing unless the verdict of o is allow or deny.
 func (a answer) decideFor(o hooks.DocumentOutcome) {
 	if d := decisionOf(o); d != nil {
 		a.set("decision", d)

@@ -30,9 +30,9 @@ type leadership struct {
 	failed   error      // error of the last refresh
 }
 
-// allowsUploads reports whether this auditor may upload to anchors other than the bucket. It may if
-// it holds the lease. If the bucket cannot be read or does not exist, it may too, unless it is a
-// standby.
+// allowsUploads reports whether this auditor may upload to anchors other than the bucket. The
+// holder of the lease may upload. If the bucket is missing or unreadable, every auditor except a
+// standby may upload.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true

@@ -114,8 +114,8 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 	return newest, err
 }
 
-// continues returns an error unless the tree of the checkpoint now contains the whole tree of the
-// checkpoint then.
+// continues checks that the newer checkpoint, now, continues the older one, then. It returns an
+// error if the tree of now does not begin with the tree of then.
 func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
 	if now.Tenant != then.Tenant {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)

@@ -48,7 +48,7 @@ func (t Tile) hashes() tlog.Tile {
 // First returns the index of the first entry that the tile covers.
 func (t Tile) First() int64 { return t.Number << (tileHeight * (t.Level + 1)) }
 
-// In reports whether a tree with size leaves contains all of the tile.
+// In reports whether a tree contains the whole tile. size is the number of leaves of the tree.
 func (t Tile) In(size int64) bool {
 	return (size>>(tileHeight*t.Level))-t.Number<<tileHeight >= int64(t.Width)
 }

@@ -43,8 +43,9 @@ type StreamOptions struct {
 	Replicas     int   // of new streams on a cluster; 0 means 1
 }
 
-// EnsureStreams creates the missing streams of space. It never changes an existing stream. drift
-// lists the settings of existing streams that differ from those of a new stream.
+// EnsureStreams creates the streams that the subject space needs and that are missing. It never
+// changes an existing stream. The result drift lists the settings of existing streams that differ
+// from those of a new stream.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {

@@ -38,7 +38,7 @@
 // # Tracking issues
 //
 // A run gets a tracking issue if its type is tracked (AUTOPILOT, RESOLVE) or its complexity is
-// at least 3. It covers the run from its start to its end. If a step fails, the
+// at least 3. The issue covers the run from its start to its end. If a step fails, the
 // issue is blocked until the step recovers. Partial success closes the issue and creates a
 // follow-up for each remaining item.
 //

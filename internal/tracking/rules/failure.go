@@ -111,7 +111,7 @@ type identity struct {
 	Role   string // role of the step; empty for the end of a run
 	Target string
 	Text   string // normalised error
-	Class  string // class of an infrastructure failure, which identifies the failure for the whole tenant
+	Class  string // class of an infrastructure failure; all failures of a tenant with this class are one
 }
 
 func (i identity) key(tenant string) string {

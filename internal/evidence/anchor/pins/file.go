@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// FileUsage is the help text of a flag with the path of the file.
+// FileUsage is the help text of the flag --known-ledgers.
 const FileUsage = "`file` of the keys that this user has seen; default is hooktrail/known_ledgers in the user's configuration folder"
 
 // DefaultPath returns the path of the file in the user's configuration folder.

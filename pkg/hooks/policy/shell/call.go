@@ -99,8 +99,8 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns the output of s, which is the input of the command after the pipe. The text is
-// known for simple calls of echo, printf and cat.
+// output returns what s writes into a pipe. It knows the text if s is a simple call of echo,
+// printf or cat.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {

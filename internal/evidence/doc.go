@@ -9,7 +9,7 @@
 //	agentfs       writes what a ledger holds into AgentFS files, one per agent
 //	anchor        stores checkpoints outside the data directory: file, bucket, witnesses
 //	bundle        exports records with their proof, and as tables
-//	statement     signs statements with the ledger's key, for bundle and daily
+//	statement     signs statements with the ledger's key, for bundles and reports
 //	daily         makes reports about a day and checks them
 //	ocsf          maps records to the Open Cybersecurity Schema Framework
 //	siem          sends records to a SIEM as they arrive

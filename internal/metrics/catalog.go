@@ -93,8 +93,8 @@ var schema = projection.Schema{Name: "metrics", Version: 1, Tables: tables}
 // The tables of the database:
 //
 //	thing    activities: runs, steps, tool calls, model responses and failed hook dispatches
-//	tokens   tokens of an activity, and which level (response, step or run) reported them
-//	series   series of all metrics
+//	tokens   token counts of an activity, and which level (response, step or run) reported them
+//	series   the values of all metrics
 //	label    accepted values of each label of a metric
 //	about    the tenant that is counted, and the time of the last message
 const tables = `

@@ -48,7 +48,7 @@ func (e *PanicError) Unwrap() error {
 }
 
 // TypedError sets the type of an error for the hooks of [Error]. Errors without a type get one
-// from the engine. The error of a tool is a [ToolError]. Otherwise, the engine recognizes network
+// from the engine. The error of a tool is a [ToolError]. Otherwise, the engine recognises network
 // errors, permission errors and denials. All other errors are an [UnknownError].
 type TypedError struct {
 	Type  ErrorType
@@ -67,7 +67,7 @@ func (e *TypedError) Error() string {
 // Unwrap returns the cause.
 func (e *TypedError) Unwrap() error { return e.Err }
 
-// typeOf returns the type of err. If it does not recognize err, it returns the parameter
+// typeOf returns the type of err. If it does not recognise err, it returns the parameter
 // otherwise.
 func typeOf(err error, otherwise ErrorType) ErrorType {
 	if typed, ok := errors.AsType[*TypedError](err); ok {

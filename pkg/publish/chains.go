@@ -94,7 +94,7 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	switch {
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
-	case m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat):
+	case isEmptyNext(m, ch):
 		// It is a heartbeat or a change of the key whose answer was lost, or that is not in
 		// the cursor because the cursor is an old copy.
 		c.settled(&group{tenant: tenant}, m, hash.String())
@@ -107,6 +107,11 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 		c.acknowledged(ctx, []*group{{tenant: tenant}})
 	}
 	return nil
+}
+
+// isEmptyNext reports whether m follows the last manifest of ch and lists no number.
+func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
+	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
 // isOwn reports whether this outbox made m. If the producer id is older than the key, its last

@@ -184,9 +184,7 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 	case <-f.outbox.wake:
 	case <-due:
 	case <-remove:
-		if err := f.removeSent(ctx); err != nil {
-			f.status.fail(err)
-		}
+		f.removeDue(ctx)
 	case done := <-f.keyChanges:
 		f.beginKeyChange(ctx, done)
 		return true, nil

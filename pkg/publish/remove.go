@@ -23,6 +23,13 @@ func (f *forwarder) nextRemoval() time.Time {
 	return f.idleSince.Add(f.opts.KeepSent)
 }
 
+// removeDue is [forwarder.removeSent] for the forwarder itself, which reports the error.
+func (f *forwarder) removeDue(ctx context.Context) {
+	if err := f.removeSent(ctx); err != nil {
+		f.status.fail(err)
+	}
+}
+
 func (f *forwarder) removeSent(ctx context.Context) error {
 	f.idleSince = time.Time{}
 	return f.seals.withRuns(func() error {

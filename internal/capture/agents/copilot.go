@@ -16,7 +16,7 @@ import (
 // of the event name in the configuration of Copilot CLI selects the shape. One shape
 // has camelCase members and does not contain the event name. The other has snake_case
 // members, contains the event name and uses different tool names. Both contain a time,
-// which helps to recognize the same payload in both shapes. Calls have no id. A
+// which helps to recognise the same payload in both shapes. Calls have no id. A
 // sub-agent has a separate session and names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,

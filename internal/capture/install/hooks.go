@@ -12,7 +12,7 @@ import (
 
 const hooksKey = "hooks"
 
-// ours recognizes the hooks that this package installed. Their commands run "hook" and
+// ours recognises the hooks that this package installed. Their commands run "hook" and
 // the name of the tool with one of programs.
 type ours struct {
 	tool     string

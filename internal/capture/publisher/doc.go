@@ -10,7 +10,7 @@
 // the event is in the outbox. The event reaches the stream once and in order, even
 // after a crash, a stopped broker or a full disk. The next run sends unsent events.
 //
-// The outboxes of Import, Pipe and Run recognize duplicates by tenant, source and id
+// The outboxes of Import, Pipe and Run recognise duplicates by tenant, source and id
 // and drop them, so a sender can safely send its input again. For this, the outbox of
 // Run remembers the latest 500,000 events.
 package publisher

@@ -112,8 +112,8 @@ func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(
 	return nil
 }
 
-// get returns the first message for filter with a sequence from from to e.last, or nil if there is
-// none.
+// get returns the first message for filter whose sequence is at least from and at most e.last, or
+// nil if there is none.
 func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()

@@ -178,7 +178,7 @@ func TestRun_RefusesDamage(t *testing.T) {
 
 func TestRun_RenewsTheCheckpointOfASilentLedger(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
-	p := auditortest.Outbox(t, b, "coder", "acme")
+	p := auditortest.OutboxWith(t, b, "coder", "acme", 0)
 	auditortest.PublishRun(t, p, "r1", 1)
 	auditortest.AppendEvent(t, p, "crashed", events.RunStarted, "", events.RunStartedData{})
 	if err := p.Flush(auditortest.Deadline(t)); err != nil {

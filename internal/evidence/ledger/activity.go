@@ -38,8 +38,8 @@ type RunEnd struct {
 // Activity answers questions about when and how often records were stored in a ledger.
 type Activity struct{ source *source }
 
-// Hours returns the hours from from to to that have records, keyed by [HourOf]. from is
-// inclusive and to is exclusive. A zero time means no limit.
+// Hours returns the hours with records between two times, keyed by [HourOf]. from is inclusive
+// and to is exclusive. A zero time means no limit.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {

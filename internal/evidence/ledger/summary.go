@@ -47,7 +47,7 @@ type RunSummary struct {
 	Sealed   bool                    `json:"sealed"` // only seals and service records follow the seal
 }
 
-// Summary reads the events of a run and summarizes them.
+// Summary reads the events of a run and summarises them.
 func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
 	f := newRunFold(r.Tenant(), run)
 	for entry, err := range r.Run(ctx, run) {

@@ -2,7 +2,7 @@
 // step. Deferred work means follow-ups, next steps and omissions for which a person would file
 // an issue.
 //
-// The package reads each line and each sentence. It recognizes two forms:
+// The package reads each line and each sentence. It recognises two forms:
 //
 // A label is a phrase such as "Follow-up: …", "Next steps:" above a list, or a heading
 // "Remaining". The text after a label becomes an item. Numbers and semicolons in that text

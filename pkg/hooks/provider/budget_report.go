@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// BudgetReport summarizes the spending.
+// BudgetReport summarises the spending.
 type BudgetReport struct {
 	Tenant  string                  `json:"tenant,omitempty"`
 	Session string                  `json:"session,omitempty"` // the session that ended
@@ -50,7 +50,7 @@ func (b *Budget) Report() (BudgetReport, error) {
 
 // ReportTo returns a reporter that writes each report to w as one line of JSON.
 func ReportTo(w io.Writer) BudgetReporter {
-	var mu sync.Mutex // serializes writes, so that lines are not mixed
+	var mu sync.Mutex // serialises writes, so that lines are not mixed
 	return func(_ context.Context, r BudgetReport) error {
 		line, err := json.Marshal(r)
 		if err != nil {

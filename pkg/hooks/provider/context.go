@@ -32,7 +32,7 @@ type ContextOptions struct {
 // agent leads there.
 type Context struct {
 	opts ContextOptions
-	mu   sync.Mutex // serializes additions to the decisions
+	mu   sync.Mutex // serialises additions to the decisions
 }
 
 // NewContext returns a Context.

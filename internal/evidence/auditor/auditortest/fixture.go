@@ -55,9 +55,15 @@ func Connect(tb testing.TB, s *natstest.Server) *broker.Broker {
 // Outbox opens a publisher with a new outbox.
 func Outbox(tb testing.TB, b *broker.Broker, name, tenant string) *publish.Publisher {
 	tb.Helper()
+	return OutboxWith(tb, b, name, tenant, 30*24*time.Hour) // some tests set the auditor's clock ahead
+}
+
+// OutboxWith is [Outbox] with an interval of heartbeats. 0 is the default interval.
+func OutboxWith(tb testing.TB, b *broker.Broker, name, tenant string, heartbeat time.Duration) *publish.Publisher {
+	tb.Helper()
 	p, err := publish.Open(Deadline(tb), b.Conn(), publish.Options{
 		Dir: filepath.Join(tb.TempDir(), name), Name: name, Tenant: tenant, Redactor: publish.NoRedaction,
-		Heartbeat: 30 * 24 * time.Hour, // some tests set the auditor's clock ahead
+		Heartbeat: heartbeat,
 	})
 	if err != nil {
 		tb.Fatalf("publisher: %v", err)

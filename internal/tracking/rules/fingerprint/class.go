@@ -48,7 +48,7 @@ func Class(class string, ordinary []string) string {
 }
 
 // ClassInText returns the error class that an error message contains, or "" if there is none.
-// It recognizes only messages about the APIs of model providers, as Claude Code and the
+// It recognises only messages about the APIs of model providers, as Claude Code and the
 // libraries of the providers write them. It ignores all other text, because that may be about
 // the work itself, like "expected 200, got 503".
 func ClassInText(text string) string {

@@ -12,7 +12,7 @@ import (
 type inputKind uint8
 
 const (
-	inputInherited inputKind = iota // the standard input of the analyzed text
+	inputInherited inputKind = iota // the standard input of the analysed text
 	inputFile
 	inputPipe // output of another program, unknown to the analysis
 	inputText // known text
@@ -222,7 +222,7 @@ func (w *walker) run(argv []Word, st *state, in input) {
 	if program, ok := strings.CutPrefix(argv[0].Text, "="); ok { // in zsh, =name means the path of program name
 		w.run(append([]Word{{Text: program}}, args...), st, in)
 	}
-	if strings.Contains(argv[0].Text, "=") { // an assignment that the parser did not recognize
+	if strings.Contains(argv[0].Text, "=") { // an assignment that the parser did not recognise
 		w.run(args, st, in)
 		return
 	}

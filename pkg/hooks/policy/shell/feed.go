@@ -105,7 +105,7 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel analyzes GNU parallel, which adds each line of input to the command in its arguments
+// parallel analyses GNU parallel, which adds each line of input to the command in its arguments
 // and passes the result to a shell. Without a command in its arguments, it runs each line as a
 // command.
 func (p *process) parallel() {

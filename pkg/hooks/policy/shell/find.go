@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// find analyzes the programs that find starts with -exec, -execdir, -ok and -okdir. It ignores
+// find analyses the programs that find starts with -exec, -execdir, -ok and -okdir. It ignores
 // -delete, which policies check with [FindDeletes].
 func (p *process) find() {
 	args := p.args
@@ -61,7 +61,7 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	return paths, deletes
 }
 
-// fd analyzes the program that fd starts with -x or -X. All words after the option belong to that
+// fd analyses the program that fd starts with -x or -X. All words after the option belong to that
 // program.
 func (p *process) fd() {
 	for i, a := range p.args {

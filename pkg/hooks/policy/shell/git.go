@@ -20,7 +20,7 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git analyzes the commands that git itself runs. They come from "submodule foreach", "bisect
+// git analyses the commands that git itself runs. They come from "submodule foreach", "bisect
 // run", "rebase --exec" and settings such as "-c alias.x=!command".
 func (p *process) git() {
 	p.st = p.st.child()
@@ -50,7 +50,7 @@ func (p *process) git() {
 	}
 }
 
-// gitConfig analyzes entry, the KEY=VALUE of an option -c. An alias counts only if it is the
+// gitConfig analyses entry, the KEY=VALUE of an option -c. An alias counts only if it is the
 // subcommand in args. Other values are searched for a command, because settings such as
 // core.pager name a program.
 func (p *process) gitConfig(entry string, args []Word) {

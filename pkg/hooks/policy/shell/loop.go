@@ -4,7 +4,7 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyzes a for loop. If the list has at most maxRounds words, loop analyzes the body once
+// loop analyses a for loop. If the list has at most maxRounds words, loop analyses the body once
 // per word, so that the value of the loop variable is known.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)

@@ -14,7 +14,7 @@ const (
 
 var psSwitches = []string{"noprofile", "noninteractive", "nologo", "noexit", "sta", "mta", "login", "interactive"}
 
-// powershell analyzes the code that PowerShell runs. With -Command, all remaining arguments are
+// powershell analyses the code that PowerShell runs. With -Command, all remaining arguments are
 // code.
 func (p *process) powershell() {
 	p.st = p.st.child()

@@ -19,7 +19,7 @@ type process struct {
 	in   input
 }
 
-// follow returns the function that analyzes the program or builtin name. For a builtin, that
+// follow returns the function that analyses the program or builtin name. For a builtin, that
 // function applies the effect on the state of the shell.
 func follow(name string) func(*process) {
 	switch name {
@@ -72,7 +72,7 @@ func followProgram(name string) func(*process) {
 	return (*process).interpreter
 }
 
-// inShell analyzes a command that exec, command, builtin or time runs. Builtins such as cd in
+// inShell analyses a command that exec, command, builtin or time runs. Builtins such as cd in
 // "command cd x" change the state of the current shell. Other commands run as programs.
 func (p *process) inShell() {
 	rest := p.args
@@ -114,7 +114,7 @@ func (p *process) source() {
 	}
 }
 
-// file analyzes a shell that reads its script from the file name. If name is standard input, the
+// file analyses a shell that reads its script from the file name. If name is standard input, the
 // script may be known. Other descriptors and process substitutions add [DoubtCode]. Files on disk
 // are not read.
 func (p *process) file(name Word) {
@@ -152,7 +152,7 @@ func (p *process) alias() {
 
 var shellOptions = options{short: "oOC", plus: true, long: " --rcfile --init-file --command --init-command "}
 
-// shell analyzes the script that a shell runs. The script comes from -c, a file or standard
+// shell analyses the script that a shell runs. The script comes from -c, a file or standard
 // input.
 func (p *process) shell() {
 	p.st = p.st.child()
@@ -183,7 +183,7 @@ func (p *process) shell() {
 	}
 }
 
-// shellCode analyzes "bash -c CODE NAME ARG…", where args begins with CODE. The words after NAME
+// shellCode analyses "bash -c CODE NAME ARG…", where args begins with CODE. The words after NAME
 // become $1, $2 and so on.
 func (p *process) shellCode(args []Word) {
 	if len(args) == 0 {

@@ -77,7 +77,7 @@ func (s search) command(text string) {
 	}
 }
 
-// program analyzes argv as a call, because argv may be a program and its arguments.
+// program analyses argv as a call, because argv may be a program and its arguments.
 func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }

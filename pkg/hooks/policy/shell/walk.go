@@ -17,7 +17,7 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts analyzes the statements in list. Every statement gets the same input in, because any of
+// stmts analyses the statements in list. Every statement gets the same input in, because any of
 // them can be the one that reads it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
@@ -40,7 +40,7 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled analyzes the functions that were defined since mark and never called, because code
+// uncalled analyses the functions that were defined since mark and never called, because code
 // outside of the script may call them. Then it removes all functions since mark.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
@@ -52,7 +52,7 @@ func (w *walker) uncalled(mark int, st *state) {
 	w.functions.drop(mark)
 }
 
-// callFunction analyzes a call of the function name. It skips recursive calls. It returns false
+// callFunction analyses a call of the function name. It skips recursive calls. It returns false
 // if there is no such function.
 func (w *walker) callFunction(name string, args []Word, st *state, in input) bool {
 	f := w.functions.named(name)
@@ -168,7 +168,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
 	st.merge(after)
 }
 
-// substitutions analyzes the command and process substitutions in node. Each runs in a subshell.
+// substitutions analyses the command and process substitutions in node. Each runs in a subshell.
 func (w *walker) substitutions(node syntax.Node, st *state) {
 	if isNil(node) {
 		return

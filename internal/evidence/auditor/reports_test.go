@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,8 +30,9 @@ func TestRun_DailyReports(t *testing.T) {
 	made := func(days int) string {
 		return filepath.Join(out, "acme", tomorrow.Add(time.Duration(-days)*oneDay).Format(time.DateOnly))
 	}
-	blocked := filepath.Join(out, "acme")
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+	file, ready := filepath.Join(t.TempDir(), "file"), t.TempDir()
+	err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, filepath.Join(out, "acme")))
+	if err != nil {
 		t.Fatal(err)
 	}
 	ticks := make(chan time.Time)
@@ -55,14 +57,12 @@ func TestRun_DailyReports(t *testing.T) {
 	ticks <- time.Time{}
 	auditortest.PublishRun(t, p, "r2", 3)
 	ticks <- time.Time{}
-	// The folder can be written to again, and the auditor was down for two days.
-	if err := os.Remove(blocked); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(blocked, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(made(4)+".txt", nil, 0o600); err != nil {
+	// The auditor was down for two days, and the folder can be written to again.
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(ready, filepath.Base(made(4))+".txt"), nil, 0o600),
+		os.Symlink(ready, filepath.Join(out, "ready")),
+		os.Rename(filepath.Join(out, "ready"), filepath.Join(out, "acme")),
+	); err != nil {
 		t.Fatal(err)
 	}
 	auditortest.Until(t, "the report of today", func() bool {

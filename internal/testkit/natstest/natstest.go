@@ -184,6 +184,9 @@ func (s *Server) Stop() {
 	if srv != nil {
 		srv.Shutdown()
 		srv.WaitForShutdown()
+		// A goroutine of the store may sleep for another millisecond, and a synctest bubble
+		// must not end before it.
+		time.Sleep(2 * time.Millisecond)
 	}
 }
 

@@ -130,11 +130,17 @@ func (m *matters) add(x Matter, facts ...detail) bool {
 
 func (m *matters) unproven(p Producer) {
 	x := Matter{Kind: MatterUnproven, Producer: p.Name, First: p.Listed + 1, Last: p.Sent}
-	if p.SilentSinceBreak {
+	absent := "" // not a line, so that the ids of other findings are those of earlier versions
+	switch {
+	case p.Lost != nil:
+		x.Reason, absent = "its outbox is lost", fmt.Sprint("lost ", p.Lost.Last)
+	case p.Silent:
+		x.Reason, absent = "silent", "silent"
+	case p.SilentSinceBreak:
 		x.Reason = "unheard since the stream broke off"
 	}
 	m.add(x, detail{"producer", p.Name}, detail{"sent", p.Sent}, detail{"received", p.Received}, detail{"listed", p.Listed},
-		detail{"manifests", p.Manifests}, detail{"unchecked", p.Unchecked}, detail{"unheard", p.SilentSinceBreak})
+		detail{"manifests", p.Manifests}, detail{"unchecked", p.Unchecked}, detail{"unheard", p.SilentSinceBreak}, detail{"absent", absent})
 }
 
 type foreignNumber struct {

@@ -141,6 +141,22 @@ func TestVerify_AcknowledgedGrows(t *testing.T) {
 	}
 }
 
+// A silent producer that is acknowledged is a new finding once its outbox is lost.
+//
+//guarantee:acknowledged
+func TestVerify_AcknowledgedSilenceIsNotALoss(t *testing.T) {
+	key, f := ledgertest.NewKey(t), opened()
+	wait(f, time.Hour)
+	acknowledge(t, f, key, idsOf(verifyFeed(t, f, key, true))...)
+	if r := verifyFeed(t, f, key, true); r.Exit != verifier.ExitVerified || len(r.Matters) != 1 || r.Matters[0].Reason != "silent" {
+		t.Fatalf("silent and acknowledged: got exit status %d, findings %+v", r.Exit, r.Matters)
+	}
+	f.Lose("auditor", "p")
+	if r := verifyFeed(t, f, key, true); r.Exit != verifier.ExitIncomplete || r.UnacknowledgedCount != 1 || r.Matters[0].Reason != "its outbox is lost" {
+		t.Errorf("lost: got exit status %d, findings %+v", r.Exit, r.Matters)
+	}
+}
+
 // Only the ledger's key acknowledges, for its own tenant, and only real findings.
 func TestVerify_AcknowledgedByOthers(t *testing.T) {
 	key, other := ledgertest.NewKey(t), ledgertest.NewKey(t)

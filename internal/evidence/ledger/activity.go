@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Hour counts the records that the server stored in one hour. A record that was erased or
-// pruned later, or that a hold covers, still counts in the hour in which the server stored it.
+// Hour counts the records that the server stored in one hour, including those that were erased
+// or pruned later.
 type Hour struct {
 	Start       time.Time `json:"hour"` // UTC
 	Records     int64     `json:"records"`
@@ -23,12 +23,12 @@ type Hour struct {
 	Checkpoints int64     `json:"checkpoints"`
 	Erased      int64     `json:"erased"`
 	Pruned      int64     `json:"pruned"`
-	Held        int64     `json:"held"` // records under a hold in force whose payloads still exist
-	Last        int64     `json:"-"`    // number of the last leaf of the hour, -1 if it has none
+	Held        int64     `json:"held"` // under a hold in force, payload not destroyed
+	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 
-// RunEnd is the time at which the server stored the last event of a run. Records that
-// Hooktrail's own services wrote about the run do not count, see [IsServiceRecord].
+// RunEnd is when the server stored the last event of a run. Service records do not count,
+// except the seal, see [IsServiceRecord].
 type RunEnd struct {
 	Run    string
 	Last   time.Time
@@ -38,8 +38,8 @@ type RunEnd struct {
 // Activity answers questions about when and how often records were stored in a ledger.
 type Activity struct{ source *source }
 
-// Hours returns the hours with records between two times, keyed by [HourOf]. from is inclusive
-// and to is exclusive. A zero time means no limit.
+// Hours returns the hours with records between from (inclusive) and to (exclusive), keyed by
+// [HourOf]. A zero time means no limit.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -62,8 +62,8 @@ type hourCount struct {
 	from, to time.Time
 }
 
-// at returns the Hour of a time, given in nanoseconds since 1970. It returns nil if the time
-// is unknown or outside the limits.
+// at returns the Hour of a time in nanoseconds since 1970, or nil if the time is 0 or outside
+// the limits.
 func (c *hourCount) at(nanoseconds int64) *Hour {
 	t := time.Unix(0, nanoseconds).UTC()
 	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
@@ -154,7 +154,7 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 	return nil
 }
 
-// RunEnds returns for each run when its last event was stored, and whether it was sealed.
+// RunEnds returns when the last event of each run was stored, and whether the run was sealed.
 func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run
@@ -170,10 +170,9 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapNoticed returns the time at which the ledger could first see a gap in the numbers of a
-// producer. last is the last missing number. The result is the time of the first record after
-// the gap. If there is none, it is the time of the producer's last record, and zero if there
-// are no records at all.
+// GapNoticed returns when the ledger could first see a gap in the numbers of a producer, which
+// ends with the number last. This is the time of the first record after the gap, or else of the
+// producer's last record. Without records of the producer it is zero.
 func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
@@ -187,9 +186,9 @@ func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) 
 	return t, err
 }
 
-// SilentProducers returns the sorted names of the producers that sent nothing between the last
-// [verifier.Break] before checkpoint c and c itself. Producers that first appear after the
-// break are not included.
+// SilentProducers returns the sorted names of the producers that sent nothing from the last
+// [verifier.Break] before checkpoint c up to c. It omits producers that first appear after the
+// break.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -214,9 +213,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the newest checkpoint up to c that notes a break of the stream. Such a
-// checkpoint has the same number of arrivals as the checkpoint before it, but a later
-// position.
+// lastBreak returns the newest checkpoint up to c that records a break of the stream. Such a
+// checkpoint has a later position than the one before it, but no more arrivals.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

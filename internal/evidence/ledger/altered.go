@@ -14,8 +14,8 @@ import (
 // hash in the stored tree. errors.Is(err, [ErrDamaged]) is true for it.
 type RecordError struct {
 	Leaf int64
-	ID   string // id of the event; empty for a manifest
-	Err  error  // describes the difference
+	ID   string // empty for a manifest
+	Err  error
 }
 
 // Error implements error.
@@ -40,20 +40,19 @@ var (
 	errNotLeaf = errors.New("it differs from the tree")
 )
 
-// recordCheck compares records with their leaves, and leaves with the stored tree. Records,
-// leaves and tree are in the same file. The check therefore finds manual edits and disk
-// errors, but not a forgery that changes all three consistently. Only the verifier finds that.
+// recordCheck compares records with their leaves, and leaves with the stored tree. It finds
+// manual edits and disk errors. Only the verifier finds a forgery that changes all three
+// consistently.
 type recordCheck struct {
 	conn  *sqlite.Conn
-	chunk int64 // number of the row of hashes in row; -1 before the first one is read
+	chunk int64 // loaded row of the table hashes; -1 if none
 	row   []byte
 	leaf  []byte
 }
 
 func newRecordCheck(conn *sqlite.Conn) *recordCheck { return &recordCheck{conn: conn, chunk: -1} }
 
-// record checks the entry e, which was read from stmt. stmt must have the columns of
-// [source.page].
+// record checks the entry e. stmt is the row of e, with the columns of [source.page].
 func (c *recordCheck) record(stmt *sqlite.Stmt, e Entry) error {
 	if !e.Removal.Done() && events.HashOf(e.Bytes) != e.Hash {
 		return errAltered

@@ -12,11 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is the same as in package verifier.
+// silentIntervals must equal the constant in package verifier.
 const silentIntervals = 3
 
-// AwaitedUntil returns when the last open producer counts as silent if none of them signs
-// another manifest, or zero. It verifies nothing.
+// AwaitedUntil returns when the last open producer counts as silent if no producer signs
+// another manifest. It returns zero if no producer is open. It checks no signatures.
 func (a Activity) AwaitedUntil(ctx context.Context) (until time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT (SELECT leaf FROM leaves l WHERE l.producer = p.producer AND class = 'manifest'
@@ -38,7 +38,7 @@ func (a Activity) AwaitedUntil(ctx context.Context) (until time.Time, err error)
 						until = at.UTC()
 					}
 				}
-				return nil // the verifier reports an unreadable one
+				return nil // the verifier reports unreadable manifests
 			}})
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 )
 
-// BenchmarkReader_After reads all records, each compared with its leaf and the tree.
 func BenchmarkReader_After(b *testing.B) {
 	f, key := ledgertest.BenchFeed(20_000), ledgertest.NewKey(b)
 	r := openReader(b, ledgertest.Write(b, b.TempDir(), key, f, 1000))

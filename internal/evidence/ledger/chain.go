@@ -10,17 +10,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain lists the keys of a ledger, the oldest first. Each key replaced the one before it.
-// Once an order puts a key in charge, all earlier keys become invalid. Later keys are valid
-// too, because a checkpoint can be signed again with a later key.
+// Chain lists the keys of a ledger, the oldest first. Each key was replaced by the next one in
+// an order, and is invalid from that order on. Later keys are valid everywhere, because
+// checkpoints can be signed again.
 type Chain []note.Verifier
 
-// From returns the keys that are still valid after the first position keys were replaced.
+// From returns the keys from index position on.
 func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of key in the chain, or -1. It looks at index from and after.
+// Index returns the index of key in the chain, or -1. It searches from index from on.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -36,15 +36,15 @@ type textKey struct {
 	text string
 }
 
-// SameKey reports whether a and b are the same key. Both must come from [ParseKey]. For other
-// verifiers SameKey returns false.
+// SameKey reports whether a and b are the same key. It returns false for verifiers that are not
+// from [ParseKey].
 func SameKey(a, b note.Verifier) bool {
 	x, ok := a.(textKey)
 	y, ok2 := b.(textKey)
 	return ok && ok2 && x.text == y.text
 }
 
-// ParseKey parses the text of a verifier key. [SameKey] can compare its result.
+// ParseKey parses the text of a verifier key. [SameKey] can compare the result.
 func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
@@ -54,13 +54,11 @@ func ParseKey(text string) (note.Verifier, error) {
 }
 
 // SignKeyChange signs an order that replaces the key before with the key after. Both keys sign
-// it. The signature of after prevents an attacker with another key from claiming to be its
-// predecessor.
+// it. Otherwise an attacker could name any key as the successor of the attacker's key.
 func SignKeyChange(o Order, before, after note.Signer) ([]byte, error) { return o.sign(before, after) }
 
 // OpenKeyChange reads an order that replaces a key. It requires the signatures of the old and
-// the new key that the order names, and no others. The caller checks that the old key was in
-// charge.
+// the new key, and no others. The caller checks that the old key was valid at that leaf.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -99,8 +97,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey returns the verifier in changes that is the same key as key. To compare them, it
-// checks with key a signature of a change. It returns key itself if no change names it.
+// namedKey returns the verifier in changes that is the same key as key, or key itself.
+// [SameKey] cannot compare them, because key may not be from [ParseKey].
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -115,13 +113,12 @@ func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	return key
 }
 
-// link returns the chain that contains key. since has the leaf that put each key in charge,
-// and -1 for the first key. changes are sorted by leaf.
+// link returns the chain that contains key. since has the leaf of the order that introduced
+// each key, and -1 for the first key. changes are sorted by leaf.
 //
-// To find older keys, link accepts every change that leads to a key of the chain, because
-// that key signed the change too. To find newer keys, it accepts only the first change that
-// a key signed while it was in charge. Somebody who steals a replaced key therefore cannot
-// give it another successor.
+// link accepts any change to an older key, because the newer key signed it too. To newer keys
+// it accepts only the first change that a key signed while it was valid. Otherwise an attacker
+// who steals a replaced key could give it another successor.
 func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
 	key = namedKey(key, changes)
 	c, since = Chain{key}, []int64{-1}

@@ -23,16 +23,14 @@ const maxCheckpointBytes = 64 << 10
 
 // Position is the place in the stream up to which a ledger has read.
 type Position struct {
-	// Epoch counts the streams that the ledger has read from, starting at 1. It grows by one
-	// when the auditor finds that the stream was replaced by another one.
+	// Epoch counts the streams that the ledger has read from, starting at 1.
 	Epoch    uint64
-	Stream   time.Time // when the stream was created, UTC
-	Sequence uint64    // stream sequence of the tenant's last message that changed the ledger; 0 before the first
+	Stream   time.Time // creation of the stream, UTC
+	Sequence uint64    // of the tenant's last message that changed the ledger; 0 before the first
 	Hash     events.Hash
 }
 
-// Behind reports whether p comes after q in the stream. Every position of a later epoch comes
-// after all positions of earlier epochs.
+// Behind reports whether p comes after q in the stream, or is of a later epoch.
 func (p Position) Behind(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
@@ -55,13 +53,13 @@ type Checkpoint struct {
 	Size     int64
 	Root     tlog.Hash
 	Number   int64     // from 1
-	Time     time.Time // by the auditor's clock; never before the time of an earlier checkpoint
+	Time     time.Time // by the auditor's clock; never before an earlier checkpoint
 	Arrivals int64     // number of leaves and repetitions
 	Digest   tlog.Hash
 	Position Position
 }
 
-// Origin returns the first line of each checkpoint of tenant.
+// Origin returns the first line of the tenant's checkpoints.
 func Origin(tenant string) (string, error) {
 	token, err := subjects.Token(tenant)
 	if err != nil {
@@ -83,7 +81,7 @@ func TenantOf(origin string) (string, error) {
 	return tenant, nil
 }
 
-// Text returns the text of the checkpoint, which the key signs.
+// Text returns the text that the key signs.
 func (c Checkpoint) Text() (string, error) {
 	origin, err := Origin(c.Tenant)
 	if err != nil {
@@ -108,8 +106,8 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenCheckpoint returns the checkpoint in a signed note if one of keys signed it. Otherwise
-// the error names the keys that did sign, because the usual cause is that the key was changed.
+// OpenCheckpoint returns the checkpoint in a note that one of keys signed. If other keys signed
+// it, the error names them, because the usual cause is that the ledger's key was changed.
 func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -138,8 +136,8 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	return ParseCheckpoint(text + "\n")
 }
 
-// TrimNote removes the white space at the end of a signed note, except for one line feed.
-// Users paste such notes, and tools like jq -r add a second line feed.
+// TrimNote replaces white space at the end of a signed note with one line feed. Tools like jq
+// -r add a second one.
 func TrimNote(signed []byte) []byte {
 	if signed == nil {
 		return nil
@@ -169,8 +167,6 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	return c, nil
 }
 
-// parse reads the fields. It does not check that the text is canonical, because
-// ParseCheckpoint does.
 func (c *Checkpoint) parse(lines []string) error {
 	var err error
 	if c.Size, err = parseCount(lines[1]); err != nil {
@@ -236,14 +232,14 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// IsOnlySigned reports whether n, which was opened from signed, has exactly one signature, the
-// signature is by a trusted key, and the note is in canonical form.
+// IsOnlySigned reports whether n, which was opened from signed, is in canonical form and has
+// exactly one signature, by a trusted key.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 
-// isAsWritten reports whether n, which was opened from signed, is in canonical form and all
-// its signatures are by trusted keys.
+// isAsWritten reports whether n, which was opened from signed, is in canonical form and has
+// signatures by trusted keys only.
 func isAsWritten(signed []byte, n *note.Note) bool {
 	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false

@@ -21,13 +21,13 @@ type Chunk struct {
 	Whole   events.Hash
 	Part    int64
 	Content []byte
-	Cut     int // offset in the event's bytes at which the content begins
+	Cut     int // offset of the content in the event's bytes
 }
 
 const contentField = `"content":"`
 
-// CutChunk finds the blob content in data, the bytes of the blob.chunk event e. It returns
-// false if the content cannot be cut out in a way that [InsertContent] can undo exactly.
+// CutChunk finds the content in data, the bytes of the blob.chunk event e. It returns false if
+// [InsertContent] could not restore data exactly.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {
@@ -48,7 +48,7 @@ func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 
 const payloadColumns = `p.bytes, p.cut, b.content FROM payloads p LEFT JOIN blobs b ON b.blob = p.blob`
 
-// ReadPayload returns the bytes of the record at leaf.
+// ReadPayload returns the bytes of the record at leaf, or [ErrNoPayload].
 func ReadPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	found := false
 	err = sqlitex.Execute(conn, "SELECT "+payloadColumns+" WHERE p.leaf = ?", &sqlitex.ExecOptions{
@@ -73,8 +73,8 @@ func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	return InsertContent(data, int(cut), sqlitetx.Bytes(stmt, column+2)), nil
 }
 
-// InsertContent puts the content of a chunk back into data, the bytes of its event without the
-// content. cut is the offset at which the content belongs. InsertContent encodes it in base64.
+// InsertContent restores the bytes of a blob.chunk event. It inserts content, in base64, at
+// offset cut of data.
 func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
 	whole = append(whole, data[:cut]...)

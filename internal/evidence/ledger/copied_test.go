@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// TestReader_CopyWithItsLog reads a copy of a ledger in use, in a read-only folder.
+// This is a copy of a ledger in use, in a read-only folder.
 func TestReader_CopyWithItsLog(t *testing.T) {
 	f, key, dir := ledgertest.BigFeed(), ledgertest.NewKey(t), t.TempDir()
 	l, err := writer.Open(t.Context(), dir, "acme", writer.Options{Key: key, Now: f.At})

@@ -1,9 +1,9 @@
 // Package ledger defines the format of ledgers and reads them.
 //
-// A ledger is one SQLite file per tenant. Each record from the stream is a [Leaf] of a
-// Merkle tree (RFC 6962), and the root of the tree is signed. The bytes of the record are in
-// a separate table. The tree depends only on the tenant's messages in stream order. Batches,
-// repetitions and crashes of the writer do not change it.
+// A ledger is one SQLite file per tenant. Each record from the stream is a [Leaf] of a Merkle
+// tree (RFC 6962), and the root of the tree is signed. The bytes of the record are in a
+// separate table. The tree depends only on the tenant's messages in stream order. Batches and
+// crashes of the writer do not change it.
 //
 //   - An event is a leaf of class event. A copy with the same bytes, producer and
 //     sequence is dropped.
@@ -23,13 +23,9 @@
 //	ledger/writer     keys, appending, executing orders, scrubbing
 //	ledger/verifier   integrity, completeness, the report
 //
-// Writer and verifier never import each other, which a test in internal/testkit/architecture
-// checks. They share only this package. It has the signed encodings and their rules, the
-// layout of the file, and [OpenFile]. The verifier rebuilds the tree, the digest of
-// arrivals, and the state of orders and keys. It trusts no value that the writer stored.
-//
-// The package has more files than most, because leaves, orders and keys share one text
-// encoding and one schema. If they were separate packages, both would have to be exported.
+// Writer and verifier never import each other. They share only the signed encodings, the schema
+// and [OpenFile] of this package. The verifier rebuilds the tree, the digest of arrivals, and
+// the state of orders and keys. It trusts no value that the writer stored.
 //
 // # Reading
 //

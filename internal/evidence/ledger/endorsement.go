@@ -12,20 +12,20 @@ import (
 
 const endorsementHeader = "hooktrail/issuer/v1\n"
 
-// Endorsement is a statement, signed by the ledger's key, that ledgers accept the grants of
-// an issuer. Each grant carries the endorsement of its issuer, so a ledger can accept it from
-// the first leaf on, without an earlier order. The text has one line for each field:
+// Endorsement is a statement, signed by the ledger's key, that ledgers accept the grants of an
+// issuer. A grant carries the endorsement of its issuer, so that even a new ledger without
+// orders accepts it. The text has one line for each field:
 //
 //	hooktrail/issuer/v1
 //	issuer UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5
 //	tenant acme
 //	time 2026-11-20T09:14:07.123456789Z
 //
-// If the line tenant is missing, the endorsement covers all tenants. Values are escaped as
-// in a [Leaf].
+// If the line tenant is missing, the endorsement covers all tenants. Values are escaped as in a
+// [Leaf].
 type Endorsement struct {
 	Issuer string // public key, an nkey of a user
-	Tenant string // the tenant whose grants are covered; empty for all tenants
+	Tenant string // empty for all tenants
 	Time   time.Time
 }
 
@@ -49,8 +49,8 @@ func (e Endorsement) Sign(signer note.Signer) (string, error) {
 	return string(signed), nil
 }
 
-// OpenEndorsement returns the endorsement in a signed note. It requires exactly one signature,
-// by one of keys.
+// OpenEndorsement returns the endorsement in a signed note with exactly one signature, by one
+// of keys.
 func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	n, err := note.Open([]byte(signed), keys)
 	if err != nil {
@@ -86,7 +86,7 @@ func ParseEndorsement(text string) (e Endorsement, err error) {
 			return Endorsement{}, fmt.Errorf("%w: %q: %w", errEndorsement, name, err)
 		}
 	}
-	// This rejects fields in the wrong order, repeated fields and needless escapes.
+	// This also rejects fields in the wrong order, repeated fields and needless escapes.
 	if e.text() != text || !nkeys.IsValidPublicUserKey(e.Issuer) {
 		return Endorsement{}, fmt.Errorf("%w: not in canonical form", errEndorsement)
 	}

@@ -27,16 +27,16 @@ type Entry struct {
 	Finding        Finding
 	ID             string
 	Producer       string
-	Sequence       uint64 // number of the producer; for a manifest, the last number that it lists
+	Sequence       uint64 // given by the producer; for a manifest, the last number that it lists
 	Run            string
 	Kind           events.Kind
 	Time           time.Time // UTC; zero if the leaf has none
-	Epoch          uint64    // epoch of the stream, see [Position]
+	Epoch          uint64    // see [Position]
 	StreamSequence uint64
 	Stored         time.Time // by the server
 	Hash           events.Hash
-	Bytes          []byte  // the event or manifest, verbatim; nil if destroyed
-	Removal        Removal // zero if not destroyed
+	Bytes          []byte // verbatim; nil if destroyed
+	Removal        Removal
 
 	altered *RecordError
 }
@@ -52,10 +52,10 @@ func (e Entry) LeafOf() Leaf {
 	}
 }
 
-// entries yields the records with a leaf number above after, page by page. where is an extra
-// condition in SQL. It refers to the row of the table leaves as l, and its parameters args
-// start at ?3. If a record does not match its leaf, entries yields it with a [RecordError].
-// All readers get their records from here, so no reader can skip this check.
+// entries yields the records with a leaf number greater than after, page by page. where is an
+// extra SQL condition on the row l of the table leaves. Its parameters args start at ?3. If a
+// record does not match its leaf, entries yields it with a [RecordError]. All readers use
+// entries, so that none skips this check.
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {

@@ -15,30 +15,30 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// BusyTimeout is how long a connection waits for a lock that another connection has.
+// BusyTimeout is how long a connection waits for a lock of another connection.
 const BusyTimeout = 10 * time.Second
 
 // ErrNotFile is returned if the path is not a regular file.
 var ErrNotFile = errors.New("it is not a file")
 
-// File is a ledger's file, opened read-only. File does not create other files next to the
-// ledger, except when a writer is running.
+// File is a ledger's file, opened read-only. It creates files next to the ledger only if there
+// is an SQLite log.
 type File struct {
 	Conn   *sqlite.Conn
 	path   string
 	uri    string
-	copy   string      // folder of the temporary copy
-	opened os.FileInfo // state of the file at the time of opening, if it had no log; otherwise nil
+	copy   string      // of the temporary copy, if any
+	opened os.FileInfo // nil if there was a log
 }
 
 // OpenFile opens the ledger file at path.
 //
-// If there is an SQLite log (the -wal file) next to it, a writer is running or was killed, and
-// SQLite reads the file and the log together. SQLite cannot do that on a read-only disk, so
-// OpenFile then copies both to a temporary folder. If there is no log, OpenFile tells SQLite
-// that the file does not change. Use [File.Changed] to find out if it did.
+// An SQLite log (the -wal file) next to it means that a writer is running or was killed. SQLite
+// then reads the file and the log together. It cannot do that on a read-only disk, so OpenFile
+// copies both to a temporary folder. If there is no log, SQLite assumes that the file does not
+// change. Use [File.Changed] to find out if it did.
 func OpenFile(path string) (*File, error) {
-	// SQLite puts the log next to the file itself, and not next to a symbolic link to it.
+	// SQLite puts the log next to the file, not next to a symbolic link to it.
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
@@ -142,9 +142,9 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer changed the file after it was opened. It only applies to a
-// file that had no log. If it returns true, data that was read since then may mix the old
-// state with the new one.
+// Changed reports whether a writer changed the file since it was opened, so that data may mix
+// the old state with the new one. If there was a log, SQLite prevents that, and Changed returns
+// false.
 func (f *File) Changed() bool {
 	if f.opened == nil {
 		return false
@@ -166,10 +166,9 @@ func (f *File) Close() error {
 	return err
 }
 
-// Copy writes a copy of the ledger at path to out, which must not exist. The copy is a single
-// file without a log and without free pages, and only its owner can read it. A writer may run
-// at the same time. If Copy returns nil, the copy is on disk. If it returns an error, it has
-// removed the copy.
+// Copy copies the ledger at path to out, which must not exist. The copy is a single file
+// without log and free pages, and only its owner can read it. A writer may run at the same
+// time. When Copy returns nil, the copy is on disk. After an error there is no copy.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// leafExample is the example of the documentation.
 const leafExample = `hooktrail/leaf/v1
 class event
 id 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01
@@ -83,7 +82,6 @@ func TestParseLeaf_Refuses(t *testing.T) {
 	}
 }
 
-// FuzzParseLeaf checks that a parsed leaf encodes to the same bytes.
 func FuzzParseLeaf(f *testing.F) {
 	f.Add([]byte(leafExample))
 	f.Add(Leaf{Class: ClassConflict, Producer: "%\n", Finding: FindingIDReused}.Encode())
@@ -95,7 +93,6 @@ func FuzzParseLeaf(f *testing.F) {
 	})
 }
 
-// checkpointExample is the example of the documentation.
 const checkpointExample = `hooktrail/acme
 91204
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
@@ -135,7 +132,6 @@ func TestCheckpoint_Example(t *testing.T) {
 	}
 }
 
-// signing creates a key and returns both halves.
 func signing(tb testing.TB) (note.Signer, note.Verifiers) {
 	tb.Helper()
 	private, public, err := note.GenerateKey(rand.Reader, "hooktrail")
@@ -153,7 +149,6 @@ func signing(tb testing.TB) (note.Signer, note.Verifiers) {
 	return signer, note.VerifierList(verifier)
 }
 
-// FuzzParseCheckpoint checks that a parsed checkpoint formats to the same text.
 func FuzzParseCheckpoint(f *testing.F) {
 	f.Add(checkpointExample)
 	f.Add(strings.Replace(checkpointExample, "acme", "=C3=BC", 1))

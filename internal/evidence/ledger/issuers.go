@@ -16,8 +16,7 @@ const (
 	IssuerRevoked = "its issuer was revoked before"
 )
 
-// Issuers lists the orders of a ledger that add or revoke an issuer, in the order of their
-// leaves. The zero value has no orders.
+// Issuers lists the orders that add or revoke an issuer, by leaf. The zero value has no orders.
 type Issuers struct{ orders []issuerOrder }
 
 type issuerOrder struct {
@@ -30,8 +29,8 @@ func IsIssuerOrder(action events.AuditAction) bool {
 	return action == events.AuditIssuer || action == events.AuditRevoke
 }
 
-// Add adds the order at a leaf. It ignores orders that are not about issuers. The caller adds
-// orders by ascending leaf, and has checked their signatures.
+// Add adds the order at a leaf if it is about an issuer. The caller adds orders by ascending
+// leaf and checks their signatures.
 func (s *Issuers) Add(leaf int64, o Order) {
 	if IsIssuerOrder(o.Action) {
 		s.orders = append(s.orders, issuerOrder{leaf, o})
@@ -39,7 +38,7 @@ func (s *Issuers) Add(leaf int64, o Order) {
 }
 
 // SignedIssuers collects the orders about issuers from orders, which are sorted by leaf. It
-// skips an order that was not signed by a key that was valid at its leaf. The caller checks
+// skips orders without a signature by a key that was valid at their leaf. The caller checks
 // that the leaves are in the ledger.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	for _, k := range orders {
@@ -55,12 +54,11 @@ func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why a grant at leaf by the issuer key is not accepted, or "" if it is
-// accepted.
+// Fault returns why a grant at leaf by the issuer key is not accepted, or "".
 //
-// An issuer with an endorsement is accepted without an order. Any other issuer needs an order,
-// which may come after the grant, because a producer may begin before the ledger has received
-// the order. A revocation applies to grants in later leaves only.
+// An issuer with an endorsement needs no order. For any other issuer, the order may come after
+// the grant, because a producer may start before the ledger receives it. A revocation applies
+// to grants in later leaves only.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64) string {
 	fault := IssuerUnknown
 	if isEndorsed {
@@ -80,8 +78,7 @@ func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64) string {
 	return fault
 }
 
-// Trusted returns the sorted keys of the issuers whose grants would be accepted in the next
-// leaf because of an order.
+// Trusted returns the sorted keys of the issuers that the orders make trusted.
 func (s *Issuers) Trusted() (keys []string) {
 	now := make(map[string]bool)
 	for _, o := range s.orders {
@@ -105,8 +102,8 @@ func (s *Issuers) Orders() []Order {
 	return list
 }
 
-// IssuerLeaves returns the leaves of the orders about issuers, as the table orders lists them.
-// It does not compare the table with the events.
+// IssuerLeaves returns the leaves of the orders about issuers. It does not check the table
+// orders.
 func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }

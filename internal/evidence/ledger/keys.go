@@ -11,19 +11,19 @@ import (
 // Keys is a [Chain] together with the leaf from which each key is valid.
 type Keys struct {
 	Chain Chain
-	since []int64 // for each key, leaf of the order that put it in charge; -1 for the first
+	since []int64 // leaf of the order that introduced the key; -1 for the first
 }
 
-// KeyOrder is a signed order and the leaf of the event that contains it. The order changes the
-// key, or is about an issuer.
+// KeyOrder is a signed order that changes the key or is about an issuer, and the leaf of its
+// event.
 type KeyOrder struct {
 	Leaf   int64
 	Signed string
 }
 
-// LinkKeys finds all keys of a tenant's ledger. It begins with key, which the caller trusts,
-// and follows the key changes in orders to older and newer keys. orders are sorted by leaf.
-// LinkKeys skips invalid orders. The caller checks that the leaves are in the ledger.
+// LinkKeys finds all keys of a tenant's ledger. It starts with key, which the caller trusts,
+// and goes through the key changes in orders to older and newer keys. orders are sorted by
+// leaf. LinkKeys skips invalid ones. The caller checks that the leaves are in the ledger.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	var changes []keyChange
 	for _, o := range orders {
@@ -36,8 +36,8 @@ func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	return Keys{list, since}
 }
 
-// OrderOf returns the signed order in event, the bytes of an event, and its action. Both are
-// empty if the event contains no order. OrderOf checks no signature.
+// OrderOf returns the signed order in the bytes of an event, and its action. Both are empty if
+// there is no order. OrderOf checks no signature.
 func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	e, err := events.Decode(event)
 	if err != nil || e.Kind() != events.AuditAccessed {
@@ -54,15 +54,14 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	return d.Order, o.Action
 }
 
-// IsKeyOrder reports whether signed is an order to change the key of a tenant's ledger, signed
-// by both the old and the new key. It does not check that the old key was in charge.
+// IsKeyOrder reports whether signed is an order for tenant to change the key, signed by both
+// keys. It does not check that the old key was valid.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
 }
 
-// At returns the keys that may sign a checkpoint with size leaves, or an order in the leaf
-// with that index.
+// At returns the keys that may sign a checkpoint of size leaves, or the order at index size.
 func (k Keys) At(size int64) note.Verifiers { return k.Chain.From(k.Replaced(size)) }
 
 // Replaced returns how many keys had been replaced when the ledger had size leaves.
@@ -89,11 +88,11 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 	return nil
 }
 
-// ChangedAt reports whether the event at leaf put one of the keys in charge.
+// ChangedAt reports whether the event at leaf introduced one of the keys.
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
 
-// Effect returns the effect of an order at leaf that replaces the key before. valid is false
-// if before was not valid there.
+// Effect returns the effect of an order at leaf that replaces the key before. valid is false if
+// that key was no longer valid.
 func (k Keys) Effect(leaf int64, before note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(before, k.Replaced(leaf))
 	switch {

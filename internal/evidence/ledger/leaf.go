@@ -11,13 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// MaxLeafBytes is the maximum size of a leaf. The limit comes from the tlog-tiles format,
-// which stores the length of an entry in two bytes.
+// MaxLeafBytes is the maximum size of a leaf. The tlog-tiles format stores the length of an
+// entry in two bytes.
 const MaxLeafBytes = 64<<10 - 1
 
 const leafHeader = "hooktrail/leaf/v1\n"
 
-// timeLayout is the format of times in leaves and checkpoints. The times are in UTC.
+// timeLayout is for times in UTC.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // Class is the category of a record in the ledger.
@@ -25,10 +25,10 @@ type Class string
 
 // The classes.
 const (
-	ClassEvent      Class = "event"      // an event, the first with its id
+	ClassEvent      Class = "event"      // the first event with its id
 	ClassManifest   Class = "manifest"   // a producer's manifest
-	ClassConflict   Class = "conflict"   // an event whose id or number belongs to other content
-	ClassQuarantine Class = "quarantine" // a message that is not an event or differs from its subject
+	ClassConflict   Class = "conflict"   // its id or number belongs to an event with other content
+	ClassQuarantine Class = "quarantine" // not an event, or its fields differ from its subject
 )
 
 // Finding is the reason why a record is a conflict or in quarantine.
@@ -36,11 +36,11 @@ type Finding string
 
 // The findings.
 const (
-	FindingIDReused       Finding = "id-reused"       // the id belongs to an event with another type, run or data
-	FindingSequenceReused Finding = "sequence-reused" // the producer used the number for different bytes before
+	FindingIDReused       Finding = "id-reused"       // an event with the id has another type, run or data
+	FindingSequenceReused Finding = "sequence-reused" // the producer used the number for different bytes
 	FindingUndecodable    Finding = "undecodable"     // neither an event nor a manifest
-	FindingMisaddressed   Finding = "misaddressed"    // its fields differ from the subject it was published on
-	FindingUnnumbered     Finding = "unnumbered"      // has no sequence number, or one that is out of range
+	FindingMisaddressed   Finding = "misaddressed"    // its fields differ from its subject
+	FindingUnnumbered     Finding = "unnumbered"      // no sequence number, or one that is out of range
 	FindingOversized      Finding = "oversized"       // its attributes do not fit into a leaf
 )
 
@@ -77,10 +77,10 @@ type Leaf struct {
 	Finding  Finding
 }
 
-// Encode returns the text of l. The leaf hash in the tree is computed from it.
+// Encode returns the text of l. The leaf hash is computed from it.
 func (l Leaf) Encode() []byte { return l.Append(nil) }
 
-// Append appends the text of l, as [Leaf.Encode] returns it, to dst.
+// Append appends the text of l to dst.
 func (l Leaf) Append(dst []byte) []byte {
 	f := LeafFields[string]{
 		Class: string(l.Class), ID: l.ID, Producer: l.Producer, Sequence: l.Sequence,
@@ -89,15 +89,13 @@ func (l Leaf) Append(dst []byte) []byte {
 	return AppendLeaf(dst, f, l.Hash[:])
 }
 
-// LeafFields are the fields of a leaf as text, in the form in which the table leaves stores
-// them.
+// LeafFields are the fields of a leaf as the table leaves stores them.
 type LeafFields[T string | []byte] struct {
 	Class, ID, Producer, Run, Kind, Time, Finding T
 	Sequence                                      uint64
 }
 
-// AppendLeaf appends the text of a leaf to dst. f has its fields, and hash is the SHA-256 of
-// the record.
+// AppendLeaf appends the text of a leaf to dst. hash is the SHA-256 of the record.
 func AppendLeaf[T string | []byte](dst []byte, f LeafFields[T], hash []byte) []byte {
 	dst = append(dst, leafHeader...)
 	dst = appendField(dst, "class ", f.Class)
@@ -172,8 +170,8 @@ func ParseLeaf(data []byte) (Leaf, error) {
 	return l, nil
 }
 
-// set sets one field. It accepts fields in the wrong order, repeated fields and needless
-// escapes, because ParseLeaf rejects them afterwards.
+// set accepts fields in the wrong order, repeated fields and needless escapes. ParseLeaf
+// rejects them.
 func (l *Leaf) set(name string, raw []byte) (err error) {
 	value, err := unescape(raw)
 	if err != nil {

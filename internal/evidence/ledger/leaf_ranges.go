@@ -14,7 +14,7 @@ type LeafRange struct{ First, Last int64 }
 // LeafRanges is a list of leaf ranges in ascending order. They neither overlap nor touch.
 type LeafRanges []LeafRange
 
-// Add appends a leaf. It does nothing if the leaf is not greater than all leaves in r.
+// Add appends leaf if it is greater than all leaves in r.
 func (r *LeafRanges) Add(leaf int64) {
 	last := len(*r) - 1
 	switch {
@@ -37,8 +37,7 @@ func (r LeafRanges) HasAll(s LeafRange) bool {
 	return i < len(r) && r[i].First <= s.First && s.Last <= r[i].Last
 }
 
-// sorted returns r in ascending order, and merges ranges that overlap or touch. It also
-// changes the order of r itself.
+// sorted sorts r in place and returns it with overlapping and touching ranges merged.
 func (r LeafRanges) sorted() (list LeafRanges) {
 	slices.SortFunc(r, func(a, b LeafRange) int { return cmp.Compare(a.First, b.First) })
 	for _, s := range r {
@@ -51,8 +50,8 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 	return list
 }
 
-// coarse returns at most n ranges that cover all leaves of r. To get there, it closes small
-// gaps first, so the result can contain leaves that are not in r.
+// coarse returns at most n ranges that cover r. It closes small gaps, so the result can contain
+// other leaves.
 func (r LeafRanges) coarse(n int) LeafRanges {
 	for gap := int64(1); len(r) > n; gap *= 2 {
 		var list LeafRanges
@@ -104,8 +103,7 @@ func (r LeafRanges) valid(size int64) bool {
 
 var errRanges = errors.New("not ranges of leaves")
 
-// parseRanges reads the output of [LeafRanges.String]. The caller rejects text that is not
-// canonical.
+// parseRanges also accepts text that is not canonical.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

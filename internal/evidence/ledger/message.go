@@ -14,7 +14,7 @@ import (
 type Message struct {
 	Sequence uint64
 	Address  subjects.Address
-	Data     []byte    // the bytes of the event or manifest, verbatim
+	Data     []byte    // the event or manifest, verbatim
 	Stored   time.Time // by the server
 }
 
@@ -24,10 +24,10 @@ type Stream struct {
 	Created time.Time
 }
 
-// Arrival describes one message that changed the ledger, with its place in the stream. The
-// fields from Producer on are set for a repetition only.
+// Arrival is one message that changed the ledger. The fields from Producer on are set for a
+// repetition only.
 type Arrival struct {
-	Leaf   int64 // the new leaf, or for a repetition the leaf of the first event
+	Leaf   int64 // for a repetition, the leaf of the first event
 	Epoch  int64
 	Stream int64
 	Stored int64 // by the server, in nanoseconds since 1970

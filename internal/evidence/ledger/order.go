@@ -12,14 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The first line of an order differs from that of a checkpoint, so a signature on one is never
-// valid for the other.
+// This line differs from that of a checkpoint, so a signature on one is never valid for the
+// other.
 const orderHeader = "hooktrail/order/v1\n"
 
-// MaxOrderBytes is the maximum size of a signed order. It must fit into an event.
+// MaxOrderBytes is the maximum size of a signed order. It fits into an event.
 const MaxOrderBytes = 512 << 10
 
-// MaxOrderRanges is a number of leaf ranges that fits into one order in any case.
+// MaxOrderRanges is a number of leaf ranges that always fits into one order.
 const MaxOrderRanges = 10_000
 
 // Order is a signed statement that destroys payloads, sets or lifts a hold, changes the
@@ -40,44 +40,42 @@ const MaxOrderRanges = 10_000
 //	tree 91204 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 //	leaves 3-17 20 25-30
 //
-// The lines run, event, user, kind, from and to are the selection. An order to lift a hold
-// has a line "hold" with the id of the hold. An order to change the key has the lines "old"
-// and "key" with the two verifier keys, and both keys sign it. An order for a retention floor
-// has a line "floor" with the number of seconds. An order for a second person has the lines
-// "approvers", "for" and "within", see [SecondPerson]. An order about an issuer has a line
-// "issuer" with the public key of the issuer. An acknowledgement has a line "findings" with
-// the ids of the findings, separated by spaces. Values are escaped as in a [Leaf].
+// The lines run, event, user, kind, from and to are the selection. Other orders have other
+// lines: "hold" for a lift, "old" and "key" for a change of the key, "floor" in seconds for a
+// retention floor, "approvers", "for" and "within" for a [SecondPerson], "issuer" for an
+// issuer, and "findings" for an acknowledgement. Items of a list are separated by spaces.
+// Values are escaped as in a [Leaf].
 type Order struct {
 	Tenant string
 	Action events.AuditAction
-	ID     string // unique; a lift refers to a hold by this id
+	ID     string // a lift refers to a hold by this id
 	Time   time.Time
 	By     string // a person
 	Reason string
 	Ticket string
 
 	Selection OrderSelection
-	Hold      string        // for a lift: the id of the hold
-	Old       string        // for a change of the key: the verifier key to replace
-	Key       string        // the new verifier key
-	Issuer    string        // to add or revoke: the issuer's public key, a user nkey
-	Floor     time.Duration // for a floor: the minimum retention, in whole seconds; 0 removes the floor
-	Second    SecondPerson  // for approvers: the rule; the zero value removes it
-	Findings  []string      // for an acknowledgement: ids of findings, see the verifier
+	Hold      string        // id of the hold to lift
+	Old       string        // verifier key to replace
+	Key       string        // new verifier key
+	Issuer    string        // public key of the issuer, a user nkey
+	Floor     time.Duration // minimum retention, in whole seconds; 0 removes the floor
+	Second    SecondPerson  // the zero value removes the rule
+	Findings  []string      // ids of acknowledged findings
 
-	// Size and Root identify the tree that Leaves refers to. If the stream was replaced, a
-	// ledger can be rebuilt with another tree. It then ignores Leaves and uses the Selection.
+	// Size and Root identify the tree that Leaves refers to. A ledger that was rebuilt with
+	// another tree ignores Leaves and uses the Selection.
 	Size   int64
 	Root   tlog.Hash
-	Leaves LeafRanges // the selected leaves; for a hold, the leaves that existed when it was ordered
+	Leaves LeafRanges // for a hold, the leaves that existed when it was ordered
 }
 
 // OrderSelection selects the records that match all fields that are set.
 type OrderSelection struct {
 	Run   string    `json:"run,omitempty"`
 	Event string    `json:"event,omitempty"`
-	User  string    `json:"user,omitempty"` // the userid attribute of an event
-	Kind  string    `json:"kind,omitempty"` // pattern for kinds, as in [path.Match], such as "tool.*"
+	User  string    `json:"user,omitempty"` // userid attribute of the event
+	Kind  string    `json:"kind,omitempty"` // pattern, as in [path.Match], such as "tool.*"
 	From  time.Time `json:"from,omitzero"`  // inclusive
 	To    time.Time `json:"to,omitzero"`    // exclusive; to prune, compared with Target.Stored
 }
@@ -105,8 +103,8 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenOrder returns the order in a signed note. It requires exactly one signature, by one of
-// keys, and the form that [Order.Sign] writes.
+// OpenOrder returns the order in a signed note with exactly one signature, by one of keys, in
+// the form that [Order.Sign] writes.
 func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	if len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)
@@ -152,17 +150,17 @@ func readSignedOrder(signed []byte) (Order, error) {
 
 var errOrder = errors.New("not an order")
 
-// Effect is what an order did when the ledger reached its event in the stream.
+// Effect is what an order did when the ledger reached its event.
 type Effect string
 
 // The effects.
 const (
-	EffectDone Effect = "done" // the order was executed
-	EffectHeld Effect = "held" // a hold blocked the order and no payload was destroyed
-	EffectVoid Effect = "void" // the hold to lift is not in force, or the key to replace was already replaced
+	EffectDone Effect = "done" // executed
+	EffectHeld Effect = "held" // a hold blocked the order
+	EffectVoid Effect = "void" // the hold is not in force, or the key was already replaced
 
-	EffectFloor    Effect = "floor"    // the retention floor blocked the order and no payload was destroyed
-	EffectProposed Effect = "proposed" // the order waits for the signature of a second person
+	EffectFloor    Effect = "floor"    // the retention floor blocked the order
+	EffectProposed Effect = "proposed" // waits for a second person
 	EffectExpired  Effect = "expired"  // the second person signed too late
 )
 
@@ -171,5 +169,5 @@ type Outcome struct {
 	Leaf    int64
 	Order   Order
 	Effect  Effect
-	Removed int64 // number of records whose payloads it destroyed
+	Removed int64 // destroyed payloads
 }

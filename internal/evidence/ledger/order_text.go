@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Text returns the text of the order, which the key signs. It returns an error if a field is
-// invalid, or a field that the action requires is missing.
+// Text returns the text that the key signs. It returns an error if a field is invalid or
+// missing.
 func (o Order) Text() (string, error) {
 	if err := o.validate(); err != nil {
 		return "", fmt.Errorf("%w: %w", errOrder, err)

@@ -15,10 +15,9 @@ import (
 // Orders reads the orders of a ledger, and prepares new ones.
 type Orders struct{ source *source }
 
-// Resolve completes a new order with the tenant, the newest tree, and the selected leaves
-// whose payloads it may destroy. A hold gets leaves only if it selects a user or an event.
-// Holds with other selections need none, because the ledger can match them with each later
-// leaf.
+// Resolve completes a new order with the tenant, the newest tree, and the selected leaves whose
+// payloads it may destroy. A hold gets leaves only if it selects a user or an event. The ledger
+// matches other holds with each later leaf.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -34,15 +33,15 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 		}
 		o.Leaves, err = Resolve(conn, o.Selection, c.Size)
 		if o.Action == events.AuditHold {
-			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // this may add leaves that the hold does not select
+			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // may add leaves that the hold does not select
 		}
 		return err
 	})
 	return o, err
 }
 
-// Split splits an order with many leaf ranges into several orders, each of which fits into an
-// event. The first one has the id of o, and newID returns the ids of the others.
+// Split splits an order with many leaf ranges into orders that each fit into an event. The
+// first one has the id of o, and newID returns the ids of the others.
 func (o Order) Split(newID func() string) []Order {
 	var list []Order
 	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
@@ -68,9 +67,8 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that block the order o, which [Orders.Resolve] has
-// completed. The check is stricter than that of the ledger when the order arrives. A hold of a
-// user here also covers records of the user that are younger than the hold.
+// BlockingHolds returns the holds that block o, an order from [Orders.Resolve]. It is stricter
+// than the ledger, because a hold of a user here also covers later records of the user.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
@@ -114,8 +112,7 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Outcome returns the order with this id and its effect. ok is false if the ledger does not
-// have the order.
+// Outcome returns the order with this id and its effect. ok is false if there is none.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{

@@ -38,12 +38,12 @@ func (r Orders) Rules(ctx context.Context) (rules Rules, err error) {
 type Proposal struct {
 	Order   Order
 	Leaf    int64     // leaf of the event that contains the order
-	Signed  []byte    // the signed note; an approver appends a signature to it
-	Expires time.Time // under the rule that is in force now
+	Signed  []byte    // an approver appends a signature
+	Expires time.Time // under the present rule
 }
 
 // Proposals returns the orders that wait for the signature of a second person, the oldest
-// first. They include orders that have expired.
+// first. Some may have expired.
 func (r Orders) Proposals(ctx context.Context) (list []Proposal, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		rules, err := LoadRules(conn)

@@ -15,8 +15,8 @@ import (
 // FileName is the name of the ledger's file in the folder of a tenant.
 const FileName = "ledger.db"
 
-// ErrDamaged is wrapped if a ledger does not match its newest checkpoint. It is permanent, so
-// callers should not retry.
+// ErrDamaged is wrapped by errors about a ledger that does not match its newest checkpoint.
+// Callers should not retry.
 var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
 
 // Path returns the path of the tenant's ledger file below dir.
@@ -28,9 +28,9 @@ func Path(dir, tenant string) (string, error) {
 	return filepath.Join(dir, name, FileName), nil
 }
 
-// Tenants returns the sorted tenants that have a ledger below dir. If it cannot read a ledger
-// whose folder name does not show the tenant, it skips the ledger and returns an error for it
-// with the other tenants.
+// Tenants returns the sorted tenants that have a ledger below dir. If the folder name does not
+// show the tenant, it reads the ledger. If that fails, it returns the other tenants and an
+// error.
 func Tenants(dir string) (tenants []string, err error) {
 	folders, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,8 +60,8 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal wraps err with [ErrDamaged] if err indicates that the ledger is damaged. It returns
-// other errors unchanged, such as a full disk, because they may go away.
+// Refusal wraps err with [ErrDamaged] if it means that the ledger is damaged. It returns errors
+// that may go away, such as a full disk, unchanged.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err

@@ -26,7 +26,7 @@ func openTest(tb testing.TB, path string) *ledger.Reader {
 	return r
 }
 
-// Each record has a proof, which only the code of x/mod checks.
+// Only code of x/mod checks the proofs, as a user without Hooktrail would.
 //
 //guarantee:proof
 func TestReader_Prove(t *testing.T) {
@@ -62,8 +62,8 @@ func TestReader_Prove(t *testing.T) {
 	}
 }
 
-// afterFirstLine returns a checkpoint in the form of the library's own log. Origin and
-// extension lines differ, size and root are the same.
+// afterFirstLine returns the text without the origin. [tlog.ParseTree] requires another origin,
+// and ignores the extension lines.
 func afterFirstLine(text string) string {
 	for i, c := range text {
 		if c == '\n' {

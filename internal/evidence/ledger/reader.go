@@ -14,8 +14,8 @@ import (
 // Reader reads the records of a ledger. It is safe for concurrent use.
 type Reader struct{ source *source }
 
-// OpenReader opens the ledger in the file at path. The error wraps [fs.ErrNotExist] if there
-// is no file, or only an empty database that a writer has just created.
+// OpenReader opens the ledger in the file at path. The error wraps [fs.ErrNotExist] if there is
+// no file, or only the empty database of a writer that has just started.
 func OpenReader(path string) (*Reader, error) {
 	s, err := openSource(path)
 	if err != nil {
@@ -42,8 +42,7 @@ func OpenTenant(dir, tenant string) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file. The readers that Tree, Orders and Activity returned use the same file
-// and stop working too.
+// Close closes the file. The readers that Tree, Orders and Activity returned stop working too.
 func (r *Reader) Close() error { return r.source.close() }
 
 // Tenant returns the tenant of the ledger.
@@ -52,7 +51,7 @@ func (r *Reader) Tenant() string { return r.source.tenant }
 // Path returns the path of the ledger file.
 func (r *Reader) Path() string { return r.source.path }
 
-// Tree returns a reader of the Merkle tree, its proofs and its cosignatures.
+// Tree returns a reader of the Merkle tree, proofs and cosignatures.
 func (r *Reader) Tree() Tree { return Tree{r.source} }
 
 // Orders returns a reader of orders, holds and retention.
@@ -79,17 +78,16 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// After yields the records with a leaf number above leaf in the order of the tree. Pass -1 to
-// get all records. No transaction is open while the caller handles an entry.
+// After yields the records with a leaf number above leaf in the order of the tree. Pass -1 for
+// all records. No transaction is open while the caller handles an entry.
 //
-// If a record does not match its leaf, After yields it with a [RecordError]. The entry then
-// has the fields of the leaf and the altered bytes. The caller may continue with the next one.
+// After yields a record that does not match its leaf with a [RecordError]. The entry then has
+// the fields of the leaf and the altered bytes, and the caller may continue.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }
 
-// Run yields the events of a run in the order of the tree. It skips manifests, conflicts and
-// records in quarantine.
+// Run yields the events of a run in the order of the tree. It omits records of other classes.
 func (r *Reader) Run(ctx context.Context, run string) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?3) AND l.class = 'event'`, run)
 }
@@ -115,7 +113,7 @@ type RunInfo struct {
 	Stored time.Time // time of the last record
 }
 
-// Runs returns the runs of the ledger, with the run of the newest record first.
+// Runs returns the runs of the ledger, the one with the newest record first.
 func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, s.n, s.first, s.last, l.stored FROM

@@ -83,7 +83,7 @@ func TestReader_Blob(t *testing.T) {
 		f.Manifest(producer)
 	}
 	send("a", "r1")
-	send("b", "r2") // the same content, for another run
+	send("b", "r2") // the same content in another run
 	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
 	ledgertest.WantVerdicts(t, ledgertest.Verify(t, path, key, verifier.Options{}), verifier.Verified, verifier.Complete)
 	got, err := ledgertest.Blob(path, sum)
@@ -104,7 +104,6 @@ func TestReader_Blob(t *testing.T) {
 	}
 }
 
-// TestReader_WhileAWriterAppends reads and verifies while a writer appends.
 func TestReader_WhileAWriterAppends(t *testing.T) {
 	f, key, dir := ledgertest.BenchFeed(6000), ledgertest.NewKey(t), t.TempDir()
 	l, err := writer.Open(t.Context(), dir, "acme", writer.Options{Key: key, Now: f.At})
@@ -149,7 +148,6 @@ func TestReader_WhileAWriterAppends(t *testing.T) {
 	}
 }
 
-// A ledger may be moved or replaced while it is read.
 func TestReader_FileGoesAway(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)

@@ -9,9 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Received reports whether the ledger has received a message with this producer, number and
-// hash, either as a leaf or as a repetition. For a manifest, sequence is the last number that
-// it lists.
+// Received reports whether the ledger has a leaf or a repetition with this producer, number and
+// hash. For a manifest, sequence is the last number that it lists.
 func (r *Reader) Received(ctx context.Context, producer string, sequence uint64, hash events.Hash) (ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `WITH sender (number) AS (

@@ -11,27 +11,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Word is the way in which the payload of a record was destroyed.
+// Word says how the payload of a record was destroyed.
 type Word string
 
-// The ways in which a payload is destroyed. The strings are stored in ledgers.
+// The words for destroyed payloads, as stored in ledgers.
 const (
 	Erased Word = "erased"
 	Pruned Word = "pruned"
 )
 
-// Removal describes how the payload of a record was destroyed. The leaf of the record and its
-// proofs remain valid.
+// Removal describes how the payload of a record was destroyed. The leaf and its proofs remain
+// valid.
 type Removal struct {
 	Word  Word
-	Order int64 // leaf of the audit.accessed event that contains the order
+	Order int64 // leaf of the event with the order
 }
 
 // Done reports whether the payload was destroyed.
 func (r Removal) Done() bool { return r.Word != "" }
 
-// Event returns the event in a record. If the payload was destroyed, the event has no data and
-// only the fields that the leaf has.
+// Event returns the event in a record. If the payload was destroyed, the event has only the
+// fields of the leaf.
 func (e Entry) Event() (events.Event, error) {
 	if !e.Removal.Done() {
 		return events.Decode(e.Bytes)
@@ -50,8 +50,8 @@ func WordOf(action events.AuditAction) Word {
 	return Erased
 }
 
-// ScanRemoval reads a [Removal] from two columns of stmt, word and ordered of the table
-// erased. column is the index of word.
+// ScanRemoval reads a [Removal] from the columns word and ordered of the table erased. column
+// is the index of word in stmt.
 func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
@@ -65,13 +65,12 @@ func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 
 // RemovedRun is a run that lost events to an order.
 type RemovedRun struct {
-	Order int64 // leaf of the event that contains the order
+	Order int64 // leaf of the event with the order
 	Run   string
 }
 
-// RemovedRuns yields the runs that lost events to orders in leaves after order. Pass -1 for
-// all orders. It loads the runs of one order at a time. No transaction is open while the
-// caller handles a run.
+// RemovedRuns yields the runs that lost events to orders in leaves after order. Pass -1 for all
+// orders. No transaction is open while the caller handles a run.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {
@@ -93,8 +92,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext returns the runs that lost events to the next order after the leaf order. If that
-// order destroyed only records without a run, the result is one RemovedRun without a name.
+// runsOfNext returns the runs that lost events to the next order after the leaf order. The
+// result is one RemovedRun without a name if that order destroyed only records without a run.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

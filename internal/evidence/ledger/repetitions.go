@@ -12,22 +12,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Repetition is an event that arrived again under another number. The digest of arrivals
-// covers it, so it cannot be removed from the ledger unnoticed.
+// Repetition is an event that arrived again under another number. The digest of arrivals covers
+// it.
 type Repetition struct {
 	Leaf     int64 // Leaf, Run and Kind describe the first event
 	Run      string
 	Kind     events.Kind
-	Producer string // producer that sent the repetition
+	Producer string // sender of the repetition
 	Sequence uint64
-	Hash     events.Hash // hash of the repetition
+	Hash     events.Hash // of the repetition
 	Epoch    uint64
-	Stream   uint64 // stream sequence of the repetition
+	Stream   uint64 // of the repetition
 	Stored   time.Time
 }
 
 // Repetitions yields the repetitions that checkpoint c covers, in the order of arrival. If run
-// is not empty, it yields only repetitions of events of that run.
+// is not empty, it yields only those of that run.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

@@ -17,8 +17,8 @@ import (
 
 // RetentionRule sets how long the ledger retains the payloads of events of some kinds.
 type RetentionRule struct {
-	Kind string        // pattern for kinds, as in [path.Match], such as "tool.*"
-	Age  time.Duration // time since the server stored the record; 0 retains it permanently
+	Kind string        // pattern, as in [path.Match], such as "tool.*"
+	Age  time.Duration // since the server stored the record; 0 retains it permanently
 }
 
 // String formats the rule as in flags, such as "tool.*=90d" or "issue.*=forever".
@@ -37,10 +37,9 @@ func formatAge(d time.Duration) string {
 	return d.String()
 }
 
-// Expired returns orders to prune the records whose retention has ended. The caller adds an id
-// and an author. For each record the first rule with a matching pattern applies. Expired skips
-// records without a rule, records under a hold, records that the retention floor protects, and
-// records that are never destroyed, see [Target.Removable].
+// Expired returns orders to prune the records whose retention has ended. The caller adds id and
+// author. The first rule with a matching pattern applies. Expired skips records that a hold,
+// the retention floor or [Target.Removable] protects.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -84,11 +83,10 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 	return orders, nil
 }
 
-// floorMargin is added to the retention floor, because the server and the auditor measure time
-// with different clocks.
+// floorMargin is added to the retention floor, because the clocks of server and auditor differ.
 const floorMargin = time.Minute
 
-// least returns a copy of rules in which no rule retains records for less than the floor.
+// least returns rules that retain no record for less than the floor.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)
 	if err != nil || in.Floor == 0 {
@@ -103,12 +101,11 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// expiredClass identifies the records that one order prunes. The first rule needs only one
-// order. A record that matches a later rule may also match an earlier one, so a later rule has
-// one order for each kind.
+// expiredClass identifies the records that one order prunes. A later rule has one order for
+// each kind, because its pattern may also match kinds of an earlier rule.
 type expiredClass struct {
 	rule int
-	kind string // empty for the first rule, whose order covers all its kinds
+	kind string // empty for the first rule
 }
 
 type expired map[expiredClass]*LeafRanges
@@ -137,7 +134,7 @@ func (c expiredClass) pattern(rule RetentionRule) string {
 
 var quoteMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// treesOf reports for each hold whether it refers to the stored tree.
+// treesOf reports for each hold whether its leaves refer to the stored tree.
 func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 	trees = make([]bool, len(holds))
 	for i, h := range holds {

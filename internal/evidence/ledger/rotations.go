@@ -15,12 +15,11 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// RotationsFile is the name of the file that lists all changes of the key, the oldest first.
-// It is in the folder of the key and contains no secret.
+// RotationsFile lists all changes of the key, the oldest first. It is in the folder of the key
+// and contains no secret.
 const RotationsFile = "changes.json"
 
-// KeyRotation is one change of the key in [RotationsFile]. It contains one signed order for
-// each ledger that existed at that time.
+// KeyRotation is one change of the key in [RotationsFile].
 type KeyRotation struct {
 	Old    string            `json:"old"` // verifier keys
 	New    string            `json:"new"`
@@ -28,12 +27,11 @@ type KeyRotation struct {
 	Reason string            `json:"reason"`
 	Ticket string            `json:"ticket,omitempty"`
 	Time   time.Time         `json:"time"`
-	Orders map[string]string `json:"orders"` // signed orders by tenant
+	Orders map[string]string `json:"orders"` // signed orders by tenant, for ledgers that existed then
 }
 
-// ReadChain reads the changes of the key in dir that led to the key public, the oldest first,
-// and the chain of keys that they form. It omits a change after that, whose new key was not
-// installed.
+// ReadChain reads the changes of the key in dir that led to the key public, and the chain of
+// keys that they form, the oldest first. It omits a later change that was not installed.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -58,8 +56,8 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo returns the chain that ends with the key public. It truncates changes after the one
-// that introduced public.
+// chainTo returns the chain that ends with the key public, and removes later changes from
+// changes.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1
@@ -82,7 +80,7 @@ func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	return append(chain, v), err
 }
 
-// RotationOrders returns the signed orders in changes that are for the ledger of tenant.
+// RotationOrders returns the signed orders in changes for the ledger of tenant.
 func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	for _, c := range changes {
 		if o := c.Orders[tenant]; o != "" {
@@ -93,7 +91,7 @@ func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 }
 
 // ReadKeyOrders returns the signed orders in dir that change the key of a tenant's ledger, the
-// oldest first. It includes a change whose new key is not installed yet.
+// oldest first, even if the last new key is not installed yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readRotations(dir)
 	return RotationOrders(changes, tenant), err
@@ -109,7 +107,7 @@ type KeyChanged struct {
 	Reason  string    `json:"reason"`
 	Ticket  string    `json:"ticket,omitempty"`
 	Time    time.Time `json:"time"`
-	Tenants []string  `json:"tenants"` // tenants that had a ledger at that time, sorted
+	Tenants []string  `json:"tenants"` // those with a ledger at that time, sorted
 }
 
 // ReadKeyChanges returns the changes that led to the current key in dir, the oldest first.
@@ -131,8 +129,7 @@ func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	return list, nil
 }
 
-// VerifierFile is the name of the file with the verifier key. It is in the folder of the
-// signing key.
+// VerifierFile is the name of the file with the verifier key, in the folder of the signing key.
 const VerifierFile = "ledger.pub"
 
 // ReadVerifier returns the verifier key in dir, parsed and as text.
@@ -144,8 +141,8 @@ func ReadVerifier(dir string) (note.Verifier, string, error) {
 	return ParseVerifier(string(text))
 }
 
-// ParseVerifier parses a verifier key in the form that [writer.Key.Public] returns. It also
-// returns the text without surrounding white space.
+// ParseVerifier parses a verifier key from [writer.Key.Public], and returns the trimmed text
+// too.
 func ParseVerifier(text string) (note.Verifier, string, error) {
 	text = strings.TrimSpace(text)
 	v, err := ParseKey(text)

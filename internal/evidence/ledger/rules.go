@@ -16,18 +16,18 @@ import (
 )
 
 // SecondPerson is the rule that some orders need the signature of a second person. The zero
-// value means that no order needs one.
+// value is no rule.
 type SecondPerson struct {
-	// Approvers are sorted verifier keys. The name of a key is the name of a person.
+	// Approvers are sorted verifier keys, named after people.
 	Approvers []string
 	For       []events.AuditAction // erase, lift or prune, sorted
-	Within    time.Duration        // maximum time from the order to its approval, in whole seconds
+	Within    time.Duration        // from order to approval, in whole seconds
 }
 
-// IsOff reports whether the rule is not set, so that no order needs a second person.
+// IsOff reports whether the rule is not set.
 func (s SecondPerson) IsOff() bool { return len(s.Approvers)+len(s.For) == 0 && s.Within == 0 }
 
-// Validate returns an error that says why the rule is not valid, or nil.
+// Validate returns an error if the rule is not valid.
 func (s SecondPerson) Validate() error {
 	if s.IsOff() {
 		return nil
@@ -62,8 +62,7 @@ func (s SecondPerson) validateApprovers() error {
 	return nil
 }
 
-// SecondPersonActions returns the sorted actions for which the rule can require a second
-// person.
+// SecondPersonActions returns the sorted actions that can require a second person.
 func SecondPersonActions() []events.AuditAction {
 	return []events.AuditAction{events.AuditErase, events.AuditLift, events.AuditPrune}
 }
@@ -77,20 +76,19 @@ func isAscending[T ~string](list []T) bool {
 	return true
 }
 
-// rawKey returns the last part of a verifier key, which is the key without its name and hash.
 func rawKey(text string) string {
 	parts := strings.SplitN(text, "+", 3)
 	return parts[len(parts)-1]
 }
 
-// Rules are the rules for orders at one place in a ledger. Earlier orders have set them. The
-// zero value has no rules. The writer and the verifier each compute them from the orders.
+// Rules are the rules for orders at one place in a ledger, from the orders before it. Writer
+// and verifier each compute them. The zero value has no rules.
 type Rules struct {
 	Floor  time.Duration // orders that prune a record younger than this have no effect
 	Second SecondPerson
 }
 
-// Apply updates r if o sets a rule. The caller has checked that o takes effect.
+// Apply updates r if o, which takes effect, sets a rule.
 func (r *Rules) Apply(o Order) {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:
@@ -100,9 +98,8 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether o needs a second person. While a rule for a second person is in force,
-// every change of that rule and every lower retention floor needs one, even if the rule does
-// not list these actions.
+// Needs reports whether o needs a second person. While such a rule is in force, every change of
+// it and every lower retention floor needs one, even if the rule does not list these actions.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -115,20 +112,19 @@ func (r Rules) Needs(o Order) bool {
 	return slices.Contains(r.Second.For, o.Action)
 }
 
-// Expires returns the last time at which o, which needs a second person, can be approved.
+// Expires returns the last time at which o can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
 // Protects reports whether the retention floor protects a record from the order o. stored is
 // when the server stored the record, in nanoseconds since 1970, and at is when it stored the
-// order. If one of the times is unknown, the record is protected.
+// order. If one of the times is unknown, Protects returns true.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
 
-// Open reads an order that one of keys has signed, alone or followed by an approver. at is
-// when the server stored the order. approver is empty if the order has one signature. effect
-// is [EffectProposed] or [EffectExpired] if the order must not be executed, and otherwise
-// empty.
+// Open reads an order that one of keys has signed, alone or followed by an approver. at is when
+// the server stored the order. approver is empty if there is one signature. The order must not
+// be executed if effect is [EffectProposed] or [EffectExpired].
 func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
 	o, err = OpenOrder(signed, keys)
 	if err == nil {
@@ -163,8 +159,8 @@ func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approv
 	return o, approver, nil
 }
 
-// openTwice opens a note with two signatures. The first must be by one of keys, and the second
-// by an approver whose key is a different one.
+// openTwice opens a note with two signatures, first by one of keys, then by an approver with
+// another key.
 func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error) {
 	approvers := make([]note.Verifier, len(r.Second.Approvers))
 	for i, text := range r.Second.Approvers {
@@ -194,8 +190,7 @@ func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error)
 	return n, nil
 }
 
-// isSameRaw reports whether v and the verifier key in text have the same key material, even if
-// their names differ.
+// isSameRaw reports whether v and the verifier key in text have the same key material.
 func isSameRaw(v note.Verifier, text string) bool {
 	data, err := base64.StdEncoding.DecodeString(rawKey(text))
 	if err != nil || len(data) != 1+ed25519.PublicKeySize {
@@ -209,8 +204,8 @@ func isSameRaw(v note.Verifier, text string) bool {
 	return err != nil || same.KeyHash() == v.KeyHash()
 }
 
-// either looks up a key in first, then in second. A key in second therefore cannot replace one
-// in first.
+// either looks up a key in first, then in second, so that a key in second cannot replace one in
+// first.
 type either struct{ first, second note.Verifiers }
 
 // Verifier implements [note.Verifiers].
@@ -237,7 +232,6 @@ func Approve(signed []byte, keys note.Verifiers, approver note.Signer) ([]byte, 
 
 func formatSeconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }
 
-// maxSeconds is the largest number of whole seconds that fits into a [time.Duration].
 const maxSeconds = int64(1<<63-1) / int64(time.Second)
 
 func parseSeconds(text string) (time.Duration, error) {

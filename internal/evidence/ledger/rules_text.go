@@ -33,7 +33,7 @@ func (o Order) Rule() string {
 	return ""
 }
 
-// String describes the rule for reports. It names the approvers, not their keys.
+// String describes the rule and names the approvers, not their keys.
 func (s SecondPerson) String() string {
 	if s.IsOff() {
 		return "no second person"

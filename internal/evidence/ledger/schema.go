@@ -16,18 +16,18 @@ const (
 	schemaVersion = 2
 )
 
-// schema is the schema of a ledger's file. The encoding of a leaf is not stored but computed
-// from its row, so the values that queries return are the signed ones. Producers and runs are
-// numbered in the order in which they first appear. Number 0 is the empty name.
+// The encoding of a leaf is not stored but computed from its row, so that queries return the
+// signed values. Producers and runs are numbered in the order in which they first appear.
+// Number 0 is the empty name.
 //
 //   - payloads.bytes is the record, verbatim. The content of a blob chunk is cut out and
-//     stored in blobs, once for all events with that content. To restore the record, it is
-//     inserted in base64 at offset cut.
+//     stored in blobs, once for all events with that content. It belongs, in base64,
+//     at offset cut.
 //   - chunks lists the chunks of each blob by the hash of the blob.
 //   - hashes contains the tree in the order of package tlog, with 256 hashes in each row.
 //   - seen contains the repetitions.
-//   - orders contains the effect of each signed order, by the leaf of its event. For an order
-//     to lift a hold, the column hold is the id of the hold.
+//   - orders contains the effect of each signed order, by the leaf of its event. If it lifts
+//     a hold, the column hold is the id of that hold.
 //   - erased contains the leaves whose payloads an order destroyed, and the leaf of that
 //     order. Such a leaf has no row in payloads.
 const schema = `
@@ -93,8 +93,8 @@ func MakeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// CheckFormat returns an error if this version cannot read the database behind conn. fresh is
-// true if the database is empty.
+// CheckFormat returns an error if this version cannot read the database. fresh is true if it is
+// empty.
 func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
@@ -114,9 +114,8 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with the schema of this version. The comparison
-// is strict, because a trigger, a view or an index with another order could make queries
-// return false rows.
+// CheckSchema compares every table and index with the schema of this version, because a
+// trigger, a view or an index with another order could make queries return false rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err
@@ -144,7 +143,7 @@ func CheckSchema(conn *sqlite.Conn) error {
 	return nil
 }
 
-// ownSchema returns the schema of this version in the form in which SQLite stores it.
+// ownSchema returns the schema of this version as SQLite stores it.
 var ownSchema = sync.OnceValues(func() (all map[string]string, err error) { //nolint:gochecknoglobals // a constant that SQLite computes
 	memory, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenMemory)
 	if err != nil {

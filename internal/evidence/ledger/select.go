@@ -16,16 +16,16 @@ import (
 
 // Selection selects records of a ledger. The zero value selects all records.
 type Selection struct {
-	Run    string    // empty selects the records of all runs, and those without a run
+	Run    string    // empty selects all records, also those without a run
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit
-	Events bool      // only events, no manifests, conflicts or records in quarantine
+	Events bool      // omits manifests, conflicts and records in quarantine
 	Before int64     // only leaves with a lower index; 0 is no limit
 
-	listed []listed // ranges of numbers whose manifests are added to the records of Run
-	orders bool     // add the orders that destroyed payloads of selected records
-	keys   bool     // add the orders that changed the key or set a rule for other orders
-	enrols bool     // add the orders about issuers, and the manifests that enrol producers of Run or change their keys
+	listed []listed // numbers whose manifests are added to Run
+	orders bool     // add the orders that destroyed selected payloads
+	keys   bool     // add the orders that change the key or set a rule
+	enrols bool     // add the orders about issuers, and manifests that enrol producers of Run or change their keys
 }
 
 // IsAll reports whether s selects every record below Before.
@@ -35,8 +35,8 @@ func (s Selection) IsAll() bool {
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. If From or To is set, it omits
-// records without a time, such as manifests.
+// Select yields the selected records in the order of the tree. From and To exclude records
+// without a time, such as manifests.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)
@@ -57,7 +57,7 @@ func (s Selection) where() (where string, args []any) {
 		}
 		where += ")"
 	}
-	// All times have the same length and are in UTC, so comparing them as text is correct.
+	// All times have the same length and are in UTC, so they can be compared as text.
 	if !s.From.IsZero() {
 		add(" AND l.time >= ", FormatTime(s.From))
 	}
@@ -86,17 +86,15 @@ func (s Selection) where() (where string, args []any) {
 	return where, args
 }
 
-// provingOrders is the SQL condition for orders that are needed to judge other orders.
+// provingOrders selects the orders that are needed to judge others.
 const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"
 
-// maxListed is the maximum number of producers whose manifests are added. Each producer needs
-// three query parameters.
+// maxListed limits the producers whose manifests are added. Each needs three query parameters.
 const maxListed = 1000
 
-// WithManifests extends s to the records that are needed to prove it. These are the manifests
+// WithManifests extends s to the records that prove the selected ones. These are the manifests
 // for the events of the run, the enrolments of its producers, the orders that destroyed
-// payloads of selected records, and the orders that change the key, concern issuers, or set a
-// rule for other orders.
+// selected payloads, and the orders that change the key, concern issuers, or set a rule.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -128,8 +126,7 @@ func (r *Reader) Find(ctx context.Context, id string) (Entry, bool, error) {
 	return Entry{}, false, nil
 }
 
-// Accesses yields all events of kind audit.accessed, by any producer, in the order of the
-// tree.
+// Accesses yields all events of kind audit.accessed in the order of the tree.
 func (r *Reader) Accesses(ctx context.Context) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, -1, ` AND l.kind = ?3 AND l.class = 'event'`, string(events.AuditAccessed))
 }

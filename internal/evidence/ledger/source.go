@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// source is the open file that a [Reader], and the readers derived from it, use.
+// source is the open file that a [Reader] and its sub-readers share.
 type source struct {
 	path   string
 	tenant string
@@ -49,8 +49,7 @@ func (s *source) open() (err error) {
 	return nil
 }
 
-// reopen opens the file at the path again, for example after a writer replaced it. If that
-// fails, the old file stays open.
+// reopen opens the file again. If that fails, the old file stays open.
 func (s *source) reopen() error {
 	now, err := openSource(s.path)
 	if err != nil {
@@ -71,7 +70,7 @@ func (s *source) close() error {
 	return s.file.Close()
 }
 
-// view calls read in a read transaction. It opens the file again first if it has changed.
+// view calls read in a read transaction. If the file has changed, it reopens it first.
 func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,14 +14,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Stored selects records by the time at which the server stored them, and by leaf.
+// Stored selects records by leaf, and by the time at which the server stored them.
 type Stored struct {
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit
 	Before int64     // only leaves with a lower index
 }
 
-// limits returns From and To in nanoseconds since 1970.
 func (s Stored) limits() (from, to int64) { return (&hourCount{from: s.From, to: s.To}).limits() }
 
 // KindCount counts the records of one class and kind.

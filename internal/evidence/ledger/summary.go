@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary describes a run. If a run has several events of a kind that sums it up, such as
-// run.finished, the last one counts.
+// RunSummary describes a run. If the run has several events such as run.finished, the last one
+// counts.
 type RunSummary struct {
 	Run       string `json:"run"`
 	Tenant    string `json:"tenant"`
@@ -21,23 +21,23 @@ type RunSummary struct {
 	Title     string `json:"title,omitempty"`
 	Model     string `json:"model,omitempty"`
 
-	First time.Time `json:"first"` // time of the first event; service records do not count, see [IsServiceRecord]
+	First time.Time `json:"first"` // of the first event; service records do not count, see [IsServiceRecord]
 	Last  time.Time `json:"last"`
 
 	Events  int                 `json:"events"`
-	Removed int                 `json:"removed,omitempty"` // erased or pruned events; only Events and Kinds count them
+	Removed int                 `json:"removed,omitempty"` // erased or pruned events, which only Events and Kinds count
 	Kinds   map[events.Kind]int `json:"kinds"`
 
-	Steps map[events.StepStatus]int `json:"steps"` // by the last step.finished event of each step
+	Steps map[events.StepStatus]int `json:"steps"` // by the last step.finished event of the step
 
-	ToolCalls       int            `json:"tool_calls"` // number of distinct calls
+	ToolCalls       int            `json:"tool_calls"` // distinct calls
 	ToolCallsByName map[string]int `json:"tool_calls_by_name"`
 	ToolResults     int            `json:"tool_results"`
 	ToolErrors      int            `json:"tool_errors"`
 	Unanswered      int            `json:"unanswered"` // calls without a result
 	Unasked         int            `json:"unasked"`    // results without a call
 
-	Responses int           `json:"responses"` // number of distinct messages
+	Responses int           `json:"responses"` // distinct messages
 	Tokens    events.Tokens `json:"tokens"`
 	Errors    int           `json:"errors"`
 
@@ -242,8 +242,8 @@ func (f *runFold) summary() RunSummary {
 	return s
 }
 
-// IsServiceRecord reports whether events of kind k are records by Hooktrail's own services.
-// They do not continue a run.
+// IsServiceRecord reports whether Hooktrail's own services write events of kind k. They do not
+// continue a run.
 func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,

@@ -20,9 +20,8 @@ type Target struct {
 	Removal       Removal
 }
 
-// Removable reports whether an order may destroy the payload of a record. Manifests, seals,
-// gap records and audit records are never destroyed, because they prove how many records there
-// were and who destroyed them.
+// Removable reports whether an order may destroy the payload. Manifests, seals, gap records and
+// audit records prove how many records there were and who destroyed them, so they stay.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
@@ -34,11 +33,11 @@ func (t Target) Removable() bool {
 }
 
 // Covers reports whether the hold o protects t from the order erase. sameTree reports whether
-// o refers to the tree that t is in.
+// the leaves of o refer to the tree of t.
 //
-// A hold of a user covers the records of the user at the time of the hold, which o.Leaves
-// lists, and blocks every order to erase that user. It cannot cover later records, because the
-// user of a record is unknown once the payload is destroyed.
+// A hold of a user covers the user's records at the time of the hold, listed in o.Leaves, and
+// blocks every order to erase that user. It cannot cover later records, because leaves do not
+// contain the user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {
@@ -50,7 +49,7 @@ func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	return s.Fits(t)
 }
 
-// Fits reports whether t matches all fields of s except User, which is not in the leaf.
+// Fits reports whether s selects t. It ignores User, which is not in the leaf.
 func (s OrderSelection) Fits(t Target) bool {
 	if s.Run != "" && s.Run != t.Run || s.Event != "" && (s.Event != t.ID || t.Class != ClassEvent) {
 		return false
@@ -63,8 +62,7 @@ func (s OrderSelection) Fits(t Target) bool {
 	return s.fitsTime(t)
 }
 
-// fitsTime compares times as text, which is correct because all of them have the same length
-// and are in UTC. If From or To is set, a leaf without a time does not fit.
+// Times have the same length and are in UTC, so fitsTime compares them as text.
 func (s OrderSelection) fitsTime(t Target) bool {
 	return (s.From.IsZero() || t.Time >= FormatTime(s.From)) && (s.To.IsZero() || t.Time != "" && t.Time < FormatTime(s.To))
 }
@@ -95,7 +93,7 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 }
 
 // Resolve returns the leaves below before that s selects and whose payloads may be destroyed.
-// If s selects an event, the result includes the blob chunks of that event.
+// An event includes its blob chunks.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)
@@ -174,6 +172,5 @@ func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// maxBlobChunks limits the chunks that are looked up for one blob. The limit is reached at 8
-// GiB.
+// maxBlobChunks is the number of chunks of a blob of 8 GiB. Further ones are not looked up.
 const maxBlobChunks = 1 << 14

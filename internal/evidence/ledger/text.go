@@ -1,9 +1,9 @@
 package ledger
 
-// AppendField appends the line "name value" to dst, escaped like the values of a leaf. It
-// appends nothing if value is empty.
+// AppendField appends the line "name value" to dst, escaped as in a [Leaf]. It appends nothing
+// if value is empty.
 func AppendField(dst []byte, name, value string) []byte { return appendField(dst, name+" ", value) }
 
-// ParseField returns the value in raw, the part after the name in a line from [AppendField].
-// The caller rejects values that AppendField would have written differently.
+// ParseField returns the value in raw, a line of [AppendField] without the name. The caller
+// rejects values that AppendField would have written differently.
 func ParseField(raw string) (string, error) { return unescape([]byte(raw)) }

@@ -16,9 +16,9 @@ import (
 // Proof proves that one record is in a ledger.
 type Proof struct {
 	Leaf       []byte
-	Index      int64       // index of the leaf, from 0
-	Path       []tlog.Hash // hashes from the leaf's sibling up to a child of the root
-	Checkpoint []byte      // the newest one, as a signed note
+	Index      int64       // from 0
+	Path       []tlog.Hash // from the leaf's sibling up to a child of the root
+	Checkpoint []byte      // newest one, as a signed note
 }
 
 // ErrNoLeaf is wrapped if the ledger does not have the requested leaf.
@@ -42,8 +42,8 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 }
 
 // Read calls read with the newest checkpoint as a signed note, and with a reader of the tree's
-// hashes. It checks neither. The hashes are valid until read returns. read must not call other
-// methods on the ledger, because they would wait for the same lock.
+// hashes, both unchecked. The hashes are valid until read returns. read must not call other
+// methods of the ledger, because they wait for the lock that Read has taken.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)
@@ -54,7 +54,7 @@ func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.Has
 	})
 }
 
-// Leaves returns the encodings of up to count leaves, starting at leaf first.
+// Leaves returns the texts of up to count leaves, starting at leaf first.
 func (t Tree) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves = leaves[:0]
@@ -110,8 +110,8 @@ func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	return data, err
 }
 
-// leavesFrom calls each with the numbers and encodings of up to count leaves, starting at leaf
-// first. each may retain the encodings.
+// leavesFrom calls each with the numbers and texts of up to count leaves from first on. each
+// may retain the texts.
 func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
 	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
 		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer
@@ -180,8 +180,8 @@ func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	return err == nil && root == o.Root, err
 }
 
-// SignedTree is like [Reader.Signed], but also checks the root. The error wraps [ErrDamaged]
-// if the stored tree does not have the signed root.
+// SignedTree is like [Reader.Signed], but the error wraps [ErrDamaged] if the stored tree does
+// not have the signed root.
 func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
 		if c, err = ReadCheckpoint(note); err != nil {
@@ -200,8 +200,7 @@ func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err 
 	return signed, c, err
 }
 
-// RootAt returns the root of the first size leaves, computed from stored hashes. It does not
-// compare the root with a checkpoint.
+// RootAt returns the root of the first size leaves from stored hashes.
 func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error) {
 	err = t.Read(ctx, func(_ []byte, stored tlog.HashReader) error {
 		root, err = tlog.TreeHash(size, stored)
@@ -210,8 +209,7 @@ func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error
 	return root, err
 }
 
-// Hashes returns stored hashes of the tree. indexes are stored-hash indexes as package tlog
-// numbers them.
+// Hashes returns stored hashes of the tree. indexes are stored-hash indexes of package tlog.
 func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		hashes, err = StoredTree{conn}.ReadHashes(indexes)

@@ -18,9 +18,8 @@ import (
 
 const witnessedFile = "witnessed.checkpoint"
 
-// ReadWitnessed returns the last checkpoint that witnesses cosigned. It reads it from a file
-// next to the ledger at path and does not check it. The error wraps [fs.ErrNotExist] if there
-// is none.
+// ReadWitnessed reads the last cosigned checkpoint from a file next to the ledger at path,
+// unchecked. The error wraps [fs.ErrNotExist] if there is no file.
 func ReadWitnessed(path string) (signed []byte, err error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), witnessedFile))
 	if err != nil {
@@ -36,7 +35,7 @@ func ReadWitnessed(path string) (signed []byte, err error) {
 	return signed, nil
 }
 
-// WriteWitnessed stores a cosigned checkpoint in a file next to the ledger at path. If it
+// WriteWitnessed stores a cosigned checkpoint in a file next to the ledger at path. When it
 // returns nil, the checkpoint is on disk.
 func WriteWitnessed(path string, signed []byte) error {
 	if err := atomicfile.Write(filepath.Join(filepath.Dir(path), witnessedFile), signed); err != nil {
@@ -45,9 +44,9 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the last checkpoint that witnesses cosigned, as a signed note and parsed.
-// signed is nil if there is none, or if the first c.Size leaves of the ledger have another
-// root. Witnessed checks no signature.
+// Witnessed returns the last cosigned checkpoint, as a signed note and parsed. signed is nil if
+// there is none, or if the first c.Size leaves of the ledger have another root. Witnessed
+// checks no signature.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,8 +76,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned returns the checkpoint signed with its cosignatures if it is the last checkpoint
-// that witnesses cosigned. It returns other checkpoints unchanged.
+// Cosigned returns the checkpoint signed with its cosignatures, if it is the last cosigned one.
+// It returns others unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,9 +89,8 @@ func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed is like [Tree.Prove], but proves the leaf in the last checkpoint that
-// witnesses cosigned. ok is false if there is no such checkpoint, or it does not include the
-// leaf.
+// ProveWitnessed is like [Tree.Prove], but proves the leaf in the last cosigned checkpoint. ok
+// is false if there is none, or if it does not include the leaf.
 func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
 	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {

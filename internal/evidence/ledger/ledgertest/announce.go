@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// pulse is what a producer announces in its manifests.
+// pulse is the state of a producer that its manifests announce.
 type pulse struct {
 	state    events.State
 	interval time.Duration
@@ -22,7 +22,7 @@ func (p *pulse) announce(m *events.Manifest) {
 	m.Beat = p.beats
 }
 
-// Open makes a producer sign and announce an interval in its next manifests.
+// Open makes a producer sign, and announce an interval in its next manifests.
 func (f *Feed) Open(producer string, interval time.Duration) {
 	f.Sign(producer)
 	f.Source(producer).pulse = pulse{state: events.StateOpen, interval: interval}

@@ -33,7 +33,8 @@ func NewPerson(tb testing.TB, name string) Person {
 	return Person{public, signer}
 }
 
-// SecondPerson is the order that all destructive orders need one of some people.
+// SecondPerson returns an order that requires the approval of one of people for all destructive
+// orders.
 func SecondPerson(people ...Person) ledger.Order {
 	s := ledger.SecondPerson{For: ledger.SecondPersonActions(), Within: time.Hour}
 	for _, p := range people {
@@ -43,7 +44,7 @@ func SecondPerson(people ...Person) ledger.Order {
 	return ledger.Order{Action: events.AuditApprovers, Second: s}
 }
 
-// Approve publishes the last order of the feed again, approved by a person.
+// Approve publishes the last order of the feed again, approved by p.
 func (f *Feed) Approve(tb testing.TB, key *writer.Key, p Person) {
 	tb.Helper()
 	e, err := events.Decode(f.Messages[len(f.Messages)-1].Data)

@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Attack copies a ledger and changes the copy. It returns false if SQLite refused the
-// change.
+// Attack executes statements on a copy of a ledger. It returns false if SQLite refused one.
 func Attack(tb testing.TB, path string, statements ...string) (string, bool) {
 	tb.Helper()
 	to := CopyFile(tb, path)
@@ -79,7 +78,7 @@ func Notes(tb testing.TB, path string) (all []string) {
 	}
 }
 
-// PutNotes replaces the checkpoints of a ledger.
+// PutNotes replaces the checkpoints in a copy of a ledger.
 func PutNotes(tb testing.TB, path string, all []string) string {
 	tb.Helper()
 	statements := []string{"DELETE FROM checkpoints"}

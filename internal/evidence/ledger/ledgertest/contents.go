@@ -16,8 +16,7 @@ import (
 // ErrNoBlob is wrapped if a blob, or one of its chunks, is not in the ledger.
 var ErrNoBlob = errors.New("blob is not in the ledger")
 
-// Blob joins the blob with a SHA-256 in hex from the chunks in the ledger at path, and
-// checks its hash.
+// Blob returns the blob with a SHA-256 in hex from the ledger at path, and checks its hash.
 func Blob(path, sha256 string) (content []byte, err error) {
 	whole, err := events.ParseHash(sha256)
 	if err != nil {
@@ -34,7 +33,7 @@ func Blob(path, sha256 string) (content []byte, err error) {
 		WHERE c.whole = ? ORDER BY c.part, c.leaf`, &sqlitex.ExecOptions{
 		Args: []any{whole[:]},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			if stmt.ColumnInt64(0) == next { // a chunk that came twice
+			if stmt.ColumnInt64(0) == next { // skips a chunk that arrived again
 				content = append(content, sqlitetx.Bytes(stmt, 1)...)
 				next++
 			}
@@ -47,7 +46,7 @@ func Blob(path, sha256 string) (content []byte, err error) {
 	return content, err
 }
 
-// RemovedLeaves returns the leaves whose payloads were destroyed, by order and leaf.
+// RemovedLeaves returns the leaves whose payloads were destroyed, sorted by order and leaf.
 func RemovedLeaves(tb testing.TB, path string) []int64 {
 	tb.Helper()
 	f, err := ledger.OpenFile(path)

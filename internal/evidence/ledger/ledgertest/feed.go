@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The start of every [Feed] and its stream.
+// Began is the start of every [Feed], and Stream its stream.
 var (
 	Began  = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	Stream = ledger.Stream{Epoch: 1, Created: Began.Add(-time.Hour)}
@@ -30,12 +30,12 @@ type Feed struct {
 // Source is the state of one publisher of a feed.
 type Source struct {
 	seq     uint64
-	Pending []events.Hash // sent, but not in a manifest yet
+	Pending []events.Hash // sent, but not yet in a manifest
 	first   uint64
 	missing []events.Range
 	prev    string
 	key     ed25519.PrivateKey // nil if the producer does not sign
-	next    ed25519.PrivateKey // that replaces key with the next manifest
+	next    ed25519.PrivateKey // replaces key after the next manifest
 	grant   *events.Grant      // for the next manifest
 	pulse   pulse
 	runs    map[string]*events.RunSealedData
@@ -149,7 +149,7 @@ func (f *Feed) Manifest(producer string) {
 	f.Add(subjects.Address{Tenant: f.Tenant, Producer: producer, Manifest: true}, data)
 }
 
-// Run publishes a whole run of n tool calls, sealed, in one batch.
+// Run publishes a run of n tool calls, its seal and a manifest.
 func (f *Feed) Run(producer, run string, n int) {
 	f.Event(producer, run, events.RunStarted, events.RunStartedData{Title: "a run"})
 	for i := range n {

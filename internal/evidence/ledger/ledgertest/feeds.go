@@ -32,7 +32,7 @@ func BigFeed() *Feed {
 // BenchFeed returns n events of about a kilobyte, in batches of 500 with manifests.
 func BenchFeed(n int) *Feed { return fillBench(NewFeed("acme"), n) }
 
-// SignedBenchFeed is [BenchFeed] of a producer that signs.
+// SignedBenchFeed is like [BenchFeed], with signed manifests.
 func SignedBenchFeed(n int) *Feed {
 	f := NewFeed("acme")
 	f.Sign("coder")
@@ -58,7 +58,7 @@ func fillBench(f *Feed, n int) *Feed {
 // GauntletFeed returns a feed that fills every table.
 func GauntletFeed() *Feed {
 	f := BigFeed()
-	// Other content under an id and under a number that are in use.
+	// Other content with an id or a number that is in use.
 	e, err := events.Decode(f.Messages[1].Data)
 	if err != nil {
 		panic(err)

@@ -45,12 +45,12 @@ func Resolved(tb testing.TB, path string, o ledger.Order) ledger.Order {
 	return o
 }
 
-// EraseRun is the order to erase a run.
+// EraseRun returns an order to erase a run.
 func EraseRun(run string) ledger.Order {
 	return ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: run}}
 }
 
-// Continued appends the rest of f to the ledger below dir in batches, and scrubs it.
+// Continued appends the new messages of f to the ledger below dir in batches, and scrubs it.
 func Continued(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) string {
 	tb.Helper()
 	path := Write(tb, dir, key, f, batch)
@@ -94,7 +94,7 @@ func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
 	return Verify(tb, path, key, verifier.Options{})
 }
 
-// Changes publishes the orders that put key in charge, from position on.
+// Changes publishes the orders that introduce the keys after position, up to key.
 func (f *Feed) Changes(key *writer.Key, position int) {
 	for _, signed := range key.Changes(f.Tenant, position) {
 		f.Signed(signed)
@@ -108,7 +108,7 @@ func (f *Feed) Signed(signed string) {
 	})
 }
 
-// Say publishes a tool call with a command, and its result.
+// Say publishes a tool call of the command text, and its result.
 func (f *Feed) Say(run, text string) {
 	f.Event("p", run, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: fmt.Appendf(nil, `{"command":%q}`, text)})
 	f.Event("p", run, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess, Result: []byte(`"ok"`)})

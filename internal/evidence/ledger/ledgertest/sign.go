@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ProducerKey returns the key of a name.
+// ProducerKey derives a key from a name.
 func ProducerKey(name string) ed25519.PrivateKey {
 	seed := sha256.Sum256([]byte(name))
 	return ed25519.NewKeyFromSeed(seed[:])
@@ -36,10 +36,10 @@ func public(key ed25519.PrivateKey) string {
 	return string(public)
 }
 
-// PublicKey returns the public half of the key of a name.
+// PublicKey returns the public half of [ProducerKey].
 func PublicKey(name string) string { return public(ProducerKey(name)) }
 
-// Grant signs g with the key of an issuer.
+// Grant signs g with the key of issuer.
 func Grant(issuer string, g events.Grant) *events.Grant {
 	key := ProducerKey(issuer)
 	if g.Issued.IsZero() {
@@ -52,8 +52,7 @@ func Grant(issuer string, g events.Grant) *events.Grant {
 	return &g
 }
 
-// Enrol makes a producer sign its next manifests, and adds a grant of its key to the next
-// one.
+// Enrol makes a producer sign, and adds a grant for its key to the next manifest.
 func (f *Feed) Enrol(producer, issuer string) {
 	f.Sign(producer)
 	f.Give(producer, Grant(issuer, events.Grant{Tenant: &f.Tenant, Producer: producer, Key: PublicKey(producer)}))
@@ -62,8 +61,7 @@ func (f *Feed) Enrol(producer, issuer string) {
 // Give adds a grant to the next manifest of a producer.
 func (f *Feed) Give(producer string, g *events.Grant) { f.Source(producer).grant = g }
 
-// ChangeKey replaces the key of a producer by the key of a name, from the manifest after
-// the next one on.
+// ChangeKey replaces the key of a producer with the key of a name, after the next manifest.
 func (f *Feed) ChangeKey(producer, name string) { f.Source(producer).next = ProducerKey(name) }
 
 // Sign makes a producer sign its next manifests.

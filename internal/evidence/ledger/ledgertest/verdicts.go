@@ -37,7 +37,7 @@ func WantInvalid(tb testing.TB, path string, key *writer.Key, what string) {
 	}
 }
 
-// Ratios reports the median and the range of how fast ours is compared with limit.
+// Ratios reports the median and the range of the speed of ours relative to limit.
 func Ratios(b *testing.B, limit, ours func() time.Duration) {
 	b.Helper()
 	var all []float64

@@ -8,15 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended is the result of [Ledger.Append]. Leaves also counts conflicts and records in
+// Appended is the result of [Ledger.Append]. Leaves includes conflicts and records in
 // quarantine.
 type Appended struct {
 	Leaves      int
 	Repetitions int
-	Copies      int // messages that were skipped because the ledger already has them
+	Copies      int // messages that the ledger already has
 	Found       []Found
-	Orders      []ledger.Outcome // orders that a valid key signed, with their effects
-	Checkpoint  []byte           // the new checkpoint, as a signed note; nil if nothing changed
+	Orders      []ledger.Outcome // orders with a valid signature
+	Checkpoint  []byte           // signed note; nil if nothing changed
 }
 
 // Found describes a new conflict or a new record in quarantine.
@@ -27,9 +27,9 @@ type Found struct {
 	StreamSequence uint64
 }
 
-// Append adds messages, which are in stream order, to the ledger and signs a new checkpoint,
-// all in one transaction. The caller may repeat a batch or a part of it, because Append skips
-// messages that the ledger already has. After an error the ledger is unchanged.
+// Append adds messages, in stream order, to the ledger and signs a new checkpoint, all in one
+// transaction. It skips messages that the ledger already has, so the caller may repeat a batch.
+// After an error the ledger is unchanged.
 func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, messages []ledger.Message) (done Appended, err error) {
 	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		done, err = l.append(stream, messages)
@@ -70,9 +70,8 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 	return b.done, err
 }
 
-// Renew signs another checkpoint of the same tree with the present time. The verifier needs it
-// to judge how long a run has been silent, because it measures that up to the newest
-// checkpoint.
+// Renew signs another checkpoint of the same tree. The verifier measures how long a run is
+// silent up to the newest checkpoint.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -88,14 +87,13 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break records that the stream does not continue where the ledger ended. It signs a
-// checkpoint whose position is at, and the caller resumes reading after at. If the ledger and
-// the stream share the message at that position, at contains its hash. From then on
-// [verifier.Verify] reports the break.
+// Break records that the stream does not continue where the ledger ended, so that
+// [verifier.Verify] reports it. It signs a checkpoint with position at, after which the caller
+// resumes reading. If ledger and stream share the message at that position, at contains its
+// hash.
 //
-// Break does nothing if the ledger is empty or has already reached the position, so a caller
-// may repeat it. If Break returns nil, the checkpoint is on disk. After an error it is not
-// stored.
+// Break does nothing if the ledger is empty or has already reached the position, so the caller
+// may repeat it. When it returns nil, the checkpoint is on disk.
 func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch appends the messages of one call of [Ledger.Append]. It modifies state. If the batch
-// fails, the ledger must load its state again from the file.
+// batch is one call of [Ledger.Append]. After an error, state must be loaded again.
 type batch struct {
 	conn     *sqlite.Conn
 	tenant   string
@@ -48,8 +47,8 @@ func (b *batch) message(m ledger.Message) error {
 	return b.store(m, r)
 }
 
-// store stores m as a new leaf. If the ledger already has an event with the id and the
-// content, it stores a repetition instead. If the content differs, it stores a conflict.
+// store stores m as a leaf. If the ledger has an event with the same id, it stores a
+// repetition, or a conflict if the content differs.
 func (b *batch) store(m ledger.Message, r record) error {
 	p, err := b.state.names.producer(r.leaf.Producer)
 	if err != nil {
@@ -80,8 +79,7 @@ func (b *batch) store(m ledger.Message, r record) error {
 	return b.commitLeaf(m, r)
 }
 
-// insertLeaf adds a row to the table leaves. It returns false and adds nothing if the leaf is
-// of class event and another event has its id.
+// insertLeaf returns false if r is of class event and another event has its id.
 func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber int64) (bool, error) {
 	size := b.state.tree.edge.size
 	stmt := b.conn.Prep(`INSERT INTO leaves

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// BenchmarkAppend compares the ledger with the same driver and the same rows from memory, in
-// transactions of the same size.
+// BenchmarkAppend compares the ledger with plain inserts of the same rows.
 func BenchmarkAppend(b *testing.B) {
 	f, key := ledgertest.BenchFeed(20_000), ledgertest.NewKey(b)
 	model := ledgertest.Write(b, b.TempDir(), key, f, 1000)
@@ -44,7 +43,6 @@ func BenchmarkAppend(b *testing.B) {
 	ledgertest.Ratios(b, limit, ours)
 }
 
-// tableRows are the rows of a ledger, ready to be bound.
 type tableRows struct {
 	leaves, payloads [][]any
 	hashes           [][]any
@@ -85,8 +83,6 @@ func rowsOf(b *testing.B, path string) *tableRows {
 	}
 }
 
-// insert stores the rows in a new database with the tables, settings and transactions of a
-// ledger.
 func (r *tableRows) insert(b *testing.B) time.Duration {
 	b.Helper()
 	l, err := writer.Open(b.Context(), b.TempDir(), "limit", writer.Options{Key: ledgertest.NewKey(b), CacheBytes: 64 << 20})

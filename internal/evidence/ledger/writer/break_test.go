@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A break of the stream is reported permanently. The ledger is incomplete until each
-// producer has sent something.
+// The ledger is incomplete until each producer has sent something after the break.
 //
 //guarantee:verify-stream-replaced
 func TestLedger_Break(t *testing.T) {
@@ -69,7 +68,7 @@ func TestLedger_Break(t *testing.T) {
 	}
 }
 
-// Messages that the ledger and a rolled-back stream share are skipped. Later ones are read.
+// Messages that the ledger and a rolled-back stream share are skipped.
 //
 //guarantee:verify-stream-replaced
 func TestLedger_BreakInCommon(t *testing.T) {
@@ -103,8 +102,7 @@ func TestLedger_BreakInCommon(t *testing.T) {
 	ledgertest.WantVerdicts(t, ledgertest.Verify(t, l.Path(), key, verifier.Options{}), verifier.Verified, verifier.Complete)
 }
 
-// A restored stream repeats quarantined messages, and they are skipped. In one stream each
-// of them counts.
+// A restored stream repeats quarantined messages, and they are skipped.
 func TestLedger_QuarantineComesAgain(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)

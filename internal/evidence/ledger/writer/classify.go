@@ -76,8 +76,8 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine sets r.copy if an earlier epoch contains the same message in quarantine.
-// This happens when a stream was restored, because it is then read again from its start.
+// compareQuarantine sets r.copy if an earlier epoch has the message in quarantine, because a
+// restored stream is read again from its start.
 func (c classifier) compareQuarantine(r *record) error {
 	var number int64
 	if p := c.names.producers[r.leaf.Producer]; p != nil {
@@ -92,8 +92,8 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber checks whether the producer used the number before. With the same bytes r is a
-// copy, and with other bytes a conflict.
+// compareNumber makes r a copy if the producer used the number for the same bytes, and a
+// conflict if it used the number for others.
 func (c classifier) compareNumber(r *record) error {
 	p := c.names.producers[r.leaf.Producer]
 	if p == nil || int64(r.leaf.Sequence) > p.high {
@@ -157,8 +157,8 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	return first, same, nil
 }
 
-// sameAsRemoved reports whether r is the event at leaf first, whose payload was destroyed. It
-// can only compare the run and the kind. Without it, an erased event that arrives again would
+// sameAsRemoved reports whether r is the event at leaf first. Its payload was destroyed, so
+// only run and kind are compared. Without this check, an erased event that arrives again would
 // be stored again.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {

@@ -183,9 +183,9 @@ func TestErase_ComesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Publish("importer/e9", again) // under another number
+	f.Publish("importer/e9", again) // with another number
 	copied := f.Messages[3]
-	f.Add(copied.Address, copied.Data) // and the very same
+	f.Add(copied.Address, copied.Data) // with the same number
 	ledgertest.Continued(t, dir, key, f, 100)
 	r := ledgertest.Checked(t, path, key)
 	if r.Integrity != verifier.Verified || r.SeenAgain != 1 || r.SetApart != 0 || r.Redacted.Erased != 5 {
@@ -196,8 +196,8 @@ func TestErase_ComesAgain(t *testing.T) {
 	}
 }
 
-// TestErase_YoungerStream builds a ledger from a stream without its beginning. Its leaves
-// differ from those of the order, so the selection counts.
+// The leaves of a stream without its beginning differ from those of the order, so the selection
+// applies.
 //
 //guarantee:erase-rebuild
 func TestErase_YoungerStream(t *testing.T) {
@@ -230,7 +230,7 @@ func TestErase_YoungerStream(t *testing.T) {
 	}
 }
 
-// TestErase_Blobs erases content that other records share, and then those records.
+// The test erases content that other records share, and then those records.
 //
 //guarantee:erase
 func TestErase_Blobs(t *testing.T) {
@@ -272,8 +272,7 @@ func TestErase_Blobs(t *testing.T) {
 	}
 }
 
-// TestErase_ScrubbedAfterCrash kills the writer after the commit, and lets a reader block
-// the next one.
+// The writer stops after the commit without scrubbing, and a reader blocks the next writer.
 //
 //guarantee:erase-killed
 func TestErase_ScrubbedAfterCrash(t *testing.T) {
@@ -281,7 +280,7 @@ func TestErase_ScrubbedAfterCrash(t *testing.T) {
 	f.Secretive("coder/e4", "r-1", "", 30)
 	path := ledgertest.Write(t, dir, key, f, 100)
 	f.Order(t, key, ledgertest.Resolved(t, path, ledgertest.EraseRun("r-1")))
-	ledgertest.Write(t, dir, key, f, 100) // and never scrubbed
+	ledgertest.Write(t, dir, key, f, 100) // without scrubbing
 	if unclean, err := writer.Unclean(dir, "acme"); err != nil || !unclean {
 		t.Fatalf("unclean: %v, %v", unclean, err)
 	}

@@ -19,7 +19,7 @@ func (o Options) WithMaxPages(n int64) Options {
 // SetLimit sets how many ledgers the set may open.
 func (s *Set) SetLimit(n int) { s.limit = n }
 
-// Counts returns how many ledgers are open, in both collections, and how many are acquired.
+// Counts returns the numbers of ledgers in s.recent and s.open, and of acquired ones.
 func (s *Set) Counts() (recent, open, acquired int) { return s.recent.Len(), len(s.open), s.acquired }
 
 // Changed returns how many changes led to the key.

@@ -43,7 +43,7 @@ func TestHold(t *testing.T) {
 
 			f.Order(t, key, ledger.Order{Action: events.AuditLift, Hold: h.ID})
 			f.Order(t, key, ledger.Order{Action: events.AuditLift, Hold: h.ID})
-			f.Order(t, key, o) // a new order, because the blocked one stays without effect
+			f.Order(t, key, o) // a new order, because the blocked one never takes effect
 			ledgertest.Continued(t, dir, key, f, 3)
 			r = ledgertest.Checked(t, path, key)
 			if r.Integrity != verifier.Verified || r.Redacted.Erased != 10 || r.Redacted.Holds != 0 || r.Redacted.Orders[3].Effect != ledger.EffectVoid {
@@ -56,8 +56,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestHold_BlocksOrdersGivenBefore sends an order from before a hold after the hold, and sends it
-// again after the lift. It destroys nothing.
+// An order from before a hold arrives after the hold, and again after the lift. It destroys
+// nothing.
 //
 //guarantee:hold
 func TestHold_BlocksOrdersGivenBefore(t *testing.T) {
@@ -80,7 +80,6 @@ func TestHold_BlocksOrdersGivenBefore(t *testing.T) {
 	}
 }
 
-// TestHold_OfSomethingElse holds other records than the order erases.
 func TestHold_OfSomethingElse(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "jane", 10)
@@ -96,8 +95,6 @@ func TestHold_OfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestHold_CoversLaterRecordsOfAUser looks for later records of a user with a hold.
-//
 //guarantee:hold
 func TestHold_CoversLaterRecordsOfAUser(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
@@ -116,9 +113,6 @@ func TestHold_CoversLaterRecordsOfAUser(t *testing.T) {
 	}
 }
 
-// TestErase_Tampered changes the rows about erasures and repairs the indexes, as an attacker
-// without the key would.
-//
 //guarantee:order-forged
 func TestErase_Tampered(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
@@ -166,8 +160,7 @@ func TestErase_Tampered(t *testing.T) {
 	}
 }
 
-// TestErase_AnyHistory applies orders of all kinds in any sequence and in any batches. The
-// ledger always verifies, and destroyed payloads leave no remains.
+// Destroyed payloads leave no remains after orders of all kinds in any sequence and batches.
 //
 //guarantee:erase
 func TestErase_AnyHistory(t *testing.T) {

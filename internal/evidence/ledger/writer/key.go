@@ -21,23 +21,21 @@ const keyName = "hooktrail"
 
 const privateFile = "ledger.key"
 
-// Key is the signing key of a data directory. Its private half is stored in a file or in an
-// ssh-agent.
+// Key is the signing key of a data directory. Its private half is in a file or in an ssh-agent.
 type Key struct {
 	signer   note.Signer
 	verifier note.Verifier
 	public   string
 	made     bool
-	agent    bool // an ssh-agent has the private half
+	agent    bool
 
-	ring    ledger.Chain         // all previous keys, the oldest first, and this key at the end
-	changes []ledger.KeyRotation // for each key of the ring but the last, its change to the next key
+	ring    ledger.Chain         // previous keys, the oldest first, and this key
+	changes []ledger.KeyRotation // each replaces ring[i] with ring[i+1]
 }
 
-// OpenKey returns the key in dir. If there is none, OpenKey creates it. The private half is in
+// OpenKey returns the key in dir, and creates it if there is none. The private half is in
 // ledger.key, which only its owner can read, and the public half is in ledger.pub. Both are on
-// disk when OpenKey returns. If several processes call it at the same time, they get the same
-// key.
+// disk when OpenKey returns. Parallel calls, also of other processes, return the same key.
 //
 // ledger.key can also name a key in an ssh-agent, see [Place]. OpenKey does not contact the
 // agent.
@@ -61,8 +59,7 @@ func OpenKey(dir string) (*Key, error) {
 	return k, k.writePublic(filepath.Join(dir, ledger.VerifierFile))
 }
 
-// makeKey creates a key in the file at path. It does nothing and returns false if the file
-// exists, for example because another process created it first.
+// makeKey returns false if the file exists, for example because another process was faster.
 func makeKey(path string) (made bool, err error) {
 	private, _, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -71,8 +68,7 @@ func makeKey(path string) (made bool, err error) {
 	return storeKey(path, private)
 }
 
-// storeKey writes text to the file at path. It does nothing and returns false if the file
-// exists.
+// storeKey returns false and does nothing if the file exists.
 func storeKey(path, text string) (made bool, err error) {
 	temporary, err := writeTemporary(path, text+"\n", 0o600)
 	if err != nil {
@@ -106,7 +102,7 @@ func (k *Key) writePublic(path string) error {
 // Public returns the verifier key.
 func (k *Key) Public() string { return k.public }
 
-// Verifiers returns the key and all previous keys, which signed older parts of the ledgers.
+// Verifiers returns the key and all previous keys.
 func (k *Key) Verifiers() note.Verifiers { return k.ring.From(0) }
 
 func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) }
@@ -120,7 +116,7 @@ func (k *Key) Sign(o ledger.Order) ([]byte, error) { return o.Sign(k.signer) }
 // InAgent reports whether the private half is in an ssh-agent.
 func (k *Key) InAgent() bool { return k.agent }
 
-// Made reports whether the call of [OpenKey] that returned k created the key.
+// Made reports whether [OpenKey] has just created k.
 func (k *Key) Made() bool { return k.made }
 
 func writeTemporary(path, text string, mode fs.FileMode) (name string, err error) {
@@ -142,8 +138,7 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 	return f.Name(), f.Sync()
 }
 
-// publicHalf returns the verifier key that belongs to private, the text of a signer key. The
-// last part of that text is the algorithm and the seed.
+// publicHalf returns the verifier key for a signer key, whose last part is algorithm and seed.
 func publicHalf(private string) (string, error) {
 	parts := strings.SplitN(private, "+", 5)
 	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])

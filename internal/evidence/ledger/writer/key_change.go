@@ -13,13 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// changeKey executes an order that replaces the key of the ledger. The old key that the order
-// names must be the key in charge or one of its successors.
+// changeKey executes an order that replaces the current key or a later key of the ring.
 //
-// Several orders can name different successors of the same key. The ledger then follows the
-// chain in the local key folder, so somebody who stole an old key cannot replace the new key
-// with another one. If the folder contains no successor, the new key belongs to another
-// auditor or to a thief, and the error wraps [ErrKey].
+// Several orders can name different successors of one key. Only the successor in the local key
+// folder is accepted, so that a thief of an old key cannot choose the new one. If the folder
+// contains no successor, the new key belongs to another auditor or to a thief, and the error
+// wraps [ErrKey].
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
@@ -28,7 +27,7 @@ func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	ring := s.key.ring
 	at := ring.Index(before, s.replaced)
 	if at < 0 {
-		return nil, nil // the key is unknown, or it was replaced before
+		return nil, nil // the key is unknown or was replaced before
 	}
 	if at+1 == len(ring) {
 		return nil, foreignKey(o, leaf)
@@ -54,13 +53,13 @@ func foreignKey(o ledger.Order, leaf int64) error {
 		ErrKey, leaf, o.By, ledger.FormatTime(o.Time), id)
 }
 
-// Missing returns the signed orders that put newer keys in charge and that have not reached
-// the ledger yet.
+// Missing returns the signed orders in the key folder that introduce newer keys and have not
+// reached the ledger.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// signAgain signs all checkpoints of a ledger again with the current key, if an older key
-// signed the newest one. It is used for the ledger of the tenant without a name. That ledger
-// has no readable events, so no order can change its key.
+// signAgain signs all checkpoints of a ledger again if an older key signed the newest one. It
+// is for the ledger of the tenant without a name, which has no readable events and therefore no
+// orders.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

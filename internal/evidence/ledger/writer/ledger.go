@@ -18,15 +18,15 @@ import (
 const (
 	pageBytes     = 8192
 	defaultCache  = 16 << 20
-	walPages      = 2000 // SQLite moves the log to the file when it has this many pages, which is 16 MB
+	walPages      = 2000 // pages in the log, 16 MB, at which SQLite moves them to the file
 	minCacheBytes = 256 << 10
 )
 
 // Options are the settings of [Open] and [OpenSet].
 type Options struct {
 	Key        *Key             // required
-	CacheBytes int64            // cache of one ledger (16 MiB by default) or of all ledgers of a [Set] (64 MiB)
-	Now        func() time.Time // clock for the times of checkpoints; time.Now by default
+	CacheBytes int64            // per ledger (16 MiB by default), or for all ledgers of a [Set] (64 MiB)
+	Now        func() time.Time // time.Now by default
 
 	maxPages int64
 }
@@ -54,13 +54,12 @@ type Ledger struct {
 	stale bool
 }
 
-// Open opens the ledger of tenant below dir for writing. If there is none, Open creates it and
-// signs a checkpoint of the empty tree. Because of that checkpoint, a ledger whose records
-// were deleted cannot be mistaken for a new one.
+// Open opens the ledger of tenant below dir for writing. If there is none, Open creates it with
+// a signed checkpoint of the empty tree, so that a ledger without its records cannot pass for a
+// new one.
 //
-// The error wraps [ledger.ErrDamaged] if the key did not sign the newest checkpoint or the
-// file does not match it, and [ErrKey] if the key in charge of the ledger is not in the key
-// folder.
+// The error wraps [ledger.ErrDamaged] if the key did not sign the newest checkpoint or the file
+// does not match it, and [ErrKey] if the current key of the ledger is not in the key folder.
 func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
 	if opts.Key == nil {
 		return nil, errors.New("open ledger: options: Key is missing")
@@ -99,7 +98,6 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		if err := l.create(ctx); err != nil {
 			return err
 		}
-		// The names of the new folders must be on disk too.
 		if err := errors.Join(atomicfile.SyncDir(folder), atomicfile.SyncDir(filepath.Dir(folder))); err != nil {
 			return err
 		}
@@ -118,8 +116,8 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	return l.load()
 }
 
-// connect opens the file. It creates the file itself, because SQLite would let all users read
-// it. The log of SQLite gets the same permissions as the file.
+// connect creates the file itself, because SQLite would let all users read it. SQLite gives its
+// log the same permissions.
 func (l *Ledger) connect() error {
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -160,8 +158,7 @@ func (l *Ledger) resize(bytes int64) error {
 	return sqlitetx.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
-// create creates the tables and the first checkpoint. It does nothing if another process has
-// created the tables meanwhile.
+// create does nothing if another process has created the tables meanwhile.
 func (l *Ledger) create(ctx context.Context) error {
 	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if fresh, err := ledger.CheckFormat(l.conn); err != nil || !fresh {

@@ -18,7 +18,7 @@ type names struct {
 
 type producer struct {
 	number int64
-	high   int64 // highest sequence number of the producer so far
+	high   int64 // highest sequence number so far
 }
 
 func (n *names) producer(name string) (*producer, error) {

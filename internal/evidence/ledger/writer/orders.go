@@ -19,14 +19,13 @@ type orders struct {
 	payloads payloads
 	scrubber *scrubber
 
-	holds    []ledger.Order // in force, in the order of arrival
+	holds    []ledger.Order // in force, the oldest first
 	rules    ledger.Rules
-	replaced int // number of keys in the ring that are no longer in charge
+	replaced int // keys in the ring that are no longer valid
 }
 
-// execute executes the order in the event e at leaf. stored is when the server stored the
-// event. It returns nil if e contains no valid order, because any producer can publish an
-// event of this kind.
+// execute executes the order in the event e at leaf. stored is when the server stored e. Any
+// producer can publish such an event, so execute returns nil if it contains no valid order.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
@@ -92,8 +91,7 @@ func (s *orders) lift(id string) bool {
 	return len(s.holds) < n
 }
 
-// remove destroys the payloads that o covers. If a hold or the retention floor protects one of
-// them, it destroys none.
+// remove destroys the payloads that o covers, or none if one is protected.
 func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect ledger.Effect, removed int64, err error) {
 	targets, young, err := s.targets(leaf, o, stored)
 	if err != nil {
@@ -125,8 +123,8 @@ func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect le
 	return ledger.EffectDone, int64(len(targets)), s.payloads.removeBlobs(blobs)
 }
 
-// targets returns the leaves whose payloads o covers. young reports whether the retention
-// floor protects one of them.
+// targets returns the leaves that o covers. young reports whether the retention floor protects
+// one.
 func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
@@ -151,9 +149,8 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection returns the leaves to destroy for an order that was given for another tree. For
-// an order to prune it returns none, because the next order to prune covers the expired
-// records of this tree.
+// bySelection returns the leaves to destroy for an order for another tree. An order to prune
+// gets none, because the next one covers the expired records of this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

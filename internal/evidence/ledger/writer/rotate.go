@@ -24,12 +24,12 @@ const (
 type Rotation struct {
 	Dir     string
 	Tenants []string     // tenants with a ledger
-	Order   ledger.Order // has only By, Reason, Ticket and Time
-	Signer  Place        // place of the new key; a file by default
-	// Destroy deletes the private half of the old key. Otherwise it is moved to a folder.
+	Order   ledger.Order // only By, Reason, Ticket and Time are set
+	Signer  Place        // a file by default
+	// Destroy deletes the old private half. Otherwise it is moved to a folder.
 	Destroy bool
 
-	step func(name string) error // called after each step, for tests
+	step func(name string) error // for tests, called after each step
 }
 
 // Rotated describes a completed [Rotation].
@@ -37,16 +37,15 @@ type Rotated struct {
 	From    string `json:"from"` // key ids
 	To      string `json:"to"`
 	Key     string `json:"key"`               // the new verifier key
-	Ledgers int    `json:"ledgers"`           // number of ledgers that get an order
-	Retired string `json:"retired,omitempty"` // file with the old private half; empty if deleted
+	Ledgers int    `json:"ledgers"`           // ledgers that get an order
+	Retired string `json:"retired,omitempty"` // old private half; empty if deleted
 }
 
-// Rotate replaces the key in r.Dir. While it runs, no other process may write to the folder or
-// sign with the old key.
+// Rotate replaces the key in r.Dir. No other process may write to the folder or sign with the
+// old key meanwhile.
 //
 // Rotate makes one order for each ledger that exists or existed, and signs it with both keys.
-// All orders are on disk before the new key is installed, and [Key.Changes] returns them. The
-// old key is not needed after that. After a crash, the old key or the new key is installed
+// All orders are on disk before the new key is installed. A crash leaves either key installed
 // with all its files, and the caller can repeat Rotate.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
@@ -89,8 +88,8 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// next stores the new key and returns it. If a rotation that crashed has left a key, next uses
-// that key, unless it is not in the place that r.Signer asks for.
+// next stores the new key and returns it. It uses the key of a rotation that crashed, unless
+// that key or the one that r.Signer asks for is in an agent.
 func (r Rotation) next(old *Key) (*Key, error) {
 	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
 	if err := next.read(path); err == nil && (next.agent || r.Signer.Agent) {

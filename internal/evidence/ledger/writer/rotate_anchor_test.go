@@ -22,7 +22,7 @@ func verifiedWith(tb testing.TB, path string, opts verifier.Options) verifier.Re
 	return report
 }
 
-// A pin follows signed changes of the key, forwards and backwards, and no others.
+// A pin accepts later and earlier keys that signed changes lead to, and no others.
 //
 //guarantee:anchor-pinned
 func TestRotate_Pinned(t *testing.T) {
@@ -68,9 +68,8 @@ func TestRotate_Pinned(t *testing.T) {
 	}
 }
 
-// The thief of a replaced key makes the ledger end before the change, and puts a key of
-// their own in its place. The pin of the right successor shows it, and so does a
-// checkpoint of the replaced key that was kept.
+// The thief of a replaced key cuts the ledger before the change and introduces another key. A
+// pin of the right successor detects it, and so does a retained checkpoint.
 //
 //guarantee:anchor-pinned
 func TestRotate_PinnedSuccessor(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rotated replaces the key in dir by a new one and returns it.
 func rotated(tb testing.TB, dir string, tenants ...string) *writer.Key {
 	tb.Helper()
 	r := writer.Rotation{Dir: dir, Tenants: tenants, Order: ledger.Order{Time: ledgertest.Began, By: "jdoe", Reason: "every year"}}
@@ -38,7 +37,6 @@ func opened(tb testing.TB, dir string) *writer.Key {
 	return key
 }
 
-// changeTo returns an order that replaces a key, signed by both keys.
 func changeTo(tb testing.TB, id string, before, after *writer.Key) string {
 	tb.Helper()
 	signed, err := ledger.SignKeyChange(ledger.Order{
@@ -50,7 +48,6 @@ func changeTo(tb testing.TB, id string, before, after *writer.Key) string {
 	return string(signed)
 }
 
-// verifiedBy verifies the ledger at path with a key.
 func verifiedBy(tb testing.TB, path string, key note.Verifier, kept ...verifier.Anchored) verifier.Report {
 	tb.Helper()
 	report, err := verifier.Verify(tb.Context(), path, verifier.Options{Key: key, Anchored: kept})
@@ -60,12 +57,11 @@ func verifiedBy(tb testing.TB, path string, key note.Verifier, kept ...verifier.
 	return report
 }
 
-// rotation is a ledger whose key was changed several times.
 type rotation struct {
 	dir, ledgers, path string
 	feed               *ledgertest.Feed
 	keys               []*writer.Key
-	kept               [][]byte // newest checkpoints before each change, and at last
+	kept               [][]byte // newest checkpoint before each change and at the end
 }
 
 // rotate creates a ledger and changes its key n times. Each key signs a run and an order to
@@ -126,8 +122,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// A rebuilt ledger is signed by the newest key from its first checkpoint, and executes the
-// orders of older keys.
+// The newest key signs a rebuilt ledger from the first checkpoint on, and the orders of older
+// keys are executed.
 //
 //guarantee:rotate
 func TestRotate_BuiltAgain(t *testing.T) {
@@ -147,8 +143,6 @@ func TestRotate_BuiltAgain(t *testing.T) {
 	}
 }
 
-// The thief of a replaced key cannot sign orders or checkpoints.
-//
 //guarantee:rotate-stolen
 func TestRotate_StolenOldKey(t *testing.T) {
 	r := rotate(t, 1)
@@ -185,15 +179,15 @@ func TestRotate_StolenOldKey(t *testing.T) {
 			}
 		}
 		late := verifiedBy(t, path, ledgertest.VerifierOf(key), verifier.Anchored{From: "bucket", Note: signed})
-		// The checkpoint is from another ledger, in which that key is in charge.
+		// The checkpoint is from another ledger, in which that key is valid.
 		if !late.Anchored[0].Diverged || late.Exit != verifier.ExitDiverged {
 			t.Errorf("%s: its checkpoint agrees: %+v", name, late.Anchored[0])
 		}
 	}
 }
 
-// A ledger whose key is absent stops. It continues once the key is there, or another key
-// replaced the one here.
+// A ledger without its current key stops until the key is in the folder, or another key
+// replaced the one there.
 //
 //guarantee:rotate-absent
 func TestRotate_KeyIsAbsent(t *testing.T) {
@@ -222,7 +216,7 @@ func TestRotate_KeyIsAbsent(t *testing.T) {
 	}
 }
 
-// No order can change the key of the ledger without a tenant name, so it is signed again.
+// No order can change the key of this ledger.
 //
 //guarantee:rotate
 func TestRotate_WithoutName(t *testing.T) {
@@ -237,8 +231,6 @@ func TestRotate_WithoutName(t *testing.T) {
 	}
 }
 
-// A crash between any two steps leaves a key that works, and Rotate can be repeated.
-//
 //guarantee:rotate-killed
 func TestRotate_Crash(t *testing.T) {
 	stop := errors.New("stop")
@@ -282,7 +274,6 @@ func TestRotate_Crash(t *testing.T) {
 	}
 }
 
-// An order that is too long for a ledger to read is rejected, and the key stays.
 func TestRotate_OrderTooLong(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	before := opened(t, keys)
@@ -297,8 +288,6 @@ func TestRotate_OrderTooLong(t *testing.T) {
 	}
 }
 
-// An attacker with write access cannot hide, invent or move a change of the key.
-//
 //guarantee:rotate-stolen
 func TestRotate_Tampered(t *testing.T) {
 	r := rotate(t, 2)
@@ -341,8 +330,7 @@ func TestRotate_Tampered(t *testing.T) {
 	}
 }
 
-// For any history of events, orders and key changes, in any batches, the verifier agrees
-// with the writer for each of the keys. A replaced key has no effect.
+// For any history, the verifier agrees with the writer for each key.
 //
 //guarantee:rotate
 func TestRotate_AnyHistory(t *testing.T) {

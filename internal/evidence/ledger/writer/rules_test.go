@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ruled is a ledger with two runs of secrets, and rules.
 type ruled struct {
 	*testing.T
 
@@ -36,7 +35,7 @@ func newRuled(t *testing.T, orders ...ledger.Order) *ruled {
 	return r
 }
 
-// check continues the ledger and compares the effects of its orders.
+// check appends the new messages of the feed and compares the effects of all orders.
 func (r *ruled) check(erased int64, effects ...ledger.Effect) verifier.Report {
 	r.Helper()
 	ledgertest.Continued(r, r.dir, r.key, r.feed, 2)
@@ -81,7 +80,7 @@ func TestFloor(t *testing.T) {
 	if orders, err := reader.Orders().Expired(t.Context(), rules, f.Now.Add(24*time.Hour)); err != nil || len(orders) > 0 {
 		t.Errorf("retention would prune %v, %v", orders, err)
 	}
-	// Later the records are old enough for the retention, which its order says too.
+	// Now the records are old enough to prune.
 	f.Now = f.Now.Add(25 * time.Hour)
 	orders, err := reader.Orders().Expired(t.Context(), rules, f.Now)
 	if err != nil || len(orders) != 1 || f.Now.Sub(orders[0].Selection.To) < 24*time.Hour {
@@ -92,7 +91,7 @@ func TestFloor(t *testing.T) {
 	if in := report.Redacted.Rules; len(in) != 1 || !in[0].InForce || in[0].Rule != "retention floor 1d" {
 		t.Errorf("rules %+v", in)
 	}
-	// An erasure is not a prune, and a lower floor is on record.
+	// The floor does not block an erasure. A lowered floor stays in the report.
 	f.Secretive("coder/e4", "r-2", "jane", 2)
 	r.path = ledgertest.Write(t, r.dir, r.key, f, 100)
 	f.Order(t, r.key, ledgertest.Resolved(t, r.path, ledgertest.EraseRun("r-2")))
@@ -122,7 +121,7 @@ func TestSecondPerson(t *testing.T) {
 	if found := ledgertest.Remains(t, r.dir, ledgertest.Secret("r-1")); len(found) > 0 {
 		t.Errorf("still there: %v", found)
 	}
-	// The rule ends with two signatures. A hold needs one, and its lift two.
+	// Two signatures end the rule. A hold needs one, and its lift two.
 	f.Order(t, r.key, ledger.Order{Action: events.AuditApprovers})
 	h := f.Order(t, r.key, ledger.Order{Action: events.AuditHold, Selection: ledger.OrderSelection{Run: "r-9"}})
 	f.Order(t, r.key, ledger.Order{Action: events.AuditLift, Hold: h.ID})
@@ -137,8 +136,6 @@ func TestSecondPerson(t *testing.T) {
 	}
 }
 
-// Each of these approvals is worth nothing.
-//
 //guarantee:second-person
 func TestSecondPerson_NotApproved(t *testing.T) {
 	amy, jdoe, eve := ledgertest.NewPerson(t, "amy"), ledgertest.NewPerson(t, "JDoe"), ledgertest.NewPerson(t, "amy")
@@ -182,7 +179,7 @@ func TestSecondPerson_NotApproved(t *testing.T) {
 	})
 }
 
-// renamed signs with the ledger's key in the name of a person.
+// renamed signs with the ledger's key under the name of a person.
 type renamed struct {
 	note.Signer
 
@@ -209,9 +206,6 @@ func sameKey(tb testing.TB, key *writer.Key, raw string) (text string, signer no
 	return text, renamed{key.Signer(), "amy", v.KeyHash()}
 }
 
-// Payloads that were destroyed in the name of an order without effect are INVALID, whatever the
-// tables say.
-//
 //guarantee:second-person
 //guarantee:floor
 func TestRules_Bypassed(t *testing.T) {

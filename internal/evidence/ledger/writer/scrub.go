@@ -17,16 +17,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// markerName is the name of a marker file next to a ledger. The marker is written before a
-// payload is destroyed and deleted when the file and the log no longer contain remains of it.
+// markerName is a file next to a ledger, which exists from before a payload is destroyed until
+// the ledger's file and log contain no remains of it.
 const markerName = "ledger.scrub"
 
-// ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process is reading
-// the ledger.
+// ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process reads the
+// ledger.
 var ErrScrubLater = errors.New("ledger is being read: destroyed payloads remain in its log")
 
-// Unclean reports whether the ledger of tenant below dir may still contain remains of
-// destroyed payloads.
+// Unclean reports whether the ledger of tenant below dir may contain remains of destroyed
+// payloads.
 func Unclean(dir, tenant string) (bool, error) {
 	path, err := ledger.Path(dir, tenant)
 	if err != nil {
@@ -46,13 +46,11 @@ func hasMarker(path string) (bool, error) {
 // Unclean reports whether [Ledger.Scrub] is needed.
 func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
-// Scrub removes the remains of destroyed payloads from the ledger's file and its log. It does
-// nothing if there are none. It rewrites the whole file, which temporarily needs the same
-// space on disk again. The secure_delete setting of SQLite is not enough, because SQLite can
-// move rows and leave copies of them behind.
+// Scrub removes the remains of destroyed payloads from the ledger's file and log. It rewrites
+// the whole file, which temporarily needs the same space on disk again. SQLite's secure_delete
+// is not enough, because SQLite can move rows and leave copies of them behind.
 //
-// After [ErrScrubLater], the caller repeats Scrub. After a crash, [Open] finds the marker
-// file, and the next Scrub starts from the beginning.
+// After [ErrScrubLater] or a crash, the caller repeats Scrub.
 func (l *Ledger) Scrub(ctx context.Context) error {
 	if !l.scrubber.unclean {
 		return nil
@@ -67,8 +65,8 @@ type scrubber struct {
 	path string
 	conn *sqlite.Conn
 
-	unclean bool // the marker exists
-	rebuilt bool // the file is clean, but the log may contain remains
+	unclean bool // the marker file exists
+	rebuilt bool // only the log may contain remains
 }
 
 func (s *scrubber) find() (err error) {
@@ -76,8 +74,8 @@ func (s *scrubber) find() (err error) {
 	return err
 }
 
-// mark writes the marker file. It must be called before a payload is destroyed, so that the
-// marker exists even if the process crashes right after the commit.
+// mark writes the marker file. Call it before destroying a payload, in case the process crashes
+// right after the commit.
 func (s *scrubber) mark() error {
 	s.rebuilt = false
 	if s.unclean {
@@ -100,8 +98,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 		}
 		s.rebuilt = true
 	}
-	// Do not wait for readers. A verification can take several minutes, and new messages would
-	// wait as long.
+	// Do not wait for readers. A verification can take minutes, and new messages would wait as
+	// long.
 	s.conn.SetBusyTimeout(0)
 	busy, err := sqlitetx.Int(s.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.conn.SetBusyTimeout(ledger.BusyTimeout)
@@ -119,8 +117,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// vacuum rewrites the file. SQLite puts its temporary file in the ledger's folder, because the
-// file can be too large for memory and some containers cannot write to /tmp.
+// SQLite puts the temporary file of vacuum in the ledger's folder, because it can be too large
+// for memory, and some containers cannot write to /tmp.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// maxOpen is the maximum number of open ledgers in a [Set]. It is high because opening and
-// closing a ledger for one batch costs four times as much disk time as the batch itself.
+// maxOpen is high, because opening and closing a ledger costs four times as much disk time as
+// writing a batch.
 const maxOpen = 1024
 
-// openLimit returns how many ledgers may be open. Each one needs four file descriptors, and
-// all together may use a quarter of the limit of the process.
+// openLimit returns how many ledgers may be open. Each needs four file descriptors, and
+// together they may use a quarter of the process's limit.
 func openLimit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -23,8 +23,8 @@ func openLimit() int {
 	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set opens the ledgers of all tenants below one folder for writing. It leaves the most
-// recently used ledgers open, and all open ledgers share one cache.
+// Set opens the ledgers of all tenants below a folder for writing, and leaves the most recently
+// used ones open. They share one cache.
 type Set struct {
 	dir   string
 	opts  Options
@@ -33,11 +33,11 @@ type Set struct {
 	mu       sync.Mutex // guards open, recent, acquired and share; no other lock is taken while it is locked
 	open     map[string]*list.Element
 	recent   *list.List // of *Ledger, the most recently used first
-	acquired int        // number of ledgers between Acquire and Release
-	share    int64      // cache size of each ledger
+	acquired int        // between Acquire and Release
+	share    int64      // cache of each ledger, in bytes
 }
 
-// OpenSet returns a Set for the ledgers below dir. It opens none of them yet.
+// OpenSet returns a Set for the ledgers below dir. It opens none of them.
 func OpenSet(dir string, opts Options) *Set {
 	if opts.CacheBytes <= 0 {
 		opts.CacheBytes = 64 << 20
@@ -46,8 +46,7 @@ func OpenSet(dir string, opts Options) *Set {
 }
 
 // Ledger returns the ledger of tenant, and opens it like [Open] if necessary. It may close
-// another ledger to stay within the limit. The Set owns the ledger, so the caller must not
-// close it.
+// another ledger to stay within the limit. The caller must not close the ledger.
 func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +73,7 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide sets the cache size of each ledger for n ledgers. The size changes only when n passes
-// a power of two, so that most calls have nothing to change.
+// divide sets the cache size for n open ledgers. It changes only when n passes a power of two.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// maxParallel is the number of ledgers that [Set.Each] writes in parallel. It can exceed the
-// number of CPUs because writers wait for the disk most of the time.
+// maxParallel is the number of ledgers that [Set.Each] writes in parallel. Writers mostly wait
+// for the disk, so it can exceed the number of CPUs.
 const maxParallel = 16
 
-// Each calls fn for each of tenants with the ledger of the tenant, or with the error of
-// [Open]. The tenants must be distinct. Several calls run in parallel, and Each returns when
-// all have returned.
+// Each calls fn in parallel for each of tenants, which must be distinct, with the ledger or
+// with the error of [Open]. It returns when all calls have returned.
 //
 // Only fn may use the ledger until it returns. If fn returns true, the caller retains the
 // ledger and returns it later with [Set.Release].
@@ -36,8 +35,7 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst puts the tenants whose ledgers are open at the front. Otherwise opening other
-// ledgers could close these first.
+// openFirst puts tenants with open ledgers first, before opening others can close theirs.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,10 +50,9 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Acquire takes the ledger of tenant out of the Set, and opens it like [Open] if necessary.
-// The caller can use it in parallel with the Set until it calls [Set.Release]. Until then, no
-// caller may ask the Set for that tenant. Acquire may close another ledger to stay within the
-// limit.
+// Acquire takes the ledger of tenant out of the Set, and opens it like [Open] if necessary. The
+// caller may use it in parallel with the Set until [Set.Release]. Meanwhile, the Set must not
+// be asked for that tenant. Acquire may close another ledger.
 func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -73,9 +70,8 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve counts the ledger of tenant as acquired. If the ledger is open, reserve returns it
-// as l. Otherwise it returns the options to open it with, and as old a ledger that the caller
-// has to close first, or nil.
+// reserve counts the ledger of tenant as acquired. It returns the ledger as l if it is open,
+// and otherwise the options to open it with. If old is not nil, the caller must close it first.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +88,7 @@ func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	return nil, old, opts, err
 }
 
-// Release gives a ledger from [Set.Acquire] back to the Set.
+// Release returns a ledger from [Set.Acquire] to the Set.
 func (s *Set) Release(l *Ledger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

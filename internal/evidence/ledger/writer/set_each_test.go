@@ -15,8 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// More ledgers than the limit are written in parallel in several rounds. Each gets its own
-// messages, and the limit holds.
 func TestSet_Each(t *testing.T) {
 	key, dir := ledgertest.NewKey(t), t.TempDir()
 	feeds := make(map[string]*ledgertest.Feed)
@@ -67,8 +65,6 @@ func TestSet_Each(t *testing.T) {
 	}
 }
 
-// A tenant with a blocked disk delays no other tenant of the batch.
-//
 //guarantee:slow-ledger
 func TestSet_EachWithABlockedLedger(t *testing.T) {
 	s := writer.OpenSet(t.TempDir(), writer.Options{Key: ledgertest.NewKey(t)})
@@ -84,7 +80,7 @@ func TestSet_EachWithABlockedLedger(t *testing.T) {
 			return false
 		}
 		if tenant == "waits" {
-			<-others // this would block if one delayed the others
+			<-others // blocks forever if this tenant delays the others
 			return false
 		}
 		f := ledgertest.NewFeed(tenant)
@@ -102,7 +98,6 @@ func TestSet_EachWithABlockedLedger(t *testing.T) {
 	}
 }
 
-// The error of one ledger is reported, and the others are written.
 func TestSet_EachWithADamagedLedger(t *testing.T) {
 	key, dir := ledgertest.NewKey(t), t.TempDir()
 	path, err := ledger.Path(dir, "b")

@@ -17,7 +17,7 @@ const agentWord = "ssh-agent"
 // Place is where the private half of a key is stored. The zero value is a file.
 type Place struct {
 	Agent       bool
-	Fingerprint string // fingerprint of the key in the agent; empty to use the only Ed25519 key there
+	Fingerprint string // empty for the only Ed25519 key in the agent
 }
 
 // ParsePlace parses "file", "ssh-agent" or "ssh-agent:SHA256:…".
@@ -32,8 +32,8 @@ func ParsePlace(text string) (Place, error) {
 	return Place{}, fmt.Errorf("invalid signer %q; want file, ssh-agent or ssh-agent:SHA256:…, as ssh-add -l prints it", text)
 }
 
-// reference returns the text that a key file contains if the key is in the agent, such as
-// "ssh-agent hooktrail+8f3c1a2b+AXr…".
+// reference returns the content of a key file for p, such as "ssh-agent
+// hooktrail+8f3c1a2b+AXr…".
 func (p Place) reference() (string, error) {
 	public, err := sshkey.Find(p.Fingerprint)
 	if err != nil {
@@ -43,9 +43,8 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose makes sure that the private half of the key in dir is at p. If there is no key,
-// Choose creates it there. If the key is at another place, Choose does not move it, and the
-// error says how to do that.
+// Choose creates the key in dir at p if there is none. If it is at another place, the error
+// says how to move it.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)
@@ -90,8 +89,7 @@ func (p Place) create(dir string) (made bool, err error) {
 	return made, err
 }
 
-// read reads the private key in the file at path. The file can also name a key in an
-// ssh-agent.
+// read reads a private key, or the name of a key in an ssh-agent.
 func (k *Key) read(path string) error {
 	secret, err := os.ReadFile(path)
 	if err != nil {
@@ -113,15 +111,14 @@ func (k *Key) read(path string) error {
 	return nil
 }
 
-// Signer returns the private half of the key, which signs.
+// Signer returns the private half of the key.
 func (k *Key) Signer() note.Signer { return k.signer }
 
 // KeyFile returns the path of the signing key in dir, see [OpenKey].
 func KeyFile(dir string) string { return filepath.Join(dir, privateFile) }
 
 // ReadSigner returns the signing key in the file at path, such as [KeyFile], and its verifier
-// key. It creates no files. If the key is in an ssh-agent that cannot sign at present, the
-// error wraps [sshkey.ErrAgent].
+// key. It creates no files. The error wraps [sshkey.ErrAgent] if an ssh-agent cannot sign.
 func ReadSigner(path string) (note.Signer, string, error) {
 	k := &Key{}
 	err := k.read(path)

@@ -10,12 +10,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// merkleTree is the tree of a ledger. During a batch, its newest hashes are not stored yet.
+// merkleTree is the tree of a ledger. During a batch, its newest hashes are only in pending.
 type merkleTree struct {
 	conn    *sqlite.Conn
 	edge    edge
 	stored  int64
-	tail    []byte // stored hashes of the last row, if that row is not full
+	tail    []byte // stored hashes of the last row if it is not full
 	pending []tlog.Hash
 }
 
@@ -49,7 +49,6 @@ func (t *merkleTree) store() error {
 	return nil
 }
 
-// readHashes returns hashes by their index, including those that are not stored yet.
 func (t *merkleTree) readHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
@@ -82,16 +81,14 @@ func (t *merkleTree) isTreeOf(o ledger.Order) (bool, error) {
 	return root == o.Root, err
 }
 
-// edge is the right edge of a Merkle tree. It is sufficient for appending leaves and computing
-// the root.
+// edge is the right edge of a Merkle tree, which suffices to append leaves and compute the
+// root.
 type edge struct {
-	size int64
-	// the last complete hash of each level
-	levels [64]tlog.Hash
+	size   int64
+	levels [64]tlog.Hash // last complete hash of each level
 }
 
-// append adds a leaf and returns the hashes that it completes, in the order in which they are
-// stored.
+// append returns the hashes that leaf completes, in stored order.
 func (e *edge) append(leaf []byte) ([]tlog.Hash, error) {
 	hashes, err := tlog.StoredHashes(e.size, leaf, tlog.HashReaderFunc(e.read))
 	if err != nil {
@@ -118,8 +115,6 @@ func (e *edge) read(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// restore loads the edge of a tree with size leaves. It calls stored for each hash that it
-// needs.
 func (e *edge) restore(size int64, stored func(index int64) (tlog.Hash, error)) error {
 	*e = edge{size: size}
 	for level := 0; size>>level > 0; level++ {

@@ -35,7 +35,7 @@ func TestLedger_FullDisk(t *testing.T) {
 		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultFull {
 			t.Fatalf("got %v, want a full disk", err)
 		}
-		if failures++; failures%2 == 0 { // there is room again
+		if failures++; failures%2 == 0 {
 			if err := sqlitetx.Exec(l.Conn(), fmt.Sprintf("PRAGMA max_page_count=%d", 120+100*failures)); err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func TestLedger_TwoWriters(t *testing.T) {
 		defer both[i].Close()
 	}
 	for i, batch := range slices.Collect(slices.Chunk(f.Messages, 10)) {
-		for j := range both { // the second writer finds the batch applied
+		for j := range both { // the second writer finds that the batch was appended
 			if _, err := both[(i+j)%2].Append(t.Context(), ledgertest.Stream, batch); err != nil {
 				t.Fatal(err)
 			}

@@ -13,12 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tool describes one supported coding agent. It knows how to read the hook payloads of
-// the agent and how to encode the answers. It is safe for concurrent use.
+// Tool reads the hook payloads of one coding agent and encodes the answers. It is safe
+// for concurrent use.
 type Tool struct {
 	name  string
 	read  func(in object, b *builder)
-	reply func(p Payload, o hooks.DocumentOutcome) Reply // encodes an outcome that the tool supports
+	reply func(p Payload, o hooks.DocumentOutcome) Reply // receives only outcomes that the tool supports
 	can   map[events.Kind]power
 }
 
@@ -50,7 +50,7 @@ func Named(name string) (*Tool, error) {
 	return nil, fmt.Errorf("unknown agent %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// Name returns the name of t. It is also the source of the events of t.
+// Name returns the name of t, which is also the source of its events.
 func (t *Tool) Name() string { return t.name }
 
 // Context supplies facts that a payload does not contain.
@@ -64,8 +64,8 @@ type Context struct {
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events contains at least one event. These are the events to record if no hook
-	// was asked. Otherwise, record the events that Decided returns.
+	// Events contains at least one event. Record these events if no hook was asked, and
+	// those of Decided otherwise.
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
@@ -81,9 +81,9 @@ type Payload struct {
 	raw       json.RawMessage
 	main      int
 	encode    encoder
-	shape     string // selects one of several shapes of a dialect
+	shape     string // format of the payload, for tools with several
 	stableIDs bool   // a second parse of the same payload gives the same event ids
-	denied    func() // tells CallIDs that the call gets no result; may be nil
+	denied    func() // marks the call as denied in CallIDs; may be nil
 }
 
 // Reply is the output and the exit status of the hook command.
@@ -99,8 +99,8 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse implements Parse. If identified is not nil, parse calls it once, after it has
-// read the identity of the payload and before it adds the first event.
+// parse implements Parse. It calls identified, if not nil, after it has read the
+// identity of the payload and before it adds an event.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -133,9 +133,8 @@ func (t *Tool) builder(c Context) *builder {
 	return b
 }
 
-// Unreadable returns a Payload for bytes that Parse rejects. Its only event is a
-// custom event with the first 16 MiB of payload. The event stores them as text, or in
-// base64 if they are not UTF-8.
+// Unreadable returns a Payload for bytes that Parse rejects. Its custom event contains
+// the first 16 MiB, in base64 if they are not UTF-8.
 func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	b := t.builder(c)
 	b.p.Event = ingest.Clip(c.Event, ingest.MaxID)
@@ -143,12 +142,10 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after the hooks returned the outcome o. If the
-// tool cannot ask a person, an ask is recorded as a deny. If the tool ignores a deny,
-// no verdict is recorded, and the reason says so. Decided marks a denied call in
-// CallIDs, because the call never gets a result. If hooks decide about the same
-// payload again and the verdict, reason, context or arguments differ, the event gets a
-// different id.
+// Decided returns the events to record after the hooks returned o. An ask is recorded
+// as a deny if the tool cannot ask a person. A deny that the tool ignores is recorded
+// as a reason without a verdict. A denied call is marked in CallIDs. Different outcomes
+// for a payload give different event ids.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -173,9 +170,8 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey returns a text that identifies the answer o. Answers with a different
-// verdict, reason, context or changed arguments have different keys. The key is empty
-// if the answer has none of these.
+// answerKey is the same for outcomes with the same verdict, reason, context and changed
+// arguments. It is empty if o has none of them.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None { // a reason without a verdict comes from a denial that the tool ignores
@@ -190,9 +186,8 @@ func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")
 }
 
-// rawAfter returns the payload to record. If a hook changed the result or the error of
-// a call, rawAfter removes both from the payload, so that the originals are not
-// recorded.
+// rawAfter returns the payload to record. It removes a result or an error that a hook
+// changed, because the originals must not be recorded.
 func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
 	if !p.changesResult(o) {
 		return p.raw
@@ -221,7 +216,7 @@ func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 }
 
 // Reply returns the answer to p in the format of t. It is empty if the tool does not
-// wait for an answer or the hooks changed nothing.
+// wait or the hooks changed nothing.
 func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	if !p.Decides {
 		return Reply{}
@@ -229,9 +224,9 @@ func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	return t.reply(p, p.supported(o))
 }
 
-// FailClosed returns the answer that denies p when no decision was possible. It denies
-// an unreadable payload with exit status 2, which every tool understands. The answer
-// is empty if the tool cannot deny at the hook point of p.
+// FailClosed returns the answer that denies p when no decision was possible. It is
+// empty if the tool cannot deny at the hook point of p. An unreadable payload is denied
+// with exit status 2, which every tool understands.
 func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	if len(p.raw) == 0 {
 		return Reply{Stderr: reason, Exit: 2}

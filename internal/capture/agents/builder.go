@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// builder builds the events and the hook document of one payload.
 type builder struct {
 	tool     *Tool
 	context  Context
@@ -30,7 +29,6 @@ type scope struct {
 	agent, parentAgent, parentRun string
 }
 
-// subagent returns the scope of a sub-agent that shares the session of its parent.
 func (s scope) subagent(agent string) scope {
 	s.run, s.parentRun = s.session+"/"+agent, s.session
 	s.parentAgent, s.agent = s.agent, agent
@@ -59,9 +57,8 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
-// deriveID derives an event id from the identity of the payload, parts and the secret
-// key. A client without the key cannot predict the id, so it cannot send a different
-// event with that id first.
+// deriveID derives an event id from the payload and the secret key. Without the key, a
+// client cannot predict the id and send a different event with it first.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {
@@ -72,13 +69,12 @@ func (b *builder) deriveID(parts ...string) string {
 	return events.DeriveID(string(mac.Sum(nil)))
 }
 
-// enter sets both the session and the run of the payload to session.
 func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls the callback identified once, before the first event. The callback can
-// then set a missing identity.
+// settle calls identified before the first event, so that identified can set a missing
+// identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -87,8 +83,7 @@ func (b *builder) settle() {
 	}
 }
 
-// main adds the main event of the payload, which stores the payload in data.raw. It
-// also prepares the hook document for the hook point kind.
+// main adds the main event, which stores the payload in data.raw.
 func (b *builder) main(s scope, kind events.Kind, call string, payload any) {
 	b.p.main = len(b.p.Events)
 	b.event(s, kind, call, payload)
@@ -117,8 +112,7 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// identify sets the identity to a hash of values. No other payload may have the same
-// values.
+// identify sets the identity to a hash of values, which no other payload may have.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {
@@ -130,8 +124,8 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// stepID returns the id of the step that a prompt begins, for tools that do not send a
-// step id. The package runtree assigns the later events to the step by their time.
+// stepID returns the id of the step that a prompt begins, for tools that send none. The
+// package runtree assigns later events to the step by their time.
 func (b *builder) stepID() string {
 	if b.identity == "" {
 		return ""
@@ -139,8 +133,6 @@ func (b *builder) stepID() string {
 	return "step-" + b.identity[:16]
 }
 
-// unstorable adds a custom event for a payload that cannot be stored as JSON. The
-// event contains the payload as text or base64.
 func (b *builder) unstorable(payload []byte) {
 	b.event(b.scope, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(storedText(payload)).Raw()})
 	if e := &b.p.Events[len(b.p.Events)-1]; b.identity != "" {

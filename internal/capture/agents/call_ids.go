@@ -7,14 +7,12 @@ import (
 	"strconv"
 )
 
-// CallIDs assigns an id to each tool call that has none, and the same id to the result
-// of the call. If several calls have the same key, the first result belongs to the
-// first call. Calls and results may arrive in any order, and more than once. The
-// methods may be called concurrently.
+// CallIDs assigns the same id to a tool call that has none and to its result. Of
+// several calls with the same key, the first gets the first result. Calls and results
+// may arrive in any order, and more than once. The methods are safe for concurrent use.
 type CallIDs interface {
 	// Call returns the id of the call that a payload announces. Payloads with the same
-	// identity are copies of one payload. A payload without an identity is always a
-	// new call.
+	// identity are copies. A payload without one is always a new call.
 	Call(k Key, identity string) string
 	// Result returns the id of the call whose result a payload contains.
 	Result(k Key, identity string) string
@@ -34,7 +32,6 @@ func (k Key) hash() [sha256.Size]byte {
 	return sha256.Sum256([]byte(k.Session + "\x00" + k.Call))
 }
 
-// callID returns the id of call number n of the key k, counted from 0.
 func callID(k Key, n int) string {
 	sum := sha256.Sum256([]byte(k.Session + "\x00" + k.Call + "\x00" + strconv.Itoa(n)))
 	return "call-" + hex.EncodeToString(sum[:12])
@@ -44,14 +41,13 @@ func callID(k Key, n int) string {
 // CallIDs.
 func firstCall(k Key) string { return callID(k, 0) }
 
-// calls are the calls of one key, in the order of arrival.
 type calls []slot
 
 // slot is a call, or a result that arrived before its call.
 type slot struct {
 	Call   string `json:"c,omitempty"`
 	Result string `json:"r,omitempty"`
-	Has    uint8  `json:"h"` // hasCall, hasResult or both
+	Has    uint8  `json:"h"`
 	Denied bool   `json:"d,omitempty"`
 }
 
@@ -88,8 +84,8 @@ func (c *calls) find(known, free func(slot) bool) int {
 	return len(*c) - 1
 }
 
-// denied marks the call with this id as denied. If Call did not assign the id, the id
-// came from the tool, and denied adds a slot for the call.
+// denied marks the call with this id as denied. An id that came from the tool has no
+// slot yet, so denied adds one.
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
 		if callID(k, i) == id {

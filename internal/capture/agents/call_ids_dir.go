@@ -11,12 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// SharedCallIDs returns CallIDs that processes share through files below dir. Each of
-// these processes reads only one payload. Each session has a folder with one locked
-// file for each key. If a file stays locked for 50 ms, the call gets an id that its
-// result does not have. If a file cannot be used for another reason, the call counts
-// as the first call of its key. The start of a new session removes folders that got no
-// new key for a week.
+// SharedCallIDs returns CallIDs for processes that each read only one payload. They
+// share files below dir, one folder for each session and a locked file for each key. If
+// a file stays locked for 50 ms, the call is not paired with its result. A new session
+// removes folders that got no new key for a week.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }
@@ -39,7 +37,7 @@ func (f *folder) Result(k Key, identity string) string {
 
 // Denied implements [CallIDs].
 func (f *folder) Denied(k Key, id string) {
-	_ = f.update(k, func(c *calls) { c.denied(k, id) }) // the agent must not wait
+	_ = f.update(k, func(c *calls) { c.denied(k, id) }) // best effort: an error must not stop the agent
 }
 
 // IsDenied implements [CallIDs].
@@ -54,8 +52,6 @@ func (f *folder) path(k Key) string {
 	return filepath.Join(f.dir, hex.EncodeToString(session[:12]), hex.EncodeToString(call[:12]))
 }
 
-// id returns the id of a call. take updates the calls of k and returns the index of
-// the call.
 func (f *folder) id(k Key, identity string, take func(*calls, string) int) string {
 	var n int
 	err := f.update(k, func(c *calls) { n = take(c, identity) })
@@ -65,8 +61,6 @@ func (f *folder) id(k Key, identity string, take func(*calls, string) int) strin
 	return callID(k, n)
 }
 
-// update locks the file of k, applies do to the calls in the file and writes them
-// back.
 func (f *folder) update(k Key, do func(c *calls)) error {
 	path := f.path(k)
 	f.open(filepath.Dir(path))
@@ -82,13 +76,11 @@ func (f *folder) update(k Key, do func(c *calls)) error {
 	}
 	do(&c)
 	if data, err = json.Marshal(c); err == nil {
-		_ = os.WriteFile(path, data, 0o600) // on failure the call is not paired with its result; the agent must not wait
+		_ = os.WriteFile(path, data, 0o600) // best effort: without the file, the call is not paired with its result
 	}
 	return nil
 }
 
-// open creates the folder of a session. If the folder is new, open also removes the
-// folders of old sessions.
 func (f *folder) open(session string) {
 	if os.Mkdir(session, 0o700) == nil {
 		f.sweep()

@@ -9,9 +9,8 @@ import (
 // maxKeys bounds the keys in memory. A key takes about 300 bytes.
 const maxKeys = 100_000
 
-// NewCallIDs returns CallIDs in memory, for a process that reads many payloads, such
-// as an import or a server. Above 100,000 keys, it forgets the key that was not used
-// for the longest time.
+// NewCallIDs returns CallIDs in memory, for a process that reads many payloads. Above
+// 100,000 keys, it forgets the least recently used key.
 func NewCallIDs() CallIDs {
 	return &memory{keys: map[[sha256.Size]byte]*cached{}, used: list.New()}
 }
@@ -27,7 +26,7 @@ type cached struct {
 	calls calls
 }
 
-// of returns the calls of k and marks k as recently used. The caller holds mu.
+// of marks k as recently used. The caller holds mu.
 func (m *memory) of(k Key) *calls {
 	hash := k.hash()
 	if r, ok := m.keys[hash]; ok {

@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// everyCallIDs runs a test with both implementations.
 func everyCallIDs(t *testing.T, test func(t *testing.T, callIDs agents.CallIDs)) {
 	t.Helper()
 	t.Run("Memory", func(t *testing.T) { test(t, agents.NewCallIDs()) })
@@ -106,7 +105,6 @@ func TestCallIDs_Together(t *testing.T) {
 	})
 }
 
-// Processes share their calls.
 func TestSharedCallIDs_Processes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	k := agents.Key{Session: "s", Call: "Bash ls"}
@@ -170,7 +168,6 @@ func TestSharedCallIDs_Broken(t *testing.T) {
 	})
 }
 
-// A new session removes old folders.
 func TestSharedCallIDs_Sweeps(t *testing.T) {
 	dir := t.TempDir()
 	callIDs := agents.SharedCallIDs(dir)

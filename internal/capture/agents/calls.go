@@ -18,7 +18,7 @@ type toolCall struct {
 
 type result struct {
 	output     json.RawMessage
-	failure    *events.Failure // nil for success
+	failure    *events.Failure
 	exit       *int
 	durationMS int64
 }
@@ -37,12 +37,10 @@ type callEvents struct {
 
 func (b *builder) call(c toolCall) callEvents { return callEvents{b, c} }
 
-// session returns a text that identifies the run among all tenants and tools.
 func (b *builder) session() string {
 	return b.context.Tenant + "\x00" + b.tool.name + "\x00" + b.scope.run
 }
 
-// key returns the key that pairs a call with its result if the tool sends no call id.
 func (e callEvents) key() Key {
 	return Key{Session: e.b.session(), Call: policy.CanonicalTool(e.call.name) + " " + canonicalJSON(e.call.args)}
 }
@@ -129,7 +127,6 @@ func (e callEvents) approval(prompt string) {
 	})
 }
 
-// denied adds an approval event for a call that the tool itself denied.
 func (e callEvents) denied(reason string) {
 	e.b.main(e.b.scope, events.Approval, ident(e.call.id), events.ApprovalData{
 		Tool: e.call.name, Args: e.call.args, Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: reason},
@@ -144,9 +141,8 @@ func outcomeOf(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
 	return now, err == nil && now.Status != ""
 }
 
-// newResult returns the result of a call after the hooks ran, and whether the hooks
-// changed it. If the hooks withheld the result, newResult returns their error text, or
-// "result withheld" if there is none.
+// newResult returns the result after the hooks ran, and whether a hook changed it. A
+// withheld result becomes the error text of the hooks.
 func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	now, ok := outcomeOf(o)
 	if p.Document.Point != events.ToolResult || !ok {

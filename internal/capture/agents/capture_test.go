@@ -14,9 +14,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// wantCalls are the expected runs of the recorded scenarios. Not every tool ran
-// every step. Codex wrote no file, Gemini CLI echoed nothing, and the camelCase
-// hooks of Copilot CLI were not asked about calls that other hooks had denied.
+// wantCalls are the expected runs of the recorded scenarios. Some steps are missing:
+// Codex wrote no file, Gemini CLI echoed nothing, and the camelCase hooks of Copilot
+// CLI were not asked about calls that other hooks had denied.
 var wantCalls = map[string][]string{
 	"claude-code": {
 		"DENYME: no result, denied: DENYME blocked by policy", "Task: success", "Write: success", "cat: error 1", "echo: success",
@@ -59,7 +59,8 @@ func TestCaptured_Calls(t *testing.T) {
 	}
 }
 
-// tree is the part of a run tree that must not depend on order and copies.
+// tree returns the part of a run tree that must not depend on the order and the copies
+// of payloads.
 func tree(f *runtree.Fold) []string {
 	lines := callsOf(f)
 	for _, run := range f.Runs() {
@@ -78,7 +79,7 @@ func tree(f *runtree.Fold) []string {
 	return lines
 }
 
-// Payloads make the same tree when each arrives twice and up to three positions off.
+// Payloads give the same tree if each arrives twice and up to three positions off.
 //
 //guarantee:payload-again
 func TestCaptured_AnyOrder(t *testing.T) {
@@ -97,7 +98,6 @@ func TestCaptured_AnyOrder(t *testing.T) {
 	}
 }
 
-// shuffled returns list twice, with each payload at most three positions off.
 func shuffled(rt *rapid.T, list []payload) []payload {
 	type placed struct {
 		at int
@@ -121,7 +121,7 @@ func shuffled(rt *rapid.T, list []payload) []payload {
 //
 //guarantee:payload-again
 func TestCaptured_OneEventPerPayload(t *testing.T) {
-	fresh := map[string]bool{ // events that say neither when nor of what they are
+	fresh := map[string]bool{ // payloads without a time, an id of a step and an id of a call
 		"claude-code SessionStart": true, "claude-code InstructionsLoaded": true,
 		"codex SessionStart": true, "codex SessionEnd": true, "opencode chat.params": true,
 	}

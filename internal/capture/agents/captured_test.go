@@ -20,15 +20,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// payload is a recorded hook payload.
 type payload struct {
-	event string // the name of the hook event
+	event string
 	file  string
 	at    time.Time
 	data  []byte
 }
 
-// captures are the folders of recorded hook payloads by tool.
 var captures = []struct {
 	name, tool string
 	dirs       []string
@@ -42,7 +40,7 @@ var captures = []struct {
 	{"opencode", "opencode", []string{"opencode/captured-*"}},
 }
 
-// captured returns the payloads of folders in the order of sending.
+// captured returns the payloads in folders, in the order of sending.
 func captured(tb testing.TB, patterns ...string) []payload {
 	tb.Helper()
 	var all []payload
@@ -82,7 +80,7 @@ func inOrder(tb testing.TB, dir string) []payload {
 	if err != nil || len(list) == 0 {
 		tb.Fatalf("%s: %d payloads, %v", dir, len(list), err)
 	}
-	for _, file := range files { // what no hook was sent: Codex's notify
+	for _, file := range files { // payloads of Codex's notify program, which no hook received
 		if !slices.ContainsFunc(list, func(p payload) bool { return p.file == file }) {
 			list = append(list, payload{"", file, list[len(list)-1].at, ingesttest.Data(tb, file)})
 		}
@@ -90,7 +88,6 @@ func inOrder(tb testing.TB, dir string) []payload {
 	return list
 }
 
-// named returns a tool.
 func named(tb testing.TB, name string) *agents.Tool {
 	tb.Helper()
 	tool, err := agents.Named(name)
@@ -100,7 +97,6 @@ func named(tb testing.TB, name string) *agents.Tool {
 	return tool
 }
 
-// denyme returns a registry with a hook that denies calls with DENYME.
 func denyme(tb testing.TB) *hooks.Registry {
 	tb.Helper()
 	r := hooks.NewRegistry(hooks.Options{})
@@ -113,7 +109,7 @@ func denyme(tb testing.TB) *hooks.Registry {
 	return r
 }
 
-// handle processes a payload like a hook command.
+// handle processes a payload as the hook command does.
 func handle(tb testing.TB, tool *agents.Tool, r *hooks.Registry, p payload, c agents.Context) []events.Event {
 	tb.Helper()
 	c.Tenant, c.Event = "acme", p.event
@@ -146,8 +142,7 @@ func replay(tb testing.TB, tool *agents.Tool, list []payload, callIDs agents.Cal
 	return fold
 }
 
-// callsOf returns the comparable part of a run tree: the runs below their
-// parents, and the calls with their outcomes.
+// callsOf returns the runs below their parents, and the calls with their outcomes.
 func callsOf(f *runtree.Fold) []string {
 	var lines []string
 	for _, run := range f.Runs() {
@@ -175,7 +170,6 @@ func callLines(t runtree.Trace, depth string) []string {
 	return lines
 }
 
-// callLine describes a call and its outcome.
 func callLine(row *runtree.Row) string {
 	what := policy.CanonicalTool(row.Name)
 	for _, word := range []string{"DENYME", "cat", "echo"} {

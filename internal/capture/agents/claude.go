@@ -11,8 +11,8 @@ import (
 )
 
 // claudeCode describes Claude Code. Its payloads have snake_case members, an id for
-// each call and, in newer versions, an id for each prompt. They contain no time. A
-// sub-agent sends the session of its parent and an agent_id.
+// each call and, in newer versions, for each prompt, but no time. A sub-agent sends the
+// session of its parent and an agent_id.
 var claudeCode = &Tool{
 	name: "claude-code", read: readClaude, reply: replyClaude,
 	can: map[events.Kind]power{
@@ -25,13 +25,11 @@ func readClaude(in object, b *builder) {
 	(&claudeReader{b: b, in: in, result: claudeResult}).read("prompt_id")
 }
 
-// claudeReader reads one payload of Claude Code or of Codex, which sends the same
-// members.
 type claudeReader struct {
 	b      *builder
 	in     object
 	name   string
-	result func(in object, c toolCall) result // reads the result of a successful call
+	result func(in object, c toolCall) result
 }
 
 var claudeEvents = map[string]func(r *claudeReader){
@@ -50,8 +48,7 @@ var claudeEvents = map[string]func(r *claudeReader){
 	"SubagentStop":       (*claudeReader).subagent,
 }
 
-// read converts the payload to events. step is the name of the member that contains
-// the step id.
+// read adds the events of the payload. The member named step has the step id.
 func (r *claudeReader) read(step string) {
 	r.locate(step)
 	if agent := ident(r.in.text("agent_id")); agent != "" {
@@ -78,8 +75,8 @@ func (r *claudeReader) locate(step string) {
 	}
 }
 
-// oncePerStep contains the events that a step never has twice with the same payload.
-// With the id of the step, such a payload is therefore unique.
+// oncePerStep lists the events of which a step never sends two equal payloads, so that
+// a step id makes them unique.
 var oncePerStep = map[string]bool{
 	"UserPromptSubmit": true, "Stop": true, "SubagentStart": true, "SubagentStop": true, "SessionEnd": true, "StopFailure": true,
 }
@@ -96,8 +93,8 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or end of a sub-agent to the run of its parent. The payload
-// comes from the sub-agent, so subagent first changes the scope to the parent.
+// subagent adds the start or end of a sub-agent to the run of its parent. The sub-agent
+// sent the payload, so the scope must change first.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {
@@ -117,9 +114,8 @@ func (r *claudeReader) subagent() {
 	})
 }
 
-// claudeResult reads the result of a call from a PostToolUse payload. Claude Code
-// reports a failed call with PostToolUseFailure, but an interrupted command with
-// PostToolUse.
+// claudeResult reads a PostToolUse payload. Claude Code sends one for an interrupted
+// command too, but PostToolUseFailure for other failures.
 func claudeResult(in object, _ toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
 	if response := in.object("tool_response"); response.yes("interrupted") {
@@ -153,8 +149,8 @@ func exitCode(digits string) *int {
 	return &n
 }
 
-// replyClaude encodes the answer for Claude Code. The member updatedInput replaces all
-// arguments of the call.
+// replyClaude sends all arguments of a changed call, because updatedInput replaces
+// them.
 func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer
@@ -182,8 +178,6 @@ func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	return top.reply()
 }
 
-// claudeContext contains the hook points at which Claude Code and Codex accept a
-// context.
 var claudeContext = map[events.Kind]bool{
 	events.ToolBefore: true, events.ToolResult: true, events.PromptSubmit: true, events.SessionStart: true, events.SubagentStart: true,
 }

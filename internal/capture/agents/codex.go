@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// codex describes Codex. Its payloads have the members of Claude Code, with a turn_id
-// instead of the prompt_id. The result of a command is often only its output, without
-// an exit status.
+// codex describes Codex. Its payloads are those of Claude Code with a turn_id instead
+// of the prompt_id. The result of a command often has no exit status.
 var codex = &Tool{
 	name: "codex", read: readCodex, reply: replyCodex,
 	can: map[events.Kind]power{
@@ -21,7 +20,7 @@ var codex = &Tool{
 }
 
 func readCodex(in object, b *builder) {
-	if in.text("hook_event_name") == "" && in.text("type") != "" { // sent to the notify program of the configuration
+	if in.text("hook_event_name") == "" && in.text("type") != "" { // a payload for the notify program of Codex
 		b.enter(in.text("thread-id"))
 		b.scope.step = ident(in.text("turn-id"))
 		b.p.Event, b.p.Cwd = ingest.Clip(in.text("type"), ingest.MaxID), in.text("cwd")
@@ -38,8 +37,8 @@ var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$
 
 const codexHeader = 6
 
-// codexResult reads the result of a call. If the result of a shell command has no exit
-// status, codexResult searches the output for the error message of a failed program.
+// codexResult searches the output of a shell command for the error message of a failed
+// program if the result has no exit status.
 func codexResult(in object, c toolCall) result {
 	raw := in.raw("tool_response")
 	e := result{output: raw, durationMS: in.number("duration_ms")}
@@ -81,8 +80,8 @@ func codexExit(text string) (*int, string) {
 	return nil, text
 }
 
-// replyCodex encodes the answer for Codex. Codex treats an unknown member, an ask, or
-// an allow without a change as a failure of the hook.
+// replyCodex must not send an unknown member, an ask, or an allow without a change,
+// because Codex treats these as a failure of the hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

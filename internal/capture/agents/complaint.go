@@ -19,17 +19,14 @@ var systemError = pattern(`: (?:\[Errno \d+\] )?(?:No such file or directory|Per
 	`File exists|Directory not empty|Operation not permitted|No space left on device|Read-only file system|Device or resource busy|` +
 	`Invalid argument|Too many levels of symbolic links|File name too long|Text file busy|No such device or address|Input/output error)$`)
 
-// Exit statuses of a shell that does not find a program, and of git after a fatal
-// error.
 const (
 	exitNotFound   = 127
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the line of output that proves that a program of the command
-// failed, and the exit status if the line implies one. It considers only programs that
-// decide the exit status of the command. Any other line does not prove a failure. For
-// example, a printed log can contain the word "error".
+// complaintOf returns the line of output that proves that the command failed, and the
+// exit status if the line implies one. Only an error message of a program that decides
+// the exit status is a proof, because other programs can print any text.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {
@@ -51,7 +48,7 @@ func complaintOf(command, output string) (line string, exit *int) {
 }
 
 type program struct {
-	name string // as written in the command
+	name string
 	args []string
 }
 
@@ -76,8 +73,7 @@ func (p program) complains(line string) (*int, bool) {
 	return nil, false
 }
 
-// mentions reports whether text contains arg as a whole word. A path in front of arg
-// does not matter, so "/tmp/a.txt" mentions "a.txt".
+// mentions reports whether text contains arg as a whole word or as the end of a path.
 func mentions(text, arg string) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(text[at:], arg)
@@ -97,9 +93,8 @@ func partOfWord(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// decidingPrograms returns the programs whose failure makes the command fail. These
-// are the last program of a list or a pipe, both programs of "a && b", and only b of
-// "a || b".
+// decidingPrograms returns the programs whose failure makes the command fail: the last
+// one of a list or a pipe, both of "a && b", and only b of "a || b".
 func decidingPrograms(command string, depth int) []program {
 	if depth > maxShells || len(command) > maxJudgedCommand {
 		return nil
@@ -189,8 +184,8 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, path.Base(name))
 }
 
-// literal returns the text of a word. It is empty if the shell would expand the word,
-// because the result of the expansion is unknown.
+// literal returns the text of a word. It is empty if the shell would expand the word to
+// an unknown text.
 func literal(w *syntax.Word) string {
 	var b strings.Builder
 	queue := w.Parts

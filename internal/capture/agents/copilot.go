@@ -12,22 +12,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI describes Copilot CLI. Its payloads have one of two shapes. The spelling
-// of the event name in the configuration of Copilot CLI selects the shape. One shape
-// has camelCase members and does not contain the event name. The other has snake_case
-// members, contains the event name and uses different tool names. Both contain a time,
-// which helps to recognise the same payload in both shapes. Calls have no id. A
-// sub-agent has a separate session and names the session of its parent.
+// copilotCLI describes Copilot CLI. The spelling of an event name in its configuration
+// selects one of two shapes. One has camelCase members and no event name. The other has
+// snake_case members, the event name and different tool names. Both contain a time, by
+// which the same payload in both shapes is recognized. Calls have no id. A sub-agent
+// has a separate session and names that of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
 }
 
-// copilotNames maps lower-case event names that only the camelCase shape uses to the
-// names in the snake_case shape.
 var copilotNames = map[string]string{"userpromptsubmitted": "userpromptsubmit", "agentstop": "stop"}
 
-// shapeSnake is the snake_case shape. Another tool of the vendor reads the same shape.
 const shapeSnake = "snake"
 
 func readCopilot(in object, b *builder) { (&copilotReader{b: b, in: in}).read() }
@@ -111,8 +107,8 @@ func (r *copilotReader) locate() {
 	)
 }
 
-// copilotArgs returns the arguments of a call. Older versions send them as JSON inside
-// a string.
+// copilotArgs also reads arguments that are JSON inside a string, as older versions
+// send them.
 func copilotArgs(in object) json.RawMessage {
 	args := in.raw("toolArgs", "tool_input", "toolInput")
 	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {
@@ -136,8 +132,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses lists the members by which an event without a name is recognized. The
-// first entry whose members are all present wins.
+// copilotGuesses lists the members that identify an event without a name. The first
+// match wins.
 var copilotGuesses = []struct {
 	event   string
 	members []string
@@ -156,7 +152,6 @@ var copilotGuesses = []struct {
 	{"sessionEnd", []string{"reason"}},
 }
 
-// subagent adds the start or end of a sub-agent to the run of its parent.
 func (r *copilotReader) subagent() {
 	if r.b.scope.parentRun == "" {
 		r.b.custom()
@@ -177,8 +172,8 @@ func (r *copilotReader) subagent() {
 
 var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
-// result reads the result of a call. If a command fails, Copilot CLI still reports
-// success of the tool. The exit status of the command is in the last line of the text.
+// result reads the exit status of a failed command from the last line of the text,
+// because Copilot CLI reports success of the tool.
 func (r *copilotReader) result() result {
 	in := r.in.object("toolResult", "tool_result")
 	e := result{output: r.in.raw("toolResult", "tool_result")}
@@ -198,8 +193,8 @@ func (r *copilotReader) result() result {
 	return e
 }
 
-// replyCopilot encodes the answer for Copilot CLI. For the snake_case shape it adds
-// the member hookSpecificOutput, which another tool of the vendor reads.
+// replyCopilot adds hookSpecificOutput to the snake_case shape, because another tool of
+// the vendor reads that member.
 func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -101,8 +101,6 @@ func (c *copilotLog) read(in ingest.Line) {
 	}
 }
 
-// sessionOf returns the session id in the first line l. If there is none, it returns
-// the name of the folder of an events.jsonl file, or else a name from the file name.
 func (c *copilotLog) sessionOf(l copilotLine) string {
 	if id := ident(l.data.text("sessionId")); id != "" {
 		return id

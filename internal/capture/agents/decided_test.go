@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// TestDecided_OtherHooks sends a payload to two hook commands, and one denies it. The
-// run shows the denial in both orders.
+// TestDecided_OtherHooks sends a payload to two hook commands, of which one denies it.
+// The run shows the denial in either order.
 func TestDecided_OtherHooks(t *testing.T) {
 	silent := hooks.DocumentOutcome{Verdict: hooks.None}
 	for tool, payload := range map[string]string{"claude-code": claudePre, "copilot-cli": copilotPre, "opencode": openCodePre} {
@@ -30,7 +30,7 @@ func TestDecided_OtherHooks(t *testing.T) {
 	}
 }
 
-// A denial that a tool ignores is not the same event as the payload without hooks.
+// A denial that a tool ignores is a different event than the payload without hooks.
 func TestDecided_IgnoredDenial(t *testing.T) {
 	p := parse(t, "claude-code", "", `{"session_id":"s","prompt_id":"p","hook_event_name":"SubagentStart","agent_id":"a","agent_type":"explore"}`)
 	silent, ignored := p.Decided(hooks.DocumentOutcome{Verdict: hooks.None})[0], p.Decided(denied)[0]
@@ -42,8 +42,8 @@ func TestDecided_IgnoredDenial(t *testing.T) {
 	}
 }
 
-// Two tools called with equal arguments in one millisecond are two calls, also with
-// both styles of configuration.
+// Two calls with equal arguments in the same millisecond are two calls, in both shapes
+// of the payload.
 func TestParse_CopilotCallsOfOneMoment(t *testing.T) {
 	ids := map[string]bool{}
 	for _, payload := range []string{

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// Minimal payloads of the tools.
 const (
 	claudePre     = `{"session_id":"s","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf build/x"},"tool_use_id":"t"}`
 	claudePost    = `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{},"tool_response":{"stdout":"secret"},"tool_use_id":"t"}`
@@ -58,7 +57,6 @@ var (
 	withheld = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"error","error":"withheld"}`}
 )
 
-// TestReply checks the answer to each tool and the recorded verdict.
 func TestReply(t *testing.T) {
 	const pre = `{"hookSpecificOutput":{"hookEventName":"PreToolUse",`
 	tests := []struct {
@@ -145,7 +143,6 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// verdictOf returns the verdict in the event with the payload.
 func verdictOf(tb testing.TB, list []events.Event) events.Verdict {
 	tb.Helper()
 	for _, e := range list {

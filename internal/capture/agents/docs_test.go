@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// understood returns the kinds of hook events in docs/agents.md, by agent and
+// understood returns the kinds of each hook event in docs/agents.md, by agent and
 // lower-case name.
 func understood(t *testing.T) map[string]map[string][]events.Kind {
 	t.Helper()
@@ -40,7 +40,6 @@ func understood(t *testing.T) map[string]map[string][]events.Kind {
 	return rows
 }
 
-// words returns the words in backquotes.
 func words(cell string) []string {
 	var list []string
 	for i, part := range strings.Split(cell, "`") {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// fuzzParse fuzzes Parse of a tool. Any JSON object gives valid events, one of
-// which has the payload, and JSON answers.
+// fuzzParse fuzzes Parse of a tool. Any JSON object gives JSON answers and valid
+// events, one of which contains the payload.
 func fuzzParse(f *testing.F, name string, seeds ...string) {
 	f.Helper()
 	for _, seed := range seeds {
@@ -56,7 +56,6 @@ func fuzzParse(f *testing.F, name string, seeds ...string) {
 	})
 }
 
-// checkPayload checks the properties of every payload.
 func checkPayload(t *testing.T, p agents.Payload) {
 	t.Helper()
 	if len(p.Events) == 0 {

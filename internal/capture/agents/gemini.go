@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// geminiCLI describes Gemini CLI. Its payloads have snake_case members, a session and
-// a time, but no call id and no turn id. Gemini CLI treats the answer "ask" as an
-// allow.
+// geminiCLI describes Gemini CLI. Its payloads have snake_case members, a session and a
+// time, but no call id and no turn id. It treats the answer "ask" as an allow.
 var geminiCLI = &Tool{
 	name: "gemini-cli", read: readGemini, reply: replyGemini,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.PromptSubmit: mayDeny},
@@ -68,8 +67,8 @@ func (r *geminiReader) request() {
 	r.b.withoutHooks() // hooks of this point need whole messages, and the payload has only their text
 }
 
-// response adds a piece of the model's answer. The last piece has the finish reason
-// and the tokens of the whole answer. Other pieces become custom events.
+// response adds a piece of the model's answer. Only the last piece has the finish
+// reason and the tokens. Other pieces become custom events.
 func (r *geminiReader) response() {
 	response := r.in.object("llm_response")
 	var why string
@@ -96,16 +95,16 @@ func (r *geminiReader) response() {
 	r.b.main(r.b.scope, events.ResponseCompleted, "", data)
 }
 
-// Patterns of the lines that Gemini CLI prints around the output of a command. Gemini
-// CLI omits an exit status of 0.
+// Patterns of the lines around the output of a command. Gemini CLI omits an exit status
+// of 0.
 var (
 	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
 	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult reads the result of a call. The text in llmContent describes every
-// failure. The member error is present only if the tool could not run.
+// geminiResult takes the failure from llmContent, because the member error is present
+// only if the tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -147,8 +146,8 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// replyGemini encodes the answer for Gemini CLI. To change a result, the answer denies
-// the result and gives the new text as the reason.
+// replyGemini changes a result by denying it with the new text as the reason, as Gemini
+// CLI requires.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer
@@ -189,7 +188,6 @@ func geminiPlain(result hooks.JSON) string {
 	return plain(result)
 }
 
-// contentText returns the text of content, which is a string or a list of parts.
 func contentText(content json.RawMessage) string {
 	if text, ok := textOf(content); ok {
 		return text

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// The key changes every derived id, and the log of the payloads gives the ids of the live
-// hook with the same key only.
+// The key changes every derived id. The log of the payloads gives the ids of the live
+// hook only with the same key.
 //
 //guarantee:id-secret
 func TestIDKey_SeparatesDataDirectories(t *testing.T) {

@@ -14,20 +14,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Log yields the events of stored hook payloads. The input is a JSON array of
-// payloads, or payloads one after the other. Log guesses from the members of each
-// payload which tool sent it.
+// Log yields the events of stored hook payloads in a JSON array, or one after the
+// other. It guesses from the members of a payload which tool sent it.
 //
-// If opts contains the key of the data directory, the events of a payload with an
-// identity get the same ids as in the live hook, unless a decision changed the id
-// there. Importing them into a recorded run therefore adds nothing. A payload without
-// an identity is identified by its content and the number of equal payloads before it.
-// A payload without a time gets the time of the input. Calls and results without an id
-// are paired in the order of the input.
+// If opts contains the key of the data directory, events get the same ids as in the
+// live hook, so that importing a recorded run adds nothing. Exceptions are ids that a
+// decision changed, and payloads without an identity, whose ids depend on their content
+// and the number of equal payloads before them.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}}
-		var single ingest.Object // a payload outside of an array
+		var single ingest.Object
 		l.m.Documents(ctx, r, func(p ingest.Fragment) {
 			switch {
 			case p.End && !single.Empty():
@@ -92,9 +89,8 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession reports whether an event with this name comes from Gemini CLI, if
-// Copilot CLI has an event with the same name. Only Gemini CLI sends a transcript path
-// in these events.
+// geminiSession reports whether an event whose name Gemini CLI and Copilot CLI share is
+// from Gemini CLI. Only Gemini CLI sends a transcript path with it.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

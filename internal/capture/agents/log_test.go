@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// readAll returns the events and the reports of an input.
 func readAll(tb testing.TB, read ingesttest.Adapter, name string, data []byte) (list []events.Event, reports []string) {
 	tb.Helper()
 	opts := ingest.Options{File: name, Tenant: "acme", Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
@@ -44,7 +43,6 @@ func kinds(list []events.Event) map[events.Kind]int {
 	return n
 }
 
-// TestLog_Recorded checks the runs of the recorded payloads of three projects.
 func TestLog_Recorded(t *testing.T) {
 	tests := map[string]map[events.Kind]int{
 		"CursorTouch-Operator-Use/post_tool_use.json": {events.ToolResult: 164},
@@ -148,7 +146,7 @@ func TestLog_Faults(t *testing.T) {
 	}
 }
 
-// sessionEvents returns a recorded session of Copilot CLI with one line of each
+// sessionEvents returns a recorded session of Copilot CLI, reduced to one line of each
 // type.
 func sessionEvents(tb testing.TB) []byte {
 	tb.Helper()

@@ -18,14 +18,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// command is a recorded shell command with its known outcome.
 type command struct {
 	text, output string
 	failed       bool
 }
 
-// recordedCommands returns the shell commands of recorded Claude Code sessions,
-// which have exit statuses.
+// recordedCommands returns the shell commands of recorded Claude Code sessions. These
+// have exit statuses.
 func recordedCommands(t *testing.T) []command {
 	t.Helper()
 	root := realdata.Path(t)
@@ -55,7 +54,6 @@ func recordedCommands(t *testing.T) []command {
 
 var exitStatus = regexp.MustCompile(`^(?:Error: )?Exit code \d+\n?`)
 
-// commandOf returns the command of the result e.
 func commandOf(e events.Event, calls map[string]string) []command {
 	switch e.Kind() {
 	case events.ToolBefore:
@@ -76,7 +74,7 @@ func commandOf(e events.Event, calls map[string]string) []command {
 				output = text
 			}
 			if !exitStatus.MatchString(output) {
-				return nil // denied, interrupted: it did not end
+				return nil // a denied or interrupted command did not end
 			}
 		} else if json.Unmarshal(p.Result, &output) != nil {
 			return nil
@@ -86,7 +84,6 @@ func commandOf(e events.Event, calls map[string]string) []command {
 	return nil
 }
 
-// codexCommands returns the commands of recorded `codex exec --json` streams.
 func codexCommands(t *testing.T) []command {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "codex", "*", "exec-json-stream", "*.jsonl"))
@@ -114,7 +111,7 @@ func TestComplaint_Measured(t *testing.T) {
 	var succeeded, failed, found int
 	for _, c := range append(recordedCommands(t), codexCommands(t)...) {
 		if strings.HasPrefix(c.text, "find ") {
-			continue // Claude Code takes its status 1 for no failure
+			continue // Claude Code does not count its status 1 as a failure
 		}
 		line, _ := complaintOf(c.text, c.output)
 		switch {

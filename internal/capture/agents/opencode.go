@@ -10,14 +10,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// openCode describes OpenCode. OpenCode has plugins instead of hook commands. Our
-// plugin sends the arguments of plugin hooks as {"input":…,"output":…}, and sends bus
-// events unchanged. A sub-agent is a session, and the event of its creation names the
-// parent. If a tool throws, OpenCode does not call tool.execute.after. A bus event
-// reports the error instead.
+// openCode describes OpenCode, which has plugins instead of hook commands. Our plugin
+// sends the arguments of plugin hooks as {"input":…,"output":…}, and sends bus events
+// unchanged. A sub-agent is a session whose creation event names the parent. If a tool
+// throws, only a bus event reports the error.
 //
-// The answers are for our plugin. If the answer is {"deny":"why"}, the plugin throws.
-// If it is {"output":{…}}, the plugin copies the members to the output of the hook.
+// The answers are for our plugin. {"deny":"why"} makes it throw. {"output":{…}} makes
+// it copy the members to the output of the hook.
 var openCode = &Tool{
 	name: "opencode", read: readOpenCode, reply: replyOpenCode,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.Approval: mayDeny | mayAsk},
@@ -100,9 +99,8 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial makes Decided record a denied call in CallIDs. The bus later reports the
-// denied call as an error. messagePart must not record that error as the result of the
-// call.
+// denial makes Decided record a denied call in CallIDs. The bus later reports that call
+// as failed, and messagePart must not record this as its result.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }
@@ -111,8 +109,8 @@ func (r *openCodeReader) denial(c toolCall) {
 
 func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session(), Call: "id " + c.id} }
 
-// after adds the result of a call. If the call started a sub-agent, the result
-// contains the session of the sub-agent, and after also adds the end of the sub-agent.
+// after adds the result of a call. The result of a call that started a sub-agent
+// contains its session, so after also ends that sub-agent.
 func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
 	e := result{output: r.in.raw("output")}
@@ -187,8 +185,6 @@ func (r *openCodeReader) error(failure object) {
 	r.b.failed(cmp.Or(failure.object("data").text("message"), failure.text("message"), name), name, "", r.in.text("model"))
 }
 
-// message adds the current state of a message. A complete message of the assistant is
-// one API call.
 func (r *openCodeReader) message(info object) {
 	if info.text("role") != "assistant" || info.raw("finish") == nil && info.object("time").raw("completed") == nil {
 		r.b.main(r.b.scope, events.MessageUpdated, "", events.MessageData{Message: info.text("id"), Role: info.text("role")})
@@ -210,8 +206,8 @@ func (r *openCodeReader) message(info object) {
 	})
 }
 
-// messagePart adds a piece of a message. A piece that reports a failed call becomes
-// the result of that call, unless our denial made the call fail.
+// messagePart turns a report of a failed call into the result of the call, unless our
+// denial made the call fail.
 func (r *openCodeReader) messagePart(part object) {
 	state := part.object("state")
 	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}

@@ -40,7 +40,6 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// A decision is recorded in one event.
 func TestDecided(t *testing.T) {
 	p := parse(t, "claude-code", "", claudePre)
 	if p.Cwd != "/w" || p.Document.Meta.TeamRoot != "/w" || p.Document.Meta.ToolCall != "t" || p.Document.Tool != "Bash" {
@@ -63,7 +62,7 @@ func TestDecided(t *testing.T) {
 	}
 }
 
-// TestDecided_Points checks the data that decisions add to other events.
+// TestDecided_Points checks the data that a decision adds to events of other kinds.
 func TestDecided_Points(t *testing.T) {
 	tests := []struct{ name, tool, payload, value, want string }{
 		{"Prompt", "claude-code", claudePrompt, `{"directives":["d"]}`, `"directives":["d"]`},
@@ -92,7 +91,7 @@ func TestDecided_Points(t *testing.T) {
 	}
 }
 
-// No event has text that a hook removed from a result.
+// No event contains text that a hook removed from a result.
 func TestDecided_ChangedResult(t *testing.T) {
 	for tool, payload := range map[string]string{
 		"claude-code": claudePost, "codex": codexPost, "gemini-cli": geminiPost, "opencode": openCodePost,
@@ -155,7 +154,7 @@ func TestDecided_DeniedCallWaitsForNothing(t *testing.T) {
 	}
 }
 
-// A call that threw is an error, unless it was denied.
+// An OpenCode tool that throws gives an error, unless the call was denied.
 func TestParse_OpenCodeErrors(t *testing.T) {
 	const part = `{"id":"evt_1","type":"message.part.updated","properties":{"part":{"sessionID":"s","type":"tool","callID":"t","tool":"read",` +
 		`"state":{"status":"error","error":"File not found","time":{"start":1795245783215,"end":1795245783220}}}}}`
@@ -191,7 +190,7 @@ func TestParse_Times(t *testing.T) {
 	}
 }
 
-// Only input without an object is refused, and nothing is lost.
+// Only input that is not an object is refused, and nothing is lost.
 //
 //guarantee:payload-unknown
 func TestParse_Junk(t *testing.T) {
@@ -199,7 +198,7 @@ func TestParse_Junk(t *testing.T) {
 	tests := []struct {
 		name, payload string
 		refused       bool
-		kept          string // in the data of the event
+		kept          string // text that the data of the event must contain
 	}{
 		{"Empty", ``, true, `"bytes":0`},
 		{"Array", `[1]`, true, `"text":"[1]"`},
@@ -253,7 +252,7 @@ func TestParse_UnknownEvent(t *testing.T) {
 	}
 }
 
-// Equal calls are one call without CallIDs, and results still find it.
+// Without CallIDs, equal calls share an id, and results still find it.
 func TestParse_WithoutCallIDs(t *testing.T) {
 	read := func(payload string) events.Event {
 		return parseIn(t, agents.Context{}, "copilot-cli", payload).Events[0]
@@ -265,7 +264,7 @@ func TestParse_WithoutCallIDs(t *testing.T) {
 	}
 }
 
-// The two shapes of Copilot CLI give one event.
+// Both shapes of a Copilot CLI payload give the same event.
 func TestParse_BothStyles(t *testing.T) {
 	camel, snake := parse(t, "copilot-cli", "preToolUse", copilotPre).Events[0], parse(t, "copilot-cli", "", copilotSnakePre).Events[0]
 	ignore := cmpopts.IgnoreFields(events.Event{}, "Data")

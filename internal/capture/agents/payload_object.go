@@ -52,9 +52,9 @@ func (o object) yes(name string) bool { return string(o[name]) == "true" }
 
 func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
 
-// moment returns the time in the first of the named members that is present. The time
-// is a string in RFC 3339, with UTC as the default zone, or a number of milliseconds
-// since 1970.
+// moment returns the time in the first of the named members that is present. It is a
+// string in RFC 3339, with UTC as the default zone, or a number of milliseconds since
+// 1970.
 func (o object) moment(names ...string) (time.Time, bool) {
 	raw := o.raw(names...)
 	var ms int64
@@ -78,8 +78,8 @@ func usable(t time.Time) (time.Time, bool) {
 	return t, t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// canonicalJSON returns raw with sorted members and without white space. If raw is not
-// JSON, canonicalJSON returns it unchanged.
+// canonicalJSON sorts members and removes white space. It does not change text that is
+// not JSON.
 func canonicalJSON(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -97,9 +97,8 @@ func canonicalJSON(raw json.RawMessage) string {
 	return string(text)
 }
 
-// storable returns payload in the form in which events store it. That is compact JSON
-// with U+FFFD in place of invalid Unicode. storable returns false if payload is nested
-// too deep.
+// storable returns payload as events store it: compact JSON with U+FFFD in place of
+// invalid Unicode. It returns false if payload is nested too deep.
 func storable(payload []byte) (json.RawMessage, bool) {
 	var e events.Event
 	if e.SetData(json.RawMessage(payload)) != nil || !events.IsData(withinData(e.Data)) {
@@ -170,8 +169,8 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// pattern returns a regular expression that is compiled on first use. A hook command
-// runs for milliseconds and needs few of them.
+// pattern compiles a regular expression on first use, because a hook command runs for
+// milliseconds and needs few of them.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

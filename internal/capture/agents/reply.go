@@ -8,8 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// answer is a JSON object in the answer to a tool. Equal answers encode to equal
-// bytes.
 type answer map[string]any
 
 func (a answer) set(name string, value any) { a[name] = value }
@@ -41,8 +39,8 @@ func (a answer) decide(o hooks.DocumentOutcome) {
 	}
 }
 
-// decideFor answers the agent's question to a person, so that the agent does not ask it. It
-// does nothing unless the verdict of o is allow or deny.
+// decideFor answers a permission request in place of a person, if the verdict of o is
+// allow or deny.
 func (a answer) decideFor(o hooks.DocumentOutcome) {
 	if d := decisionOf(o); d != nil {
 		a.set("decision", d)
@@ -67,8 +65,8 @@ func decisionOf(o hooks.DocumentOutcome) answer {
 	return nil
 }
 
-// newArgs returns the arguments of a call after the hooks ran, and whether the hooks
-// changed them. It returns no arguments for a denied call.
+// newArgs returns the arguments after the hooks ran, and whether a hook changed them. A
+// denied call has none.
 func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	if o.Verdict == hooks.Deny {
 		return "", false
@@ -81,10 +79,9 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 	return ok && now.Suppress
 }
 
-// shaped converts the changed result now to the JSON shape of the original result
-// like, because a tool ignores a result of another shape. If now is a string and like
-// is not, shaped replaces the longest string in like by now and empties the other
-// strings.
+// shaped gives a changed result the JSON shape of the original, because a tool ignores
+// any other shape. A string replaces the longest string of an original that is not a
+// string, and the other strings become empty.
 func shaped(like, now hooks.JSON) hooks.JSON {
 	text, isText := textOf(now.Raw())
 	if _, same := textOf(like.Raw()); !isText || same {
@@ -116,8 +113,8 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts replaces each string s in v by by(s). It visits the members of an
-// object in the order of their names, and skips members named "type".
+// replaceTexts visits members in the order of their names, and skips members named
+// "type".
 func replaceTexts(v any, by func(string) string) any {
 	switch v := v.(type) {
 	case string:

@@ -19,13 +19,11 @@ func (b *builder) sessionStarted(in object) {
 		})
 }
 
-// maxSummary limits the length of summaries. The member raw of the event contains the
-// whole text.
+// maxSummary limits summaries in bytes. data.raw contains the whole text.
 const maxSummary = 2000
 
 var failedEnds = map[string]bool{"error": true, "abort": true, "timeout": true}
 
-// sessionEnded adds the end of a run. A run can resume later.
 func (b *builder) sessionEnded(in object) {
 	reason := in.text("reason")
 	b.main(b.scope, events.SessionEnded, "", events.SessionEndedData{Reason: reason})

@@ -11,8 +11,6 @@
 //	publisher           receives events and hook payloads over HTTP and Unix sockets
 //	problem             writes the error responses of decision and publisher
 //
-// Each path ends in Append of pkg/publish. That package redacts an event, writes it to
-// an outbox on disk and forwards it to the stream. The hooks themselves are in
-// pkg/hooks, and the rules of a hooks.yaml file are in pkg/hooks/hookfile. The
-// packages of internal/evidence record the events that these packages capture.
+// Each path ends in Append of pkg/publish, which redacts an event, writes it to an
+// outbox on disk and forwards it to the stream. The hooks themselves are in pkg/hooks.
 package capture

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// BenchmarkDecision compares a decision over NATS on the loopback with the time to spawn
-// python3 -c pass, which every hook in Python needs. The goal is a fiftieth.
+// BenchmarkDecision compares a decision over NATS on the loopback with starting python3
+// -c pass, which every hook in Python needs. The goal is a fiftieth of that time.
 func BenchmarkDecision(b *testing.B) {
 	python := pythontest.Find(b)
 	to := &recorder{}
@@ -19,7 +19,7 @@ func BenchmarkDecision(b *testing.B) {
 	run(b, New(Options{Registry: answers(b, to, nil)}), srv.Connect(b))
 	nc := srv.Connect(b)
 	const (
-		rounds = 9 // odd: the median is one of them
+		rounds = 9 // odd, so that the median is one of them
 		spawns = 10
 		n      = 500
 	)

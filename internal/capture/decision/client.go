@@ -11,16 +11,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Client sends the requests of nats hooks in a hooks.yaml to decision services. If
-// NATS is not connected, every request fails at once. The methods may be called
-// concurrently.
+// Client sends the requests of nats hooks in a hooks.yaml to decision services. It is
+// safe for concurrent use.
 type Client struct {
 	Conn  *nats.Conn
 	Space subjects.Space
 }
 
-// Request implements [hookfile.Requester]. It fails at once if no service
-// listens on the subject.
+// Request implements [hookfile.Requester]. It fails at once if NATS is not connected or
+// no service listens on the subject.
 //
 // [hookfile.Requester]: https://pkg.go.dev/github.com/hooktrail/hooktrail/pkg/hooks/hookfile#Requester
 func (c Client) Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error) {

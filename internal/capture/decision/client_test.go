@@ -19,7 +19,6 @@ var _ hookfile.Requester = Client{}
 
 const gitStatus = `{"event":"PreToolUse","tool":"Bash","args":{"command":"git status"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}`
 
-// registry returns a registry with the hooks of a file, which ask over nc.
 func registry(t testing.TB, text string, nc *nats.Conn) *hooks.Registry {
 	t.Helper()
 	f, err := hookfile.Parse("hooks.yaml", []byte(text))
@@ -51,7 +50,6 @@ func dispatch(t testing.TB, r *hooks.Registry, document string) hooks.DocumentOu
 	return out
 }
 
-// one returns the only execution of an outcome.
 func one(t testing.TB, out hooks.DocumentOutcome) hooks.Execution {
 	t.Helper()
 	if len(out.Executions) != 1 {
@@ -111,7 +109,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Without a connection a hook fails at once.
+// A hook without a connection fails at once.
 func TestClient_NotConnected(t *testing.T) {
 	nc := natstest.Start(t).Connect(t)
 	nc.Close()

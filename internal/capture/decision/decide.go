@@ -34,11 +34,10 @@ const (
 	DefaultMaxOpen = 256
 )
 
-// Service answers requests for decisions. Its methods may be called
-// concurrently.
+// Service answers requests for decisions. It is safe for concurrent use.
 type Service struct {
 	opts  Options
-	slots chan struct{} // one element for each open decision
+	slots chan struct{}
 
 	// mu guards closed and deciding. It also ensures that open.Go is never called
 	// after closed is set.
@@ -94,8 +93,8 @@ func refused(err error) *refusal {
 	return &refusal{http.StatusInternalServerError, "the decision could not be made"}
 }
 
-// decide parses the document in data, runs the hooks and returns their outcome. If
-// tenant is not empty, the document must belong to that tenant.
+// decide runs the hooks. The document in data must belong to tenant, unless tenant is
+// empty.
 func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeout time.Duration) (hooks.JSON, error) {
 	leave, ok := s.enter(tenant)
 	if !ok {
@@ -133,9 +132,8 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter reserves a slot for a decision. ok is false if no slot is free. The caller
-// must call leave after the decision. If tenant is not empty, its decisions get at
-// most half of the slots.
+// enter reserves a slot for a decision. One tenant gets at most half of the slots. The
+// caller must call leave after the decision.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +156,6 @@ func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	}, true
 }
 
-// assign sets a missing tenant, and uses the session as the run if the run is missing.
-// It rejects a document of another tenant, an unknown tenant and invalid ids.
 func (s *Service) assign(m *hooks.Meta, tenant string) error {
 	if tenant == "" {
 		tenant = s.opts.Tenant

@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1")) // see natstest
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1")) // natstest explains why
 }
 
 // HTTP and NATS give the same outcome and record it.
@@ -103,7 +103,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("got %d %s, %v", w.Code, w.Body, err)
 			}
 			if len(tt.document) > wire.MaxBytes {
-				return // NATS itself refuses it
+				return // NATS itself refuses such a document
 			}
 			msg := ask(t, nc, "acme", tt.document)
 			if msg.Header.Get(subjects.ServiceError) != tt.detail || msg.Header.Get(subjects.ServiceErrorCode) != strconv.Itoa(tt.status) || len(msg.Data) > 0 {
@@ -189,8 +189,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A slow decision does not delay others. A service that ends answers its open requests.
-// The queue group gets the rest.
+// A slow decision does not delay others. A service that stops answers its open
+// requests, and the rest of the queue group gets later ones.
 func TestStop(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	waits := func(context.Context) error {

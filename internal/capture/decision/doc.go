@@ -7,13 +7,12 @@
 //	                                      and Nats-Service-Error-Code
 //
 // All services of a deployment share a NATS queue group, so only one of them answers a
-// request. NATS permissions apply to subjects. Therefore the tenant in the subject is
-// decisive, and a document that names another tenant is refused. A request can limit
-// the time of the hooks with the header Hooktrail-Timeout-Ms, up to the timeout of the
-// service.
+// request. NATS permissions apply to subjects, so the service refuses a document that
+// names another tenant than the subject. The header Hooktrail-Timeout-Ms can shorten
+// the time of the hooks.
 //
-// The Appender of the registry records each request and its outcome as one event
-// before the response. A decision without a record cannot be proved, so a failure to
-// record is an error. If there are too many concurrent decisions, the service refuses
-// a request at once. The caller can then fail open or closed without a wait.
+// The Appender of the registry records each outcome before the response. A failure to
+// record is an error, because a decision without a record cannot be proved. If too many
+// decisions are open, the service refuses a request at once, so that the caller can fail
+// open or closed without a wait.
 package decision

@@ -40,7 +40,8 @@ func (r *recorder) all() []events.Event {
 	return r.events
 }
 
-// answers returns a registry with one hook. It denies "rm" and calls other for the rest.
+// answers returns a registry with one hook, which denies "rm" and calls other for all
+// other commands.
 func answers(t testing.TB, to hooks.Appender, other func(context.Context) error) *hooks.Registry {
 	t.Helper()
 	r := hooks.NewRegistry(hooks.Options{Appender: to, Source: "/decisions"})
@@ -61,7 +62,6 @@ func answers(t testing.TB, to hooks.Appender, other func(context.Context) error)
 	return r
 }
 
-// serve runs a service over NATS until the test ends, and returns a client.
 func serve(t testing.TB, opts Options) *nats.Conn {
 	t.Helper()
 	srv := natstest.Start(t, natstest.Options{NoStreams: true})
@@ -99,7 +99,6 @@ const (
 	rm = `{"event":"PreToolUse","tool":"Bash","args":{"command":"rm x"},"session_id":"s1","agent":"coder"}`
 )
 
-// ask requests a decision over NATS.
 func ask(t testing.TB, nc *nats.Conn, tenant, document string) *nats.Msg {
 	t.Helper()
 	subject, err := subjects.Space{}.Decisions(tenant)

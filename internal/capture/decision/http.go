@@ -14,13 +14,13 @@ import (
 
 const responseTimeout = 10 * time.Second
 
-// ServeHTTP answers a POST request with the status 200 and the outcome, which can be a
-// denial. The caller must check the headers Host and Origin first.
+// ServeHTTP answers a POST request with status 200 and the outcome. The caller must
+// check the headers Host and Origin first.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	timeout := subjects.Timeout(r.Header, s.opts.Timeout)
 	data, err := readBody(w, r)
-	// A slow body may have used up the write timeout, so set a new one. Not every
-	// server supports deadlines.
+	// A slow body may have used up the write timeout. Not every server supports
+	// deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + responseTimeout))
 	if err != nil {
 		s.refuse(w, r, err)

@@ -19,14 +19,14 @@ const (
 	serviceVersion = "1.0.0"
 )
 
-// DrainTime is how long open decisions may continue after a service ends. After that
-// time, the service cancels their hooks and responds with the outcome so far.
+// DrainTime is how long open decisions may continue after a service ends. Then the
+// service cancels their hooks and responds with the outcome so far.
 const DrainTime = 5 * time.Second
 
 const flushTimeout = time.Second
 
-// Run answers requests over NATS until ctx ends. It returns after all open requests
-// are answered. A service can run only once.
+// Run answers requests over NATS until ctx ends, and returns when all open requests are
+// answered. A service can run only once.
 func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	subject := s.opts.Space.AllDecisions()
 	if s.opts.Tenant != "" {
@@ -54,7 +54,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	s.opts.Logger.InfoContext(ctx, "decision service listening", "subject", subject)
 	<-ctx.Done()
 	err = service.Stop()
-	// After this round trip, all requests that were on their way have arrived.
+	// After this round trip, all requests on their way have arrived.
 	if err := nc.FlushTimeout(flushTimeout); err != nil {
 		s.opts.Logger.DebugContext(ctx, "decision service ended without broker", "error", err)
 	}
@@ -69,7 +69,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take answers req in a new goroutine, so that the subscription can receive the next
+// take answers req in a goroutine, so that the subscription can receive the next
 // request.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
@@ -107,8 +107,8 @@ func refusing(why *refusal) *nats.Msg {
 	}}
 }
 
-// respond publishes answer to the reply subject of req. It does not use req.Respond,
-// which works only until the handler of the request returns.
+// respond does not use req.Respond, which works only until the handler of the request
+// returns.
 func (s *Service) respond(ctx context.Context, nc *nats.Conn, req micro.Request, answer *nats.Msg) {
 	if answer.Subject = req.Reply(); answer.Subject == "" {
 		return // the caller expects no response

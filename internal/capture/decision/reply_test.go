@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// The caller names the reply subject, and the service has more rights than the caller.
-// The service does not reply to subjects of events or of the server.
+// The caller chooses the reply subject, but the service has more rights than the
+// caller. It therefore must not reply to subjects of events or of the server.
 //
 //guarantee:reply-foreign
 func TestForeignReply(t *testing.T) {
@@ -27,7 +27,7 @@ func TestForeignReply(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Run("Asked", func(t *testing.T) { // at its end all that was asked is answered
+	t.Run("Asked", func(t *testing.T) { // the subtest returns after all requests are answered
 		run(t, New(Options{Registry: answers(t, nil, nil)}), srv.Connect(t))
 		for place := range places {
 			if err := errors.Join(nc.PublishRequest("hooktrail.decide.acme", place, []byte(rm)), nc.Flush()); err != nil {

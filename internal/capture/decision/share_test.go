@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// A tenant that uses up its share of the slots does not block other tenants.
 func TestBusy_OneTenant(t *testing.T) {
 	const most = 4
 	entered, leave := make(chan struct{}), make(chan struct{})

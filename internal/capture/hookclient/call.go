@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// DefaultTimeout is the time that an agent waits for a decision by default.
+	// DefaultTimeout is how long an agent waits for a decision by default.
 	DefaultTimeout = 5 * time.Second
 	// MaxPayload is the size limit of a hook payload in bytes.
 	MaxPayload = 16 << 20
@@ -60,14 +60,12 @@ func (r Result) Close(ctx context.Context) {
 	_ = r.hooks.Close(ctx)
 }
 
-// CallIDs returns the store that pairs tool calls without an id with their results.
-// All processes that use the same data directory share the store.
+// CallIDs returns the CallIDs that all processes of a data directory share.
 func CallIDs(dataDir string) agents.CallIDs {
 	return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls"))
 }
 
-// call is the state of one call of Answer. One goroutine owns all fields except
-// fallback.
+// call is one call of Answer. One goroutine owns all fields except fallback.
 type call struct {
 	Options
 
@@ -131,8 +129,6 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	return reply
 }
 
-// parse parses the payload raw. If raw is unreadable, parse returns an error and a
-// Payload whose event records raw.
 func (c *call) parse(raw []byte) (agents.Payload, error) {
 	key, err := IDKey(c.DataDir)
 	if c.Publisher == "" { // with a publisher, the data directory need not be usable
@@ -150,8 +146,6 @@ func (c *call) parse(raw []byte) (agents.Payload, error) {
 	return p, nil
 }
 
-// record records the events in list. It notes problems that did not prevent the
-// recording.
 func (c *call) record(ctx context.Context, list []events.Event) error {
 	warnings, err := c.recorder.record(ctx, list)
 	for _, warning := range warnings {
@@ -168,8 +162,7 @@ func closedReason(err error) string {
 
 const problemRun = "publisher-hook"
 
-// problemEvent returns an event that reports the problems of a call. raw is the
-// payload if its tool is unknown, or nil.
+// problemEvent reports problems. raw is the payload if its tool is unknown.
 func problemEvent(tenant, run string, problems []string, raw []byte) []events.Event {
 	data := struct {
 		events.CustomData
@@ -194,8 +187,6 @@ func runOf(list []events.Event) string {
 	return list[0].Run
 }
 
-// readPayload reads a payload. If it fails, it still returns the bytes that it has
-// read.
 func readPayload(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxPayload+1))
 	if err != nil {

@@ -12,15 +12,13 @@ import (
 
 const (
 	// grace is the time that a call may take in addition to the timeout of the
-	// decision. publisher install gives agents a timeout that is longer than both
-	// together.
+	// decision.
 	grace         = 2 * time.Second
 	reportTimeout = 200 * time.Millisecond
 )
 
 var errLate = errors.New("not done in time; the event of this hook is missing")
 
-// fallback is the answer that a call returns if it runs out of time.
 type fallback struct {
 	run   string
 	reply agents.Reply
@@ -28,17 +26,16 @@ type fallback struct {
 
 func (c *call) setFallback(run string, r agents.Reply) { c.fallback.Store(&fallback{run, r}) }
 
-// Answer reads one payload from stdin, asks the hooks for a decision, records the
-// events and returns the reply. The deadline is opts.Timeout plus 2 seconds. Answer
-// returns at most 200 ms after it, even if stdin stays open or a disk hangs. After the
-// deadline or a panic, the reply is the best one known so far.
+// Answer reads one payload from stdin, asks the hooks, records the events and returns
+// the reply. It returns within opts.Timeout plus 2.2 seconds, even if stdin stays open
+// or a disk hangs. After the deadline or a panic, the reply is the best one known so
+// far.
 func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+grace)
 }
 
-// answer implements Answer, and its deadline is limit after the start. It starts a
-// goroutine that owns the call. That goroutine may still run after answer has
-// returned.
+// answer implements Answer with a deadline of limit. Its goroutine owns the call, and
+// may still run after answer has returned.
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)
@@ -66,8 +63,8 @@ func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Durat
 	}
 }
 
-// giveUp returns the reply of f, and records that an event is missing. It writes the
-// record to the spool, because the outbox may be the part that hangs.
+// giveUp records in the spool that an event is missing, because the outbox may be the
+// part that hangs.
 func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
 	list := problemEvent(opts.Tenant, f.run, r.Problems, nil)

@@ -17,10 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// limit is the time limit of the calls in these tests.
 const limit = 300 * time.Millisecond
 
-// shortCall returns the options of a call with a short timeout.
 func shortCall(t *testing.T) Options {
 	t.Helper()
 	tool, err := agents.Named("claude-code")
@@ -30,7 +28,7 @@ func shortCall(t *testing.T) Options {
 	return Options{DataDir: t.TempDir(), Tool: tool, Timeout: 200 * time.Millisecond}
 }
 
-// recorded returns the events that calls have left in a data directory.
+// recorded returns the events that earlier calls left in a data directory.
 func recorded(tb testing.TB, dir string) []events.Event {
 	tb.Helper()
 	if err := Sweep(tb.Context(), dir); err != nil {
@@ -89,7 +87,6 @@ func TestAnswer_DecidedInTime(t *testing.T) {
 	}
 }
 
-// panicking panics in Read.
 type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("boom") }
@@ -122,7 +119,7 @@ func TestSweep_NoFile(t *testing.T) {
 	}
 }
 
-// A file that another process removes while it is being locked is not an error.
+// It is not an error if another process removes a file while Sweep locks it.
 func TestSweep_TakenMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	if err := spool(dir, problemEvent("", "", nil, nil)); err != nil {
@@ -150,7 +147,7 @@ func TestSweep_TakenMeanwhile(t *testing.T) {
 	}
 }
 
-// The publisher is asked about the result as local hooks patched it, so a withheld
+// The publisher decides about the result as local hooks changed it, so a withheld
 // result stays withheld.
 func TestPatched_WithheldResult(t *testing.T) {
 	tool, err := agents.Named("claude-code")

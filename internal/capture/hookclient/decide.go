@@ -16,8 +16,6 @@ const Source = "/hooks"
 
 var errNoHooks = errors.New("no publisher is running, and there are no hooks here")
 
-// decide returns the reply to the payload p and the events to record. With FailClosed,
-// it denies the call if hooks could not be asked or the command line is invalid.
 func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event) {
 	out, err := c.dispatch(ctx, p)
 	if err == nil {
@@ -35,9 +33,8 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 	return c.Tool.Reply(p, *out), p.Decided(*out)
 }
 
-// dispatch asks the local hooks about p. Then it asks the publisher, unless the local
-// hooks deny or fail. The outcome is nil if neither returned one. The error says which
-// hooks could not be asked.
+// dispatch asks the local hooks, and then the publisher unless the local hooks deny or
+// fail. The outcome is nil if neither returned one.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if c.remote != nil || p.Document.Point == "" {
 		return nil, c.remote
@@ -87,8 +84,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly is an appender that keeps only the executions of hooks that end after their
-// dispatch. The event of the payload already contains the other executions.
+// LateOnly appends only the executions of hooks that end after their dispatch, because
+// the event of the payload contains the others.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

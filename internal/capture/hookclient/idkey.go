@@ -11,24 +11,21 @@ import (
 	"path/filepath"
 )
 
-// idKeyName is the name of the file that contains the key for the ids of hook events.
 const idKeyName = "hook-ids.key"
 
-// unkeyed is the content of that file in a data directory that has events of an
-// earlier version.
+// unkeyed is the content of the key file in a data directory with events of an earlier
+// version.
 const unkeyed = "unkeyed\n"
 
 const idKeyBytes = 32
 
 // IDKey returns the secret from which the processes of a data directory derive the ids
-// of hook events. Another client cannot predict these ids, so it cannot send different
-// events with the same ids first. The first call creates the secret. Call IDKey before
-// opening an outbox, because an existing outbox indicates events of an earlier
-// version.
+// of hook events. The first call creates it. Without the secret, a client cannot
+// predict the ids and send different events with them first.
 //
-// If the data directory has events of an earlier version, IDKey returns nil. The ids
-// are then derived without a key as before, so that importing a log of the same
-// payloads again adds nothing.
+// In a data directory with events of an earlier version, IDKey returns nil, and the ids
+// are derived without a key as before. An existing outbox indicates such events, so
+// call IDKey before opening one.
 func IDKey(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, idKeyName)
 	data, err := os.ReadFile(path)
@@ -48,8 +45,6 @@ func IDKey(dataDir string) ([]byte, error) {
 	return key, nil
 }
 
-// makeIDKey creates the key file at path. If another process created it in the
-// meantime, makeIDKey reads that file.
 func makeIDKey(dataDir, path string) (data []byte, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func TestIDKey(t *testing.T) {
 	}
 }
 
-// A data directory of an earlier version keeps its ids.
+// A data directory of an earlier version keeps deriving ids without a key.
 //
 //guarantee:id-secret
 func TestIDKey_OlderDataDirectory(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// merge combines the outcomes of two chains of hooks. Either of them may be nil. The
-// hooks of the second chain saw the document with the changes of the first chain.
+// merge combines the outcomes of two chains of hooks, of which either may be nil. The
+// second chain saw the changes of the first.
 func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)
@@ -35,9 +35,8 @@ func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	return &out
 }
 
-// mergeValues merges two JSON objects. If both have the same member, the one of second
-// wins. If they are not both objects, mergeValues returns second, or first if second
-// is empty.
+// mergeValues merges two JSON objects. Where they conflict, or are not objects, second
+// wins.
 func mergeValues(first, second hooks.JSON) hooks.JSON {
 	if first == "" || second == "" {
 		return first + second
@@ -55,7 +54,7 @@ func mergeValues(first, second hooks.JSON) hooks.JSON {
 }
 
 // patched returns d with the changes in out, as input for the next chain of hooks. A
-// result that one chain withholds stays withheld.
+// withheld result stays withheld.
 func patched(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
 	if out == nil {
 		return d

@@ -22,16 +22,15 @@ import (
 )
 
 const (
-	// quickResponse is how long a client waits for the start of a response if no
-	// decision is needed. If the publisher is not running, the client notices that at
-	// once.
+	// quickResponse limits the wait for the start of a response if no decision is
+	// needed.
 	quickResponse = 250 * time.Millisecond
 	maxAnswer     = 2 * MaxPayload
 )
 
 var errSilent = errors.New("publisher does not answer")
 
-// publisherClient sends requests to one publisher. It may be used concurrently.
+// publisherClient is safe for concurrent use.
 type publisherClient struct {
 	url     string // empty for the socket in dataDir
 	token   string
@@ -40,16 +39,14 @@ type publisherClient struct {
 	unreachable atomic.Bool // a request got no response
 }
 
-// Ask asks the publisher of a data directory for a decision about the document d. It
-// waits at most [DefaultTimeout].
+// Ask asks the publisher of a data directory for a decision about d. It waits at most
+// [DefaultTimeout].
 func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	return (&publisherClient{dataDir: dataDir}).ask(ctx, tool.Name(), d, DefaultTimeout)
 }
 
-// ask asks the publisher about the document d. It waits at most wait for the start of
-// the response.
 func (p *publisherClient) ask(ctx context.Context, tool string, d hooks.Document, wait time.Duration) (*hooks.DocumentOutcome, error) {
 	body, err := EncodeDocument(d)
 	if err != nil {
@@ -66,8 +63,6 @@ func (p *publisherClient) ask(ctx context.Context, tool string, d hooks.Document
 	return &out, nil
 }
 
-// send posts the events in list with this tenant. If tenant is empty, the publisher
-// uses the tenant of the token.
 func (p *publisherClient) send(ctx context.Context, list []events.Event, tenant string) error {
 	body := []byte{'['}
 	for i, e := range list {
@@ -80,15 +75,12 @@ func (p *publisherClient) send(ctx context.Context, list []events.Event, tenant 
 	return err
 }
 
-// post calls do with a content type as the only header, and returns the body of the
-// response.
 func (p *publisherClient) post(ctx context.Context, path, contentType string, body []byte, wait time.Duration) ([]byte, error) {
 	_, reply, err := p.do(ctx, path, http.Header{"Content-Type": {contentType}}, body, wait)
 	return reply, err
 }
 
-// do posts a body, and returns the header and the body of the response. It waits at most
-// wait for the start, and until ctx ends for the rest.
+// do posts body. The response must start within wait and end before ctx does.
 func (p *publisherClient) do(ctx context.Context, path string, header http.Header, body []byte, wait time.Duration) (http.Header, []byte, error) {
 	base, client, err := p.connect()
 	if err != nil {
@@ -122,8 +114,7 @@ func (p *publisherClient) do(ctx context.Context, path string, header http.Heade
 	return resp.Header, reply, nil
 }
 
-// failed returns the error of a request, or errNoHooks if no publisher serves the data
-// directory.
+// failed returns errNoHooks if no publisher serves the data directory.
 func (p *publisherClient) failed(ctx context.Context, err error) error {
 	if p.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
 		return errNoHooks
@@ -164,16 +155,13 @@ func (p *publisherClient) connect() (string, *http.Client, error) {
 
 const unixScheme = "unix"
 
-// isSocket reports whether the URL of a publisher names a socket.
 func isSocket(text string) bool {
 	u, err := parseURL(text)
 	return err == nil && u.Scheme == unixScheme
 }
 
-// CheckURL returns an error unless text is a valid URL of a publisher. http and https
-// URLs name a server. A unix URL names the socket of a publisher that another user
-// runs. With a unix URL, hooks must be empty, because that publisher decides with the
-// hooks file it was started with.
+// CheckURL returns an error unless text is an http or https URL, or a unix URL. The
+// publisher at a unix URL decides with its own hooks file, so hooks must then be empty.
 func CheckURL(text, hooks string) error {
 	_, err := parseURL(text)
 	if err == nil && isSocket(text) && hooks != "" {

@@ -13,20 +13,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTimeout limits how long a call waits for the publisher, and how long it then
-// waits for the outbox.
+// recordTimeout limits the wait for the publisher, and then the wait for the outbox.
 const recordTimeout = 500 * time.Millisecond
 
-// SharedOutbox returns the folder of the outbox that all short-lived processes of a
-// data directory append to. The publisher of the directory forwards its events.
+// SharedOutbox returns the folder of the outbox to which all hook commands of a data
+// directory append. The publisher of the directory forwards its events.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
-// recorder stores the events of one call. Its methods may be called concurrently.
+// recorder stores the events of one call. It is safe for concurrent use.
 type recorder struct {
 	publisher *publisherClient
 	dataDir   string
 	tenant    string
-	redactor  publish.Redactor // nil for all rules of pkg/redact
+	redactor  publish.Redactor
 }
 
 // Append implements [hooks.Appender].
@@ -35,11 +34,10 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record redacts the events in list and stores them. If there is a URL, record sends
+// record redacts events and stores them, even after ctx has ended. With a URL, it sends
 // them to that publisher, and spools them if that fails. Otherwise it appends them to
-// the shared outbox. The publisher of the data directory gets the events only through
-// that outbox, so each event arrives once. record continues after ctx has ended.
-// warnings are problems that did not prevent the recording.
+// the shared outbox. That is the only way to the publisher of the data directory, so
+// each event arrives once.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -60,7 +58,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		if err == nil {
 			return slices.DeleteFunc([]error{r.resend(ctx)}, func(err error) bool { return err == nil }), nil
 		}
-		// The publisher may have stored the events. It recognises a second copy by the ids.
+		// The publisher may have stored the events. It recognises a second copy by the
+		// ids.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
 	if r.publisher.url != "" && spoolHasRoom(r.dataDir) {
@@ -73,9 +72,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 	return warnings, err
 }
 
-// store appends redacted events to the shared outbox and sweeps spool files. If the
-// outbox is blocked, store spools the events. If the outbox is full, the events are
-// lost, and the outbox records a gap.
+// store appends events to the shared outbox. If the outbox is blocked, store spools
+// them. If it is full, they are lost, and the outbox records a gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

@@ -18,13 +18,13 @@ const (
 	IDKeyHeader  = "Hooktrail-Id-Key" // id key of the sender, in hexadecimal, so that both sides derive the same event ids
 )
 
-// errOwnHooks rejects a hooks file together with a publisher at a socket. The user of
-// the audited agent could change that file.
+// errOwnHooks rejects a hooks file together with a publisher at a socket, because the
+// user of the audited agent could change the file.
 var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its own hooks; start it with this file")
 
-// answerRemote sends the payload raw to the publisher at a socket, which decides about
-// the payload and records it. That publisher runs as another user, so the record of a
-// decision does not depend on this process.
+// answerRemote lets the publisher at a socket decide about the payload raw and record
+// it. That publisher runs as another user, so the record does not depend on this
+// process.
 func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
 	wait := quickResponse
 	if p.Decides && isDecision(p.Document.Point) {
@@ -55,8 +55,7 @@ func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (
 	return agents.Reply{Stdout: body, Stderr: stderr, Exit: exit}, nil
 }
 
-// runRemote completes run with the publisher at a socket. ok is false if that
-// publisher could not be asked.
+// runRemote returns false if the publisher at the socket could not be asked.
 func (c *call) runRemote(ctx context.Context, raw []byte, p agents.Payload, strict bool, unreadable error) (reply agents.Reply, ok bool) {
 	reply, c.remote = c.answerRemote(ctx, raw, p)
 	if c.remote != nil {

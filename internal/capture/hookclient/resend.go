@@ -13,20 +13,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// refusedSuffix is added to the name of a spool file that the publisher refuses
-// permanently.
 const refusedSuffix = ".refused"
 
 // maxResend limits how many files one call sends, because an agent waits for the call.
 const maxResend = 200
 
-// ResendOptions name a data directory with spooled events and the publisher that
-// receives them.
+// ResendOptions configure [Resend].
 type ResendOptions struct{ DataDir, Tenant, Publisher, Token string }
 
-// Resend sends the spooled events of a data directory to the publisher until none is
-// left. It returns the number of files. The publisher drops events that it already
-// has.
+// Resend sends all spooled events of a data directory to the publisher, which drops
+// events that it already has. It returns the number of files.
 func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir}}
 	for {
@@ -38,8 +34,6 @@ func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	}
 }
 
-// resend sends spooled events to the publisher, which has just answered. If the time
-// is too short for all files, a later call sends the rest.
 func (r *recorder) resend(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -50,7 +44,6 @@ func (r *recorder) resend(ctx context.Context) error {
 	return err
 }
 
-// sendSpool sends at most maxResend spool files, the oldest first.
 func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
 	entries, err := os.ReadDir(SpoolDir(r.dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,9 +64,8 @@ func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
 	return sent, err
 }
 
-// sendFile sends the events of the spool file at path and removes the file. It skips a
-// file that another process has locked. If the publisher refuses the events, sendFile
-// renames the file, so that the error occurs only once.
+// sendFile skips a file that another process has locked. It renames a file that the
+// publisher refuses, so that the error occurs only once.
 func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -102,7 +94,6 @@ func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err er
 	return true, nil
 }
 
-// statusError is the error for a response whose status is not a success.
 type statusError struct {
 	code   int
 	status string
@@ -111,7 +102,6 @@ type statusError struct {
 // Error returns the status.
 func (e *statusError) Error() string { return "it answered " + e.status }
 
-// permanent reports whether the same request will be refused again.
 func (e *statusError) permanent() bool {
 	switch e.code {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:

@@ -19,9 +19,9 @@ const SocketName = "publisher.sock"
 // maxSocketPath is the longest socket path that every system accepts, in bytes.
 const maxSocketPath = 103
 
-// SocketPath returns a path for the socket called name in dir. If the path is too long
-// for a socket, SocketPath opens dir and returns a path through /proc instead. That
-// path works until done is called.
+// SocketPath returns a path for the socket called name in dir. For a path that is too
+// long for a socket, it opens dir and returns a path through /proc, which works until
+// done is called.
 func SocketPath(dir, name string) (path string, done func(), err error) {
 	if path = filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, func() {}, nil
@@ -38,8 +38,7 @@ func SocketPath(dir, name string) (path string, done func(), err error) {
 
 var errForeign = errors.New("the socket is another user's, who would read what the agent does")
 
-// ownedBy reports whether user or root owns the file. If user is root, it returns true
-// for every file.
+// ownedBy reports whether user or root owns the file. Root accepts every owner.
 func ownedBy(info fs.FileInfo, user int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || user == 0 || stat.Uid == 0 || int64(stat.Uid) == int64(user)

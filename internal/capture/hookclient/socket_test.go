@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Dial refuses a socket that another user has placed in the data directory.
+// Dial refuses a socket that belongs to another user.
 func TestSocket_Owner(t *testing.T) {
 	file := filepath.Join(t.TempDir(), SocketName)
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

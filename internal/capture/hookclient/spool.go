@@ -17,9 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A suspended agent also suspends its hooks. A hook that is suspended while it appends
-// to the shared outbox blocks all others. Other calls then write their events into spool
-// files, one per call, and Sweep moves them into the outbox once it is free.
+// A hook that is suspended with its agent while it appends blocks the shared outbox.
+// Other calls then write spool files, which Sweep moves into the outbox once it is
+// free.
 
 // SpoolDir returns the folder of the spool files in a data directory.
 func SpoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
@@ -30,8 +30,8 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
-// maxSpooled limits the number of spool files if a publisher never answers. Further
-// events go to the shared outbox, which has a limit too and records its losses.
+// maxSpooled limits the number of spool files. Further events go to the shared outbox,
+// which has a limit too.
 const maxSpooled = 20_000
 
 func spoolHasRoom(dataDir string) bool {
@@ -55,9 +55,9 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// Sweep moves the spooled events of a data directory into its shared outbox. If it is
-// interrupted, an event can be stored twice. Sweep continues after a file that fails,
-// and returns the first error. Several processes may sweep at the same time.
+// Sweep moves the spooled events of a data directory into its shared outbox. An
+// interruption can store an event twice. Sweep continues after a file that fails, and
+// returns the first error. Several processes may sweep at the same time.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +74,6 @@ func Sweep(ctx context.Context, dataDir string) error {
 	return err
 }
 
-// sweepFile moves the events of one spool file into the shared outbox. It skips a file
-// that another process has locked.
 func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -99,9 +97,8 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	return nil
 }
 
-// spooled returns the events in the spool file at path. It returns none if another
-// process has removed the file. It renames an unreadable file, so that the error
-// occurs only once.
+// spooled returns nothing if another process has removed the file. It renames an
+// unreadable file, so that the error occurs only once.
 func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

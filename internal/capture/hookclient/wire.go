@@ -9,7 +9,7 @@ import (
 )
 
 // DocumentType is the media type of a request for a decision. The publisher does not
-// record such a request, because the command publisher hook records the payload.
+// record it, because the hook command records the payload.
 const DocumentType = "application/vnd.hooktrail.document+json"
 
 type wireDocument struct {

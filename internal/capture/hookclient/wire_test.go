@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// A document that can be read is the same after it is written and read again.
+// Encoding a decoded document and decoding it again does not change it.
 func FuzzDecodeDocument(f *testing.F) {
 	f.Add([]byte(`{"point":"tool.before","meta":{"Tenant":"acme"},"tool":"Bash","args":{"command":"ls && pwd"}}`))
 	f.Add([]byte(`{"point":"tool.result","result":"a","error":"b","payload":[1,null]}`))
@@ -32,8 +32,8 @@ func FuzzDecodeDocument(f *testing.F) {
 	})
 }
 
-// An outcome that can be read has a verdict that a hook can have, and is the same
-// after it is written and read again.
+// A decoded outcome has a valid verdict. Encoding and decoding it again does not change
+// it.
 func FuzzDecodeOutcome(f *testing.F) {
 	f.Add([]byte(`{"verdict":"deny","reason":"no","executions":[{"hook":"a","verdict":"deny"}]}`))
 	f.Add([]byte(`{"verdict":"allow","args":{"command":"ls -l"},"value":{"a":1},"context":"c","executions":[]}`))

@@ -1,5 +1,5 @@
-// Package hookclienttest has fixtures for tests of hooks: payloads of each agent, and
-// helpers that read the recorded events.
+// Package hookclienttest has hook payloads of each agent, and helpers that read the
+// recorded events.
 package hookclienttest
 
 import (
@@ -67,8 +67,8 @@ func Calls(tb testing.TB, list []events.Event) (calls []events.ToolBeforeData) {
 	return calls
 }
 
-// Removal is a payload in which a tool asks to run rm -rf build/x, and the reply to a
-// denial by [NoRemoval].
+// Removal is a payload that asks to run rm -rf build/x, and the reply when [NoRemoval]
+// denies it.
 type Removal struct{ Name, Tool, Event, Payload, Denied string }
 
 // Removals has the payloads of all tools. Tests must not change it.

@@ -15,13 +15,10 @@ import (
 
 // CloudEvents yields the events of lines that are CloudEvents in JSON structured mode.
 //
-// It removes the producer, the sequence and the salt, because they belong to the
-// outbox that sent the event before. All other attributes and fields stay. An event
-// without a tenant gets the tenant of opts. Some records come from Hooktrail's own
-// services, such as seals, access records and edits of issues. They describe another
-// outbox or the action of another person. CloudEvents reports each of them as a
-// LineError that wraps [ErrReserved], unless opts.Records is set. It yields chunks of
-// blobs, because events refer to them.
+// It removes the producer, the sequence and the salt, which belong to an earlier
+// outbox. An event without a tenant gets that of opts. Records of Hooktrail's own
+// services, such as seals, are reported as a LineError that wraps [ErrReserved], unless
+// opts.Records is set. Chunks of blobs are accepted, because events refer to them.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -53,9 +50,9 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// DecodeEvent reads one CloudEvent in the same way as [CloudEvents], but rejects every
-// [Reserved] kind, including chunks. It returns errors of [events.Decode] and
-// [events.Event.Normalize], errors that wrap [ErrReserved], and errors about ids.
+// DecodeEvent reads one CloudEvent like [CloudEvents], but rejects every [Reserved]
+// kind, including chunks. Errors are those of [events.Decode] and
+// [events.Event.Normalize], of invalid ids, and [ErrReserved].
 func DecodeEvent(data []byte) (events.Event, error) { return decodeEvent(data, Reserved) }
 
 func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, error) {
@@ -69,9 +66,8 @@ func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, er
 	return e, nil
 }
 
-// numberBytes is more than the length of the producer id and the salt that an outbox
-// adds to an event. adopt checks the event with that many additional bytes, so that
-// the attributes stay within their limit.
+// numberBytes exceeds the length of the producer id and the salt that an outbox adds to
+// an event. adopt reserves this space, so that attributes stay within their limit.
 const numberBytes = 64
 
 func adopt(e *events.Event, reserved func(events.Kind) bool) error {

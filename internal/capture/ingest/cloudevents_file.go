@@ -14,9 +14,8 @@ import (
 // CloudEventsFormat is the name of the format.
 const CloudEventsFormat = "cloudevents"
 
-// CloudEventFile yields the events of a file. The file has one event in each line, a
-// list of events, or events that span several lines. Events of other tenants are
-// reported and skipped.
+// CloudEventFile yields the events of a file with one event in each line, a list of
+// events, or events that span several lines. It reports events of other tenants.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -39,8 +38,6 @@ func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[ev
 	}
 }
 
-// joined combines the members of each object into one fragment. It yields the elements
-// of lists unchanged.
 func joined(fragments iter.Seq2[Fragment, error]) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		var whole Object
@@ -62,9 +59,6 @@ func joined(fragments iter.Seq2[Fragment, error]) iter.Seq2[Fragment, error] {
 	}
 }
 
-// hasLines reports whether an input that begins with head has one event in each line.
-// This is not the case if it begins with a list, or if its first line ends with "{" or
-// ",".
 func hasLines(head []byte) bool {
 	line, _, _ := bytes.Cut(Opening(head), []byte("\n"))
 	line = bytes.TrimRight(line, " \t\r")

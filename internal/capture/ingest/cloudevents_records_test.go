@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// Readers of a history also want the seals and gaps of other outboxes.
+// With Records, CloudEvents also yields the seals and gaps of other outboxes.
 func TestCloudEvents_Records(t *testing.T) {
 	const in = `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.run.sealed","subject":"r","time":"2026-03-01T09:00:00Z",` +
 		`"producer":"p","sequence":"7","data":{"count":1,"first":1,"last":1,"digest":"` +

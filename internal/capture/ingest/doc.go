@@ -1,21 +1,19 @@
-// Package ingest contains the shared code of adapters. An adapter turns the files of
-// another tool into events. The package also reads CloudEvents ([CloudEvents]). Each
+// Package ingest contains the code that all adapters share, and reads CloudEvents
+// ([CloudEvents]). An adapter turns the files of another tool into events. Each
 // transcript format is a package below this one with two functions:
 //
 //	Events(ctx, r, opts) iter.Seq2[events.Event, error]
 //	Detect(head []byte, path string) bool
 //
-// An adapter reads its input once and yields events in the order of the input. It
-// keeps only counters, ids and a bounded amount of content in memory. It yields a
-// [*LineError] for unreadable input and continues if possible. Any other error ends
-// the input.
+// An adapter reads its input once, in bounded memory, and yields events in the order of
+// the input. It yields a [*LineError] for unreadable input and continues if possible.
+// Any other error ends the input.
 //
 // The id of an event is derived from its position in the transcript, so importing a
-// longer version of the transcript gives the same events. Ids and contents do not
-// depend on later input. The aggregates response.completed, step.finished and
-// run.finished are exceptions, because they change as the input grows. The id of an
-// aggregate is derived from its content, and the latest version of an aggregate is the
-// valid one.
+// longer version of the transcript gives the same events. The aggregates
+// response.completed, step.finished and run.finished are exceptions, because they
+// change as the input grows. Their ids are derived from their content, and the latest
+// version of an aggregate is the valid one.
 //
 // An adapter uses an [Emitter] to read lines, yield events and report faults, and a
 // [Run] for each run of the input:

@@ -24,13 +24,13 @@ type Fragment struct {
 }
 
 // Documents yields the fragments of the JSON documents in r. The elements of a list,
-// and the elements of a member whose name is in lists, are separate fragments.
-// Documents holds one fragment of at most [MaxLine] bytes in memory.
+// and of a member whose name is in lists, are separate fragments. Only one fragment of
+// at most [MaxLine] bytes is in memory.
 //
 // A document that is neither an object nor a list is reported and skipped. A syntax
-// error is reported as a [*LineError] and ends the input, because the start of the
-// next value is unknown. If opts.Open is set, an incomplete document is not reported
-// as a fault, and it has no fragment with End.
+// error is a [*LineError] and ends the input, because the start of the next value is
+// unknown. If opts.Open is set, an incomplete document is no fault, and has no fragment
+// with End.
 func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
@@ -106,8 +106,6 @@ func (in *documents) object() error {
 	return err
 }
 
-// listed yields each element of the member name if it is a list. Otherwise it yields
-// the whole member.
 func (in *documents) listed(name string) error {
 	token, err := in.dec.Token()
 	if err != nil {
@@ -122,8 +120,8 @@ func (in *documents) listed(name string) error {
 	return in.give(name, -1, JSON(token))
 }
 
-// opened yields the member name as a whole. Its value is an object whose opening brace
-// has been read.
+// opened yields the named member, whose value is an object with its opening brace
+// already read.
 func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {
@@ -186,8 +184,7 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail reports the error that ended the input. It returns true if the end of the
-// document must also be yielded.
+// fail returns true if the caller must still yield the end of the document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -214,9 +211,9 @@ func (in *documents) fail(err error) bool {
 	return in.yield(Fragment{}, report)
 }
 
-// broken returns the number of bytes from the last valid token to the syntax error. It
-// parses the buffered input again, because the offset in err does not always count
-// from the same position.
+// broken returns the distance from the last valid token to the syntax error. It parses
+// the buffered input again, because the offset in err does not always count from the
+// same position.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon
@@ -238,8 +235,8 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 	})
 }
 
-// WrongShape reports an error of encoding/json about the current fragment. kept is
-// true if the fragment still becomes events.
+// WrongShape reports an error of encoding/json about the current fragment. kept is as
+// in [Emitter.Fault].
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
 	report.Column, report.Kept = 0, kept // the column counts from the start of the fragment

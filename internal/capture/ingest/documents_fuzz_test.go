@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// The result does not depend on the sizes of reads, and the fragments of a valid
-// object are the whole object.
+// The sizes of reads do not change the result, and the fragments of an object together
+// are the whole object.
 func FuzzDocuments(f *testing.F) {
 	f.Add([]byte(`{"a":1,"steps":[{"b":"c"},2]} [3,{}]` + "\n7"))
 	f.Add([]byte(`{"steps":{"a":[1],"a":"<"}}`))
@@ -31,7 +31,7 @@ func FuzzDocuments(f *testing.F) {
 		var again ingest.Object
 		for p, err := range ingest.Documents(t.Context(), bytes.NewReader(data), opts) {
 			if err != nil {
-				return // repaired
+				return // repaired text differs from the input
 			}
 			if !p.End {
 				again.Add(p.Member, p.Text)

@@ -7,13 +7,11 @@ import (
 	"testing"
 )
 
-// endless repeats a text without an end.
 type endless struct {
 	text string
 	read int
 }
 
-// Read fills p.
 func (e *endless) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = e.text[(e.read+i)%len(e.text)]
@@ -22,8 +20,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A value longer than the limit is refused. A document may be longer, and memory is
-// bounded by its values.
+// A value longer than the limit is refused. A document may be longer than the limit,
+// because only single values are in memory.
 func TestDocuments_Limit(t *testing.T) {
 	const limit = 1 << 20
 	var got []string

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// parts returns one line for each fragment.
 func parts(ctx context.Context, r io.Reader, opts ingest.Options) []string {
 	var list []string
 	for p, err := range ingest.Documents(ctx, r, opts, "steps") {
@@ -79,7 +78,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// The receiver and the context can stop at any fragment.
+// The receiver or the context can stop the input at any fragment.
 func TestDocuments_Stops(t *testing.T) {
 	const in = "{\"a\":1,\"steps\":[1,2]}{\"a\":\"\xff\"} 7 {"
 	all := len(parts(t.Context(), strings.NewReader(in), ingest.Options{}))

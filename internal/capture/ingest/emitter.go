@@ -60,8 +60,8 @@ func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	return true
 }
 
-// At sets the line number for faults in the events that are sent next. An adapter
-// calls it if it handles a line later than it has read it.
+// At sets the line number of later faults. An adapter calls it before it handles a line
+// that it read earlier.
 func (m *Emitter) At(line int) { m.line = line }
 
 // Stopped reports whether the receiver of the events stopped.
@@ -74,23 +74,23 @@ func (m *Emitter) Report(err error) {
 	}
 }
 
-// Fault reports a fault of the current line. kept is true if the line still becomes
+// Fault reports a fault of the current line. kept means that the line still becomes
 // events.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports that decoding the line l failed with err. kept is true if the line
-// still becomes events.
+// NotJSON reports that decoding the line l failed with err. kept is as in
+// [Emitter.Fault].
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
 	m.Report(report)
 }
 
-// Decode decodes the JSON object in a line into v and returns a copy of its text. It
-// reports a line that is not an object and returns no text. It reports a member of an
-// unexpected type and returns both the text and the error.
+// Decode decodes the JSON object in a line into v and returns a copy of its text. A
+// line that is not an object is a fault and has no text. A member of an unexpected type
+// is a fault, for which Decode returns both the text and the error.
 func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	err := json.Unmarshal(text, v)
@@ -107,8 +107,8 @@ func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	return text, err
 }
 
-// LineID derives an id from the content of a line and the number of equal lines
-// before.
+// LineID derives an id from the content of a line and the number of equal lines before
+// it.
 func (m *Emitter) LineID(text []byte) string {
 	sum := sha256.Sum256(text)
 	key := [16]byte(sum[:16])
@@ -141,8 +141,8 @@ type Origin struct {
 	Time  time.Time // when it happened
 }
 
-// Time parses text as a time. It returns before if text is empty. It also returns
-// before if text is invalid, and reports that.
+// Time parses text as a time. If text is empty or invalid, it returns before. Invalid
+// text is a fault.
 func (m *Emitter) Time(text string, before time.Time) time.Time {
 	if at, ok := Time(text); ok {
 		return at

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// collect returns the events and the reports of emits.
 func collect(opts ingest.Options, emit func(*ingest.Emitter)) (list []events.Event, reports []string) {
 	emit(ingest.NewEmitter("tool", opts, func(e events.Event, err error) bool {
 		if err != nil {
@@ -76,7 +75,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// An open input finishes no step and no run.
+// An open input does not finish a step or a run.
 func TestRun_Open(t *testing.T) {
 	list, _ := collect(ingest.Options{Tenant: "t", Open: true}, runTwice)
 	want := []string{"run.started", "prompt.submit p", "tool.before p t", "tool.result p t", "step.finished p"}
@@ -85,7 +84,7 @@ func TestRun_Open(t *testing.T) {
 	}
 }
 
-// An invalid event is reported. Nothing is emitted after the receiver stopped.
+// An invalid event is reported. After the receiver has stopped, nothing is emitted.
 func TestEmitter_Refuses(t *testing.T) {
 	deep := json.RawMessage(strings.Repeat("[", 600) + strings.Repeat("]", 600))
 	_, reports := collect(ingest.Options{File: "f", Tenant: "t"}, func(m *ingest.Emitter) {
@@ -105,7 +104,7 @@ func TestEmitter_Refuses(t *testing.T) {
 	}
 }
 
-// No id has a time that is not from the input.
+// No id depends on a time that is not from the input.
 func TestEmitter_Untimed(t *testing.T) {
 	ids := func(year int) (ids []string) {
 		list, _ := collect(ingest.Options{Tenant: "t", Now: func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }},
@@ -132,8 +131,8 @@ func TestEmitter_LineID(t *testing.T) {
 	}
 }
 
-// In an open input, an incomplete last line is not a fault. A complete line without a
-// line feed is read.
+// In an open input, an incomplete last line is not a fault, and a complete line without
+// a line feed is read.
 func TestLines_Open(t *testing.T) {
 	for in, want := range map[string]int{"{}\n{\"a\"": 1, "{}\n{}": 2, "{}\n{": 1, "": 0, "{\n{}": 2} {
 		got := 0
@@ -177,7 +176,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// Mapped and remaining members are together the whole object.
+// Mapped and remaining members together are the whole object.
 func FuzzWithout(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":{"c":[1,2]}}`), "a")
 	f.Add([]byte(`{"<":1,"\ud800":"x"}`), "<")

@@ -8,7 +8,7 @@ import (
 )
 
 // errorClasses maps texts in failure messages of the infrastructure, such as a model
-// API, to the class of the failure. The first text that matches wins.
+// API, to a class. The first match wins.
 var errorClasses = []struct{ text, class string }{
 	{"overloaded", "overloaded"},
 	{"rate_limit", "rate_limit"},
@@ -31,8 +31,8 @@ var errorClasses = []struct{ text, class string }{
 	{"internal server error", "server_error"},
 }
 
-// FailureClass derives the class of a failure of the infrastructure from its message.
-// It returns the empty string for other failures.
+// FailureClass derives the class of a failure of the infrastructure from its message,
+// or returns "".
 func FailureClass(text string) string {
 	lower := strings.ToLower(text)
 	for _, c := range errorClasses {
@@ -43,8 +43,8 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call, and the result to store with it. The
-// result is content, or nil if the failure already contains all of content.
+// Failed returns the failure of a tool call, and the result to store with it, which is
+// nil if the failure contains all of content.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

@@ -13,8 +13,8 @@ func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns the part of head from the first element of a list on, as input
-// for [Members]. list is false if head does not begin with a list.
+// FirstElement returns head from the first element of a list on, as input for
+// [Members]. list is false if head does not begin with a list.
 func FirstElement(head []byte) (first []byte, list bool) {
 	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {

@@ -11,8 +11,8 @@ import (
 // format may read.
 const HeadBytes = 64 << 10
 
-// HeadObjects yields the JSON objects in the lines of head. If head cuts the last
-// line, its object has only the members before the cut.
+// HeadObjects yields the JSON objects in the lines of head. A line that head cuts has
+// only the members before the cut.
 func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	return func(yield func(map[string]json.RawMessage) bool) {
 		for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\uFEFF"))) {

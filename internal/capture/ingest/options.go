@@ -14,11 +14,10 @@ type Options struct {
 
 	HookKey []byte // secret from which the ids of stored hook payloads derive; may be nil
 
-	// Now returns the time for events whose input has no time. For a file, that is the
-	// time of its last change. No id depends on this time. The default is the start of
-	// 1970.
+	// Now returns the time for events whose input has no time, such as the last change
+	// of the file. No id depends on it. The default is the start of 1970.
 	Now func() time.Time
-	// Open is set while the input is still being written. An incomplete last line is no
-	// fault, and the end of the input does not finish steps and runs.
+	// Open is set while the input is still being written. An incomplete last line is
+	// then no fault, and the end of the input does not finish steps and runs.
 	Open bool
 }

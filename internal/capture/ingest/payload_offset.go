@@ -8,9 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// offsetInInput corrects the offset in err, which is an error of Normalize. Normalize
-// counts the bytes of a compacted payload. The corrected offset counts the bytes of
-// input.
+// offsetInInput changes the offset in err from bytes of the compacted payload to bytes
+// of input.
 func offsetInInput(input []byte, e events.Event, err error) error {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); !ok || invalid.Offset < 0 {
 		return err
@@ -34,7 +33,7 @@ func findPayload(input []byte) (start int, data json.RawMessage) {
 		}
 		name, isName := token.(string)
 		if !isName {
-			continue // a brace of the event
+			continue
 		}
 		var value json.RawMessage
 		if in.Decode(&value) != nil {

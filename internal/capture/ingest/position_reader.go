@@ -6,7 +6,6 @@ import (
 	"io"
 )
 
-// positionReader maps offsets to lines and limits the length of a value.
 type positionReader struct {
 	r     *bufio.Reader
 	taken func() int64 // returns the number of bytes in the values that were read
@@ -18,7 +17,6 @@ type positionReader struct {
 	start int64   // the start of that line
 }
 
-// newPositionReader returns a reader that skips a byte order mark.
 func newPositionReader(r io.Reader, limit int64) *positionReader {
 	p := &positionReader{limit: limit, r: bufio.NewReaderSize(r, 64<<10), line: 1, taken: func() int64 { return 0 }}
 	if mark, err := p.r.Peek(3); err == nil && string(mark) == "\uFEFF" {
@@ -45,8 +43,7 @@ func (p *positionReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// position returns the line and the column of an offset. Offsets must not decrease
-// between calls.
+// position requires offsets that do not decrease between calls.
 func (p *positionReader) position(offset int64) (line, column int) {
 	for len(p.ends) > 0 && p.ends[0] <= offset {
 		p.start, p.ends = p.ends[0], p.ends[1:]

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrReserved reports an event of a kind that only Hooktrail's own services record, such
-// as an access record, a person's edit of an issue, or the seal of an outbox.
+// ErrReserved reports an event of a kind that only Hooktrail's own services record,
+// such as an access record or a seal.
 var ErrReserved = errors.New("a reserved kind, which only Hooktrail's own services record")
 
 // Reserved reports whether only Hooktrail's own services may record events of kind k.
@@ -22,6 +22,5 @@ func Reserved(k events.Kind) bool {
 
 func allKinds(events.Kind) bool { return false }
 
-// reservedInHistory reports whether a copy of recorded events leaves out events of
-// kind k. Chunks stay, because the events after them refer to them.
+// reservedInHistory excludes chunks, because later events refer to them.
 func reservedInHistory(k events.Kind) bool { return k != events.BlobChunk && Reserved(k) }

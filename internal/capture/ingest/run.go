@@ -22,8 +22,7 @@ func (i Identity) Sub(name, agent string) Identity {
 	return Identity{Run: i.Run + "/" + name, Session: i.Session, Agent: agent, ParentRun: i.Run, ParentAgent: i.Agent}
 }
 
-// Run emits the events of one run of an input. It counts them, derives their ids, and
-// pairs calls with results.
+// Run emits the events of one run. It derives their ids, and pairs calls with results.
 type Run struct {
 	Identity
 	Failure *events.Failure // the failure of the latest step; nil for success
@@ -42,8 +41,7 @@ type Run struct {
 	tokens                                 events.Tokens
 }
 
-// call is a tool call of a run. It is kept after its result, so that a second result
-// is detected.
+// call stays after its result, so that a second result is detected.
 type call struct {
 	tool     string
 	at       time.Time
@@ -66,8 +64,8 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 // Started reports whether the run was started.
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
-// Emit emits an event of the run and of its open step. The id is derived from the
-// origin p and the kind, so a block can emit only one event of each kind.
+// Emit emits an event of the run and of its open step. The id is derived from p and the
+// kind, so a block can emit only one event of each kind.
 func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))
@@ -122,8 +120,8 @@ func (r *Run) Called(id string) bool { return r.calls[id] != nil }
 // Answered reports whether the result of the call was emitted.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
 
-// Result emits tool.result. The tool defaults to the tool of the call, and the
-// duration to the time since the call. For a second result of a call, Result returns
+// Result emits tool.result. The default tool is that of the call, and the default
+// duration is the time since the call. For a second result of a call, Result returns
 // false and emits nothing.
 func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	s := r.Within(p)
@@ -177,8 +175,8 @@ func (r *Run) Finished() events.RunFinishedData {
 	}
 }
 
-// Finish ends the open step and emits run.finished with data, or with the result of
-// [Run.Finished] if data is nil. It does nothing while the input is open.
+// Finish ends the open step and emits run.finished with data, or with [Run.Finished] if
+// data is nil. It does nothing while the input is open.
 func (r *Run) Finish(data *events.RunFinishedData) {
 	if r.m.opts.Open {
 		return

@@ -13,8 +13,7 @@ import (
 // id can contain two such ids.
 const MaxID = 120
 
-// Usable reports whether s can be an id in an attribute. CloudEvents forbids some
-// characters. The empty string is usable.
+// Usable reports whether s can be an id in an attribute. The empty string is usable.
 func Usable(s string) bool {
 	if len(s) > MaxID || !utf8.ValidString(s) {
 		return false
@@ -24,8 +23,8 @@ func Usable(s string) bool {
 	})
 }
 
-// SessionOf derives a session id from the name of a file. It returns "transcript" if
-// the name is not usable as an id.
+// SessionOf derives a session id from the name of a file. It is "transcript" if the
+// name is not usable as an id.
 func SessionOf(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -35,8 +34,7 @@ func SessionOf(file string) string {
 	return name
 }
 
-// Time parses a time in RFC 3339. It also reports whether the time is valid for an
-// event.
+// Time parses a time in RFC 3339, and reports whether it is valid for an event.
 func Time(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	t = t.UTC()
@@ -46,8 +44,8 @@ func Time(s string) (time.Time, bool) {
 // BadTime is the reason for a line with an invalid time.
 const BadTime = "timestamp: not a time of the years 1970 to 9999, that of the line before is taken"
 
-// Clip returns s. If s is longer than n bytes, Clip cuts it between characters and
-// appends "…".
+// Clip cuts s after at most n bytes, between two characters, and appends "…". Shorter
+// text stays unchanged.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -73,7 +71,7 @@ func AreCounts(numbers ...float64) bool {
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return n < 0 || n > MaxCount })
 }
 
-// Number returns raw as a whole number, or 0 if it is not a number in range.
+// Number returns raw as a whole number, or 0 if it is not one in range.
 func Number(raw json.RawMessage) int64 {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil || !AreCounts(n) {
@@ -82,7 +80,7 @@ func Number(raw json.RawMessage) int64 {
 	return int64(n)
 }
 
-// Text returns the text of a JSON string, and the empty string for other values.
+// Text returns the text of a JSON string, and "" for other values.
 func Text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -92,7 +90,7 @@ func Text(raw json.RawMessage) string {
 }
 
 // Flatten returns the text in content, which is a string or a list of blocks. It joins
-// the texts of the blocks with line feeds.
+// the blocks with line feeds.
 func Flatten(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

@@ -6,10 +6,8 @@ import (
 	"slices"
 )
 
-// Without returns object without the members in mapped, or nil if no member is left.
-// The other members keep their order and text. If object is not a JSON object, Without
-// returns it unchanged. Adapters store the result in raw, so that an event contains
-// each member only once.
+// Without returns object without the members in mapped, or nil if none is left.
+// Adapters store the result in raw, so that an event contains each member only once.
 func Without(object json.RawMessage, mapped ...string) json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(object))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {

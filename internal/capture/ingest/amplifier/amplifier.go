@@ -47,9 +47,9 @@ func Detect(head []byte, _ string) bool {
 type log struct {
 	*ingest.Emitter
 	opts  ingest.Options
-	runs  map[string]*run // by session
-	order []*run          // by first line
-	last  time.Time       // of the latest line with a time
+	runs  map[string]*run
+	order []*run
+	last  time.Time // of the latest line with a time
 }
 
 type run struct {
@@ -87,8 +87,8 @@ func (g *log) read(in ingest.Line) {
 	g.translate(r, l)
 }
 
-// run returns the run to which l belongs, or nil. A line without a session belongs to
-// the only open run.
+// run returns the run of l. A line without a session belongs to the only open run, or
+// to none.
 func (g *log) run(l *line) *run {
 	if l.Session == "" {
 		return g.openRun()
@@ -145,8 +145,8 @@ func (r *run) end() {
 	r.Finish(&data)
 }
 
-// turn opens the step for the next answer of the model. The first answer after a
-// prompt belongs to the step of the prompt, so it opens no step.
+// turn opens the step for an answer of the model. The first answer after a prompt
+// belongs to the step of the prompt.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
 		r.turns++
@@ -157,8 +157,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the id of the call whose result the line l contains. It finds the call
-// by the id in l, or else takes the oldest waiting call of the same tool.
+// call returns the call whose result is in l. Without an id, that is the oldest waiting
+// call of the same tool.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {

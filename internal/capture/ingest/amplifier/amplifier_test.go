@@ -38,7 +38,6 @@ func TestEvents_Counts(t *testing.T) {
 	}
 }
 
-// Every line is complete in an event.
 func TestEvents_KeepsEverything(t *testing.T) {
 	data := logFile(t)
 	list, _ := ingesttest.Read(t, amplifier.Events, data, ingest.Options{File: "f"})

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := e.Run

@@ -21,5 +21,5 @@
 //	run.finished                     at the end of the input
 //
 // Each line is in the raw member of one event. A line without a session belongs to the
-// only open session. If there is not exactly one, it belongs to no run.
+// only open session, or to no run.
 package amplifier

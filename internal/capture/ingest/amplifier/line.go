@@ -62,8 +62,8 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse reads one line. If a member has an unexpected shape, parse returns both the
-// readable members and an error that names the member.
+// parse returns both the readable members and an error if a member has an unexpected
+// shape.
 func parse(in ingest.Line) (*line, error) {
 	l := &line{raw: bytes.Clone(in.Text)}
 	err := json.Unmarshal(l.raw, l)

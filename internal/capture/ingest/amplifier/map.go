@@ -79,8 +79,7 @@ func (g *log) response(r *run, l *line) {
 	r.Emit(l.origin(), events.ResponseCompleted, "", data)
 }
 
-// failed emits an error for a failed call of a model. The step also fails, unless a
-// later answer of the model succeeds.
+// failed also fails the step, unless a later answer of the model succeeds.
 func (g *log) failed(r *run, l *line) {
 	message := cmp.Or(problem(l.Error), l.Status)
 	f := events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(ingest.FailureClass(message), "api_error")}

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders returns the event of a request in binary mode. It builds the event as
-// JSON, so that the same rules for attributes apply to all modes.
+// fromHeaders builds the event as JSON, so that the same rules for attributes apply to
+// all modes.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {
@@ -111,8 +111,7 @@ func unquote(value string) string {
 	return b.String()
 }
 
-// percentDecode decodes %XX. Other percent signs stay, because some senders do not
-// encode them.
+// percentDecode ignores other percent signs, because some senders do not encode them.
 func percentDecode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -132,7 +131,7 @@ func percentDecode(s string) string {
 }
 
 func writeString(b *bytes.Buffer, s string) {
-	if text, err := json.Marshal(s); err == nil { // a string always encodes
+	if text, err := json.Marshal(s); err == nil {
 		b.Write(text)
 	}
 }

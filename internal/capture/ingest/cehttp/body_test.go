@@ -51,7 +51,6 @@ func numbered(i int) string {
 	return `{"specversion":"1.0","id":"` + strconv.Itoa(i) + `","source":"s","type":"t","data":{"text":"]}\\\"[{"}}`
 }
 
-// Batches and lines yield events one by one with their positions.
 func TestRead_Positions(t *testing.T) {
 	rows := numbered(1) + "\n\n" + numbered(2)
 	length := int64(len(numbered(1)))
@@ -85,7 +84,7 @@ func TestRead_Positions(t *testing.T) {
 	}
 }
 
-// Events before the first invalid one are yielded.
+// Read yields the events before the first invalid one.
 func TestRead_UpToTheFirstBadOne(t *testing.T) {
 	var taken int
 	for _, err := range cehttp.Read(post(typed(batchType), "["+numbered(1)+","+numbered(2)+",{},"+numbered(3)+"]"), 1<<20) {
@@ -119,13 +118,12 @@ func TestRead_LargeEvent(t *testing.T) {
 	}
 }
 
-// repeated is a batch of n events that is not in memory.
+// repeated generates a batch of n events without storing it in memory.
 type repeated struct {
 	n, i int
 	rest string
 }
 
-// Read gives the next bytes of the batch.
 func (r *repeated) Read(p []byte) (int, error) {
 	for r.rest == "" {
 		switch {

@@ -33,7 +33,6 @@ func post(headers map[string]string, body string) *http.Request {
 	return r
 }
 
-// all returns the events of a request.
 func all(r *http.Request) (list []events.Event, err error) {
 	list = []events.Event{}
 	for got, err := range cehttp.Read(r, 1<<20) {
@@ -45,8 +44,6 @@ func all(r *http.Request) (list []events.Event, err error) {
 	return list, nil
 }
 
-// TestRead_Conformance runs the scenarios of the CloudEvents conformance suite for the
-// HTTP binding.
 func TestRead_Conformance(t *testing.T) {
 	text := ingesttest.Data(t, realdata.Path(t, "cloudevents", "conformance", "features", "http-protocol-binding.feature"))
 	outlines := strings.Split(string(text), "Scenario Outline:")[1:]
@@ -115,7 +112,6 @@ func tableColumn(s string) (cells []string) {
 	return cells
 }
 
-// TestRead_SDK sends requests of the CloudEvents SDK for Go.
 func TestRead_SDK(t *testing.T) {
 	sent := event.New()
 	sent.SetID("1 %\"é🌎")
@@ -163,7 +159,6 @@ func TestRead_SDK(t *testing.T) {
 	})
 }
 
-// checkSame compares the stored event, as the SDK reads it, with the sent event.
 func checkSame(t *testing.T, sent event.Event, got events.Event) {
 	t.Helper()
 	if err := got.Validate(); err != nil {
@@ -253,8 +248,8 @@ func TestRead_TwoHeaders(t *testing.T) {
 	}
 }
 
-// A body is JSON by its content type or without one. A body with an invalid type is
-// stored byte for byte.
+// The content type decides whether a body is JSON, and no content type means JSON. A
+// body with an invalid type is stored byte for byte.
 func TestRead_UnreadableType(t *testing.T) {
 	for contentType, want := range map[string]string{";;;": `"data_base64":"MQ=="`, "json": `"data_base64":"MQ=="`, "": `"data":1`, "text/json": `"data":1`} {
 		headers := map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t"}

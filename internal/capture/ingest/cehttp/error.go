@@ -52,7 +52,7 @@ func tooLarge(limit int) *Error {
 	return refuse(http.StatusRequestEntityTooLarge, "an event is larger than %d bytes", limit)
 }
 
-// BodyError returns the answer to a sender after reading the body failed with err.
+// BodyError converts an error of reading the body to the answer for the sender.
 func BodyError(err error) *Error {
 	e := refuse(http.StatusBadRequest, "body ends early")
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
@@ -69,8 +69,7 @@ func BodyError(err error) *Error {
 	return e
 }
 
-// asError converts err to an *Error about the event at this position with this text.
-// It returns nil if err is nil.
+// asError converts err to an *Error about the event in text. It returns nil for nil.
 func asError(err error, at Received, text []byte) error {
 	if err == nil {
 		return nil
@@ -88,9 +87,8 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody changes the position in err to a position in the request body. text is the
-// event that fromHeaders has built, and the body begins at start in it. Attributes
-// come from headers and have no position in the body.
+// inBody converts the position in err to the request body, which begins at start in
+// text. Attributes come from headers and have no position.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
 )
 
-// An error in a payload has its position in the input, whatever the layout of the
-// input.
+// An error in a payload has its position in the input, even if the input is not compact
+// JSON.
 func TestPositionInPayload(t *testing.T) {
 	const wrong = `"maybe"`
 	event := func(data string) string {

@@ -20,8 +20,7 @@ const (
 	anyEventType   = "application/cloudevents"
 )
 
-// lineTypes are the media types that senders use for JSON lines. None of them is
-// registered.
+// lineTypes are the media types that senders use for JSON lines. None is registered.
 var lineTypes = []string{"application/x-ndjson", "application/jsonl", "application/cloudevents+jsonl"}
 
 // Received is an event of a request with its position in the body.
@@ -32,16 +31,15 @@ type Received struct {
 	Offset int64 // in bytes, from 0
 }
 
-// Read yields the events of an HTTP request while they arrive. It ends at the first
-// error, which is a [*Error]. maxEvent limits the size of an event in bytes. The
-// caller limits the body with [http.MaxBytesReader], decodes the content encoding and
-// closes the body.
+// Read yields the events of an HTTP request while they arrive, with the rules of
+// [ingest.DecodeEvent]. It ends at the first error, which is a [*Error]. maxEvent
+// limits the size of an event in bytes. A payload that is not JSON becomes data_base64.
 //
-// Read handles events of another outbox like [ingest.DecodeEvent]. A payload that is
-// not JSON becomes data_base64.
+// The caller limits the body with [http.MaxBytesReader], decodes the content encoding
+// and closes the body.
 func Read(r *http.Request, maxEvent int) iter.Seq2[Received, error] {
 	return func(yield func(Received, error) bool) {
-		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // ignore the error, because an invalid type is allowed with ce- headers; checkMedia decides
+		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an invalid type is allowed with ce- headers
 		if err := checkMedia(r.Header, media, params); err != nil {
 			yield(Received{Index: -1}, err)
 			return
@@ -95,8 +93,6 @@ func readOne(r *http.Request, media string, maxEvent int) (events.Event, error) 
 	return fromHeaders(r.Header, isJSON(r.Header.Get("Content-Type")), body)
 }
 
-// checkMedia rejects a request whose content mode, encoding or charset is not
-// supported.
 func checkMedia(header http.Header, media string, params map[string]string) error {
 	isOurs := media == structuredType || media == batchType || slices.Contains(lineTypes, media)
 	encoding := strings.Join(header.Values("Content-Encoding"), ", ")
@@ -125,8 +121,7 @@ func isUTF8(params map[string]string) bool {
 	return charset == "" || charset == "utf-8" || charset == "us-ascii"
 }
 
-// lineOf returns the number of the line that contains offset. The first line of text
-// has the number first.
+// lineOf returns the line of offset, if text begins in the line first.
 func lineOf(text []byte, offset, first int) int {
 	return first + bytes.Count(text[:min(max(offset, 0), len(text))], []byte{'\n'})
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 )
 
-// scanner splits a body into events without decoding them.
 type scanner struct {
 	in     *bufio.Reader
 	limit  int   // of an event
@@ -37,8 +36,6 @@ var (
 	errTooLarge = errors.New("too large")
 )
 
-// fault returns the response for an error that ended the scan at the event with this
-// index.
 func (s *scanner) fault(err error, index int) error {
 	isOfArray := errors.Is(err, errNoArray) || errors.Is(err, errOpen) || errors.Is(err, errMore)
 	var e *Error
@@ -57,7 +54,6 @@ func (s *scanner) fault(err error, index int) error {
 	return e
 }
 
-// element returns the next value of a JSON array, and io.EOF after the last.
 func (s *scanner) element() (eventText, error) {
 	c, err := s.skipSpace()
 	if !s.opened {
@@ -89,7 +85,6 @@ func (s *scanner) element() (eventText, error) {
 	return s.value(err)
 }
 
-// end returns io.EOF if the body ends after the array.
 func (s *scanner) end() error {
 	s.take()
 	if _, err := s.skipSpace(); err != nil {
@@ -98,8 +93,7 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads the next value of the array. If before is an error, value returns that
-// error instead. The caller checks later whether the value is JSON.
+// value returns before if it is an error.
 func (s *scanner) value(before error) (eventText, error) {
 	if errors.Is(before, io.EOF) {
 		return eventText{}, errOpen
@@ -138,7 +132,6 @@ func (n *nesting) endsBefore(c byte) bool {
 	return n.depth == 0 && !n.quoted && (c == ',' || c == ']' || isSpace(c))
 }
 
-// endsWith updates n with the byte c, and reports whether c closes the value.
 func (n *nesting) endsWith(c byte) bool {
 	if n.quoted {
 		n.quoted = n.escaped || c != '"'
@@ -157,7 +150,6 @@ func (n *nesting) endsWith(c byte) bool {
 	return false
 }
 
-// row returns the next line that is not blank, and io.EOF after the last.
 func (s *scanner) row() (eventText, error) {
 	if _, err := s.skipSpace(); err != nil {
 		return eventText{}, err
@@ -198,7 +190,6 @@ func (s *scanner) take() {
 	}
 }
 
-// skipSpace returns the next byte that is not white space, without consuming it.
 func (s *scanner) skipSpace() (byte, error) {
 	for {
 		c, err := s.peek()

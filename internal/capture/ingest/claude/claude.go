@@ -35,9 +35,9 @@ const Source = "claude-code"
 //	step.finished                    at the next prompt or the end of the input
 //	run.finished                     at the end of the input
 //
-// Results are stored unchanged. Claude Code writes a second copy of each result, which
-// is stored in the raw member. An event has the time of its line, or else of the line
-// before. A line that repeats an earlier line byte for byte adds no event.
+// Claude Code writes a second copy of each result, which is stored in the raw member. An
+// event has the time of its line, or else of the line before. A line that repeats an
+// earlier line byte for byte adds no event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{
@@ -56,7 +56,7 @@ type transcript struct {
 	opts ingest.Options
 
 	runs  map[string]*run
-	order []*run // by first line
+	order []*run
 
 	session string    // of the latest line that names one
 	last    time.Time // of the latest line with a time
@@ -122,9 +122,8 @@ func (t *transcript) translate(r *run, l *line) {
 	}
 }
 
-// repeated sets the id of the line l, and reports whether the same line was read
-// before. The id is the uuid of the line, or else a hash of its content. If a
-// different line has the same uuid, repeated appends the hash to the id.
+// repeated also sets the id of l: the uuid, or else a hash of the line. If a different
+// line has the same uuid, repeated appends the hash.
 func (t *transcript) repeated(l *line) bool {
 	sum := sha256.Sum256(l.raw)
 	hash := [16]byte(sum[:16])

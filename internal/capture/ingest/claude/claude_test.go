@@ -14,13 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// u and a are prefixes of lines of a session "s".
+// u and a are the beginnings of user and assistant lines.
 const (
 	u = `{"type":"user","sessionId":"s","timestamp":"2026-01-01T00:00:00.5Z",`
 	a = `{"type":"assistant","sessionId":"s","timestamp":"2026-01-01T00:00:01Z",`
 )
 
-// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := string(e.Kind())
@@ -48,7 +47,7 @@ func TestEvents_Lines(t *testing.T) {
 	tests := []struct {
 		name  string
 		lines []string
-		want  []string // without run.started and session.start of "s" at the beginning
+		want  []string // without the initial run.started and session.start of session "s"
 		bad   []string
 	}{
 		{

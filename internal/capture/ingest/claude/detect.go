@@ -2,9 +2,7 @@ package claude
 
 import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 
-// Detect reports whether an input that begins with head is a transcript of Claude
-// Code. Lines of a transcript have a type and name a session, a previous line or a
-// message.
+// Detect reports whether an input that begins with head is a transcript of Claude Code.
 func Detect(head []byte, _ string) bool {
 	for o := range ingest.HeadObjects(head) {
 		if o["type"] == nil {

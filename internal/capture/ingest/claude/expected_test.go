@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// truth has the expected counts of a file, and the counts of its events.
+// truth has the counts of a file: those that are expected, or those of its events.
 type truth struct {
 	Tools              map[string]int
 	ToolErrors         int
@@ -58,7 +58,6 @@ func (r oracleRow) truth() truth {
 	}
 }
 
-// fold counts events.
 func fold(tb testing.TB, list []events.Event, bad int) truth {
 	tb.Helper()
 	got := truth{Tools: map[string]int{}, BadLines: bad}
@@ -96,7 +95,6 @@ func fold(tb testing.TB, list []events.Event, bad int) truth {
 	return got
 }
 
-// read returns the events and the reports of one transcript.
 func read(tb testing.TB, name string, data []byte) (list []events.Event, bad []*ingest.LineError) {
 	tb.Helper()
 	return ingesttest.Read(tb, claude.Events, data, ingest.Options{File: name})

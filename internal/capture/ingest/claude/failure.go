@@ -10,15 +10,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// apiFailure returns the failure of an API call. Newer transcripts contain the class
-// of the failure. For others it is derived from message.
+// apiFailure also searches message for the class, because only newer transcripts
+// contain it.
 func apiFailure(message string, class json.RawMessage) *events.Failure {
 	known := ingest.FailureClass(ingest.Text(class) + " " + message)
 	return &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(known, "api_error")}
 }
 
-// exitCode returns the exit code of a failed command, or nil if content has none. The
-// first line of such a result is, for example, "Exit code 1".
+// exitCode reads a first line such as "Exit code 1".
 func exitCode(content json.RawMessage) *int {
 	first, _, _ := strings.Cut(ingest.Flatten(content), "\n")
 	digits, ok := strings.CutPrefix(first, "Exit code ")

@@ -29,7 +29,6 @@ func TestEvents_SubAgentFiles(t *testing.T) {
 	}
 }
 
-// Excerpts of one line have no faults.
 func TestEvents_Individual(t *testing.T) {
 	for _, name := range ingesttest.Recorded(t, "claude-code/*/individual/*.jsonl") {
 		list, bad := readFile(t, name)
@@ -40,7 +39,7 @@ func TestEvents_Individual(t *testing.T) {
 	}
 }
 
-// chain returns the snapshots of one growing session, the shortest first.
+// chain returns snapshots of a growing session, the shortest first.
 func chain(tb testing.TB) [][]byte {
 	tb.Helper()
 	var list [][]byte

@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// line contains the members that all lines share, and the members of the line types
-// that become events other than custom.
 type line struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
@@ -78,9 +76,8 @@ type block struct {
 	raw json.RawMessage
 }
 
-// parse reads one line. If an object has an unexpected shape, parse returns both the
-// readable members and a report. If the session id or the agent id is not usable,
-// parse returns only a report.
+// parse returns the readable members and a report for an unexpected shape, but only a
+// report for an unusable session or agent id.
 func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	l := &line{raw: bytes.Clone(bytes.TrimLeft(in.Text, " \t")), number: in.Number}
 	err := json.Unmarshal(l.raw, l)

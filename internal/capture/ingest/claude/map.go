@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// injected contains the prefixes of texts in user lines that are not prompts of the
-// user. These are local commands with their output, and reports of the harness.
+// injected lists the prefixes of user lines that are not prompts: local commands with
+// their output, and reports of the harness.
 var injected = []string{
 	"<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 	"<system-reminder>", "<task-notification>", "<user-memory-input>",
@@ -154,8 +154,6 @@ func (t *transcript) toolResult(r *run, l *line, i int, raw json.RawMessage) {
 	}
 }
 
-// message emits a content block as a message. block is the index of the block, or -1
-// for the whole content.
 func (t *transcript) message(r *run, l *line, block int, role string, content json.RawMessage) {
 	r.Emit(l.at(block), events.MessageCreated, "", events.MessageData{Message: cmp.Or(l.msg.ID, l.id), Role: role, Content: content})
 }

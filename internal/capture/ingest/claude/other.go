@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// progress emits a progress report of a running hook, command or sub-agent as a custom
-// event.
 func (t *transcript) progress(r *run, l *line) {
 	var data struct {
 		Type      string `json:"type"`
@@ -36,9 +34,8 @@ func (t *transcript) progress(r *run, l *line) {
 	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
 }
 
-// sessionStart emits session.start. The event contains the origin that the hooks of
-// the session start received. If it is unknown and resumed is true, the origin is
-// "resume".
+// sessionStart emits the origin that the hooks of the session start received. If that
+// is unknown and resumed is true, the origin is "resume".
 func (t *transcript) sessionStart(r *run, l *line, resumed bool) {
 	var hook struct {
 		Name string `json:"hookName"`
@@ -61,7 +58,6 @@ func (t *transcript) subagentStart(r *run, l *line, block int, toolCall string, 
 	k.Prompt = ""
 }
 
-// ownResult contains the facts about a call in the second copy of its result.
 type ownResult struct {
 	DurationMS      json.RawMessage `json:"durationMs"`
 	TotalDurationMS json.RawMessage `json:"totalDurationMs"`
@@ -75,8 +71,6 @@ func (o ownResult) duration() int64 {
 	return max(ingest.Number(o.DurationMS), ingest.Number(o.TotalDurationMS))
 }
 
-// subagentStopped emits subagent.stopped for the sub-agent that a call started. It
-// does not emit the event if the sub-agent continues in the background.
 func (t *transcript) subagentStopped(r *run, l *line, i int, toolCall string, own ownResult, status events.ToolStatus) {
 	k := r.tasks[toolCall]
 	if k.agent == "" {

@@ -2,8 +2,6 @@ package claude
 
 import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 
-// maxHead limits the bytes of lines that wait until the first session and time are
-// known.
 const maxHead = 1 << 20
 
 func (t *transcript) enqueue(l *line) {

@@ -14,19 +14,18 @@ type run struct {
 	hasStart  bool
 	startHook string // identifies the hooks of the latest start
 
-	response *response         // the API call whose lines are being read
-	spent    map[string]*spent // by message id
-	tasks    map[string]*task  // by call id, until the result
+	response *response // the API call whose lines are being read
+	spent    map[string]*spent
+	tasks    map[string]*task // by call id, until the result
 }
 
-// spent contains the counted tokens of an API call. Lines of other calls can appear
-// between the lines of a call, so ends counts how often a group of its lines ended.
+// spent contains the counted tokens of an API call. Its lines can mix with those of
+// other calls, so ends counts how often a group of its lines ended.
 type spent struct {
 	tokens events.Tokens
 	ends   int
 }
 
-// response is one API call, which has several lines.
 type response struct {
 	id, model, stop string
 	step            string
@@ -41,13 +40,11 @@ type task struct {
 	Prompt      string `json:"prompt"`
 	Model       string `json:"model"`
 
-	agent string // empty while unknown
+	agent string
 }
 
 func (r *run) isSession() bool { return r.ParentRun == "" }
 
-// spend sets the counted tokens of the message id to now, and adds the difference to
-// the run.
 func (r *run) spend(id string, now events.Tokens) {
 	m := r.spent[id]
 	r.Spend(events.Tokens{

@@ -10,11 +10,10 @@ import (
 type calls struct {
 	session *session
 	ends    map[string]ending
-	spawns  map[string]spawn // calls that start a sub-agent
+	spawns  map[string]spawn
 }
 
-// call emits a tool call. The raw member of the event omits the members in mapped,
-// because other members of the event contain them.
+// call omits the mapped members from raw, because the event contains them elsewhere.
 func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage, mapped ...string) {
 	id := l.callID(it.Call)
 	if tool == "" {
@@ -32,8 +31,6 @@ func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage
 	}
 }
 
-// webSearch emits a search of the model provider. One line contains both the call and
-// the result.
 func (c *calls) webSearch(l *line, it responseItem) {
 	id := l.callID(it.ID)
 	if !c.session.run.Call(l.origin, id, events.ToolBeforeData{Tool: "web_search", Args: it.Action}) {

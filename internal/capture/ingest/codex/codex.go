@@ -37,10 +37,7 @@ const Source = "codex"
 //	step.finished, run.finished  at the end of a turn, and of the input
 //
 // The raw member of an event contains those members of the line that the event has
-// nowhere else. The status of a tool call is derived from the exit code. If Codex
-// could not make the call, the status is derived from the message of Codex. Other
-// output is never searched for errors. Input tokens do not include tokens read from a
-// cache.
+// nowhere else. docs/import.md describes the status of calls and the tokens.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		s := &session{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -57,9 +54,9 @@ type session struct {
 
 	run    *ingest.Run
 	last   time.Time // of the latest line with a time
-	model  string    // of the latest turn
-	inTurn bool      // Codex reported the start of the open step, and will report its end
-	asked  bool      // the open step has its prompt
+	model  string
+	inTurn bool // Codex reported the start of the open step, and will report its end
+	asked  bool // the open step has its prompt
 
 	usage tokenCount
 	calls calls
@@ -143,8 +140,8 @@ func (h sessionMeta) parent() (session, role string) {
 	return by.Parent, Source
 }
 
-// meta reads the head of a session. The file of a fork also contains the heads of the
-// sessions that it continues. Only the first head starts the run.
+// meta reads the head of a session. A fork also contains the heads of earlier sessions,
+// but only the first head starts the run.
 func (s *session) meta(l *line) {
 	var h sessionMeta
 	l.decode(&h)

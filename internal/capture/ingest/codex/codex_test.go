@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Every recorded file imports without a report and with these counts.
 func TestEvents_Counts(t *testing.T) {
 	type counts = ingesttest.Counts
 	tokens := func(input, cached, output int64) events.Tokens {
@@ -50,8 +49,8 @@ func recorded(tb testing.TB) []string {
 	return ingesttest.Recorded(tb, "codex/*/raw/sessions/*.jsonl", "codex/*/exec-json-stream/*.jsonl")
 }
 
-// The events agree with the counts of the oracle, which leaves out web searches
-// because they have no call id.
+// The events agree with the recorded oracle. It has no web searches, because they have
+// no call id.
 func TestEvents_EqualTheOracle(t *testing.T) {
 	type row struct {
 		File     string         `json:"file"`
@@ -81,14 +80,14 @@ func TestEvents_EqualTheOracle(t *testing.T) {
 	}
 }
 
-// A growing session, cut anywhere, gives the same events as the whole session.
+// A growing session, cut at any place, gives the same events as the whole session.
 func TestEvents_Grow(t *testing.T) {
 	for _, name := range recorded(t) {
 		data := ingesttest.Data(t, name)
 		lines := bytes.SplitAfter(data, []byte("\n"))
 		var versions [][]byte
 		for n := 1; n < len(lines); n += max(1, len(lines)/7) {
-			cut := append(bytes.Join(lines[:n], nil), lines[n][:len(lines[n])/2]...) // in the midst of a line
+			cut := append(bytes.Join(lines[:n], nil), lines[n][:len(lines[n])/2]...) // in the middle of a line
 			versions = append(versions, cut)
 		}
 		t.Run(filepath.Base(name), func(t *testing.T) {

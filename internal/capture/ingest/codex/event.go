@@ -73,7 +73,6 @@ func (s *session) endTurn(l *line, m message) {
 	s.inTurn = false
 }
 
-// prompt emits a prompt. If no turn is open, the prompt begins a step.
 func (s *session) prompt(l *line, m message) {
 	text := ingest.Flatten(m.Message)
 	data := events.PromptSubmitData{Prompt: text, Common: raw(ingest.Without(l.Payload, "type", "message"))}

@@ -25,14 +25,13 @@ type line struct {
 	origin ingest.Origin
 }
 
-// lenient decodes the members that have the expected type and ignores errors. No data
-// is lost, because the raw member of the event contains all members.
+// lenient ignores members of an unexpected type. They are not lost, because the raw
+// member of the event contains them.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }
 
-// bareItems are the types of lines in old rollouts, which have no envelope around an
-// item.
+// bareItems are the line types of old rollouts, which have no envelope around an item.
 var bareItems = []string{
 	"message", "reasoning", "function_call", "function_call_output", "local_shell_call",
 	"custom_tool_call", "custom_tool_call_output", "web_search_call",
@@ -74,7 +73,6 @@ func (s *session) custom(l *line, name string) {
 
 func raw(data json.RawMessage) events.Common { return events.Common{Raw: data} }
 
-// callID returns id, or the id of the line if id is not usable.
 func (l *line) callID(id string) string {
 	if id == "" || !ingest.Usable(id) {
 		return l.origin.ID

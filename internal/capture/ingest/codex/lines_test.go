@@ -14,14 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// at returns a line of a rollout.
 func at(second int, kind, payload string) string {
 	return `{"timestamp":"2026-01-01T00:00:` + strconv.Itoa(10+second) + `Z","type":"` + kind + `","payload":` + payload + `}`
 }
 
 var meta = at(0, "session_meta", `{"id":"s","cwd":"/w","cli_version":"0.1","originator":"tui","git":{"branch":"main"}}`)
 
-// samples are inputs by their topic.
 var samples = map[string][]string{
 	"Turn": {
 		meta,
@@ -71,7 +69,6 @@ var samples = map[string][]string{
 	"Junk": {meta, `{"type":`, `[1]`, `7`, `{"type":7}`, `{"timestamp":"noon","type":"event_msg","payload":3}`, at(1, "never_seen", `{"a":1}`)},
 }
 
-// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := string(e.Kind())
@@ -141,7 +138,6 @@ func TestEvents_Lines(t *testing.T) {
 	}
 }
 
-// The session of a sub-agent is a run below its parent.
 func TestEvents_SubAgent(t *testing.T) {
 	list, _ := ingesttest.Read(t, codex.Events, []byte(strings.Join(samples["SubAgent"], "\n")), ingest.Options{})
 	for _, e := range list {
@@ -152,8 +148,8 @@ func TestEvents_SubAgent(t *testing.T) {
 	}
 }
 
-// A stream without times has the times of the clock, and its ids do not depend on
-// them. Equal lines of two turns are two events.
+// Events of a stream without times have the time of the clock, but their ids do not
+// depend on it. Equal lines in two turns are two events.
 func TestEvents_StreamClock(t *testing.T) {
 	data := []byte(strings.Join(samples["Stream"], "\n"))
 	clock := func(year int) ingest.Options {

@@ -17,8 +17,8 @@ type ending struct {
 	durationMS int64
 }
 
-// complaints contains the texts at the start of the output of a call that Codex could
-// not make, with the failure class of each.
+// complaints maps the start of the output of a call that Codex could not make to a
+// failure class.
 var complaints = []struct{ text, class string }{
 	{"exec_command failed", ""},
 	{"write_stdin failed", ""},
@@ -67,7 +67,7 @@ func (e *ending) read(output json.RawMessage) {
 }
 
 // readJSON reads the JSON output of older shells and of MCP servers. It returns false
-// if text does not have that form.
+// if text has another form.
 func (e *ending) readJSON(text string) bool {
 	var out struct {
 		Output   *string `json:"output"`

@@ -34,8 +34,7 @@ type execStream struct {
 	latest  string
 }
 
-// lineID derives the id of a line from all lines up to and including it. The line
-// alone is not enough, because two turns can have equal lines.
+// lineID hashes all lines up to this one, because two turns can have equal lines.
 func (x *execStream) lineID(l *line) string {
 	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
 	return x.latest
@@ -75,8 +74,8 @@ func (x *execStream) thread(l *line) {
 	x.session.custom(l, l.Type)
 }
 
-// turnCompleted ends a turn. Its line contains the token total of the whole session,
-// so turnCompleted counts the difference to the previous total.
+// turnCompleted counts the difference to the previous total, because the line contains
+// the total of the session.
 func (x *execStream) turnCompleted(l *line) {
 	var total usage
 	lenient(l.Usage, &total)
@@ -127,9 +126,8 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	return "", nil
 }
 
-// call emits a call when its item starts, and the result when the item completes.
-// Turns reuse the ids of items, so the id of the call also contains the id of the
-// line.
+// call emits a call when its item starts, and the result when the item completes. The
+// id of the call contains that of the line, because turns reuse the ids of items.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	id, ok := x.started[it.ID]
 	if !ok {

@@ -22,8 +22,8 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// tokens emits the tokens of an API call. It ignores a repeated count, because Codex
-// sends the latest count again when its rate limits change.
+// tokens ignores a repeated count, because Codex sends the latest count again when its
+// rate limits change.
 func (s *session) tokens(l *line, m message) {
 	added, ok := s.usage.added(m.Info.Total, m.Info.Last)
 	if !ok || added == (events.Tokens{}) {
@@ -38,9 +38,8 @@ func (s *session) tokens(l *line, m message) {
 
 type tokenCount struct{ total events.Tokens }
 
-// added returns the difference between total and the previous total. If total is
-// smaller, Codex has restarted its count, and added returns last, the tokens of the
-// last call.
+// added returns the difference to the previous total. If total is smaller, Codex has
+// restarted its count, and added returns last.
 func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()

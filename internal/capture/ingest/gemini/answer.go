@@ -49,7 +49,6 @@ type part struct {
 	} `json:"functionCall"`
 }
 
-// line reads one recorded answer, and emits it as a step.
 func (a *answered) line(in ingest.Line) {
 	var r recorded
 	text, _ := a.Decode(in, &r)
@@ -119,8 +118,6 @@ func (p piece) parts() (list []part) {
 	return list
 }
 
-// add copies the metadata of p to data. Values of a later piece replace those of an
-// earlier one.
 func (p piece) add(data *events.ResponseCompletedData) {
 	for _, c := range p.Candidates {
 		if c.Finish != "" {

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolCall is a tool call in a message. Gemini CLI writes it several times while it
-// runs.
+// toolCall is written several times while the call runs.
 type toolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -23,8 +22,6 @@ type toolCall struct {
 	Agent     string          `json:"agentId"`
 }
 
-// call emits a call with the time of its message, and its result with the time at
-// which the call ended.
 func (c *chat) call(m message, i int, text json.RawMessage) {
 	var k toolCall
 	if json.Unmarshal(text, &k) != nil || k.Name == "" {
@@ -115,12 +112,10 @@ func (k toolCall) output() string {
 	return strings.Join(parts, "\n")
 }
 
-// trailer contains the prefixes of the lines that the shell tool appends to the output
-// of a command.
 var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
-// exitCode returns the exit code in the trailing lines of text. Earlier lines are
-// output of the command and are not searched.
+// exitCode searches only the trailing lines, because earlier lines are output of the
+// command.
 func exitCode(text string) (code int, ok bool) {
 	for text != "" {
 		before, line := cutLast(text)

@@ -18,15 +18,14 @@ type chat struct {
 	about   ingest.Object // the members of an object other than messages
 	first   json.RawMessage
 	head    head
-	last    time.Time                  // of the latest message with a time
-	model   string                     // of the latest answer
-	written map[string]*writtenMessage // by run and message id
+	last    time.Time // of the latest message with a time
+	model   string
+	written map[string]*writtenMessage
 
 	pending     []func() // emit events that wait for the session
 	pendingSize int
 }
 
-// maxPending limits the bytes of the events that wait for the session.
 const maxPending = 16 << 20
 
 type head struct {
@@ -39,8 +38,8 @@ type head struct {
 
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
-// writtenMessage records which content of a message was emitted. Gemini CLI can write
-// a message several times.
+// writtenMessage records what was emitted of a message, because Gemini CLI can write a
+// message several times.
 type writtenMessage struct {
 	said   map[string]bool // hashes of texts and thoughts
 	tokens events.Tokens
@@ -102,8 +101,6 @@ func (c *chat) line(in ingest.Line) {
 	}
 }
 
-// open reads a line about a session. If the line is about a different session, open
-// ends the current one first.
 func (c *chat) open(text json.RawMessage, session string) {
 	if session != "" && c.run != nil && session != c.head.Session {
 		c.end()
@@ -117,8 +114,8 @@ func (c *chat) open(text json.RawMessage, session string) {
 	c.set(ingest.Without(text, headMembers...))
 }
 
-// set reads a change of the session. The messages in changes replace the context of
-// the model. Only messages that were not read before become events.
+// set reads a change of the session. Its messages replace the context of the model, so
+// only new messages become events.
 func (c *chat) set(changes json.RawMessage) {
 	var list struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -143,8 +140,7 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue calls emit once the session is known. Until then emit waits, unless too many
-// bytes are waiting.
+// enqueue calls emit once the session is known or too many bytes wait for it.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size
@@ -187,8 +183,6 @@ func (c *chat) begin() {
 	}
 }
 
-// when parses text as a time. If text has no valid time, when returns the time of the
-// latest message.
 func (c *chat) when(text string) time.Time {
 	c.last = c.Time(text, c.last)
 	if c.last.IsZero() {

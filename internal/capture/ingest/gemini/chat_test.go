@@ -29,7 +29,6 @@ func answer(rest string) string {
 	return `{"id":"g1","timestamp":"2026-01-01T00:00:02Z","type":"gemini","model":"flash",` + rest + `}`
 }
 
-// samples are inputs by their topic.
 var samples = map[string][]string{
 	"Lines": {
 		`{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z","lastUpdated":"2026-01-01T00:00:00Z","kind":"main","messages":[]}`,
@@ -65,7 +64,6 @@ var samples = map[string][]string{
 	},
 }
 
-// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := string(e.Kind())
@@ -170,7 +168,8 @@ func TestEvents_Status(t *testing.T) {
 	}
 }
 
-// Reading a large recording that is one JSON object needs memory for a few messages.
+// Reading a large recording that is a single JSON object needs memory for only a few
+// messages.
 func TestEvents_BoundedMemory(t *testing.T) {
 	const messages = 320
 	text := strings.Repeat("x", 64<<10)

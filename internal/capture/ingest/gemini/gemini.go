@@ -37,10 +37,8 @@ const Source = "gemini-cli"
 //	custom                           every other line or member
 //	step.finished, run.finished      at the next prompt, and at the end
 //
-// A message can be written several times, and only its new content becomes events. The
-// status of a call comes from Gemini CLI or from the exit code of a command. Recorded
-// answers contain calls without results. Input tokens do not include tokens read from
-// a cache. Output tokens include thoughts.
+// A message can be written several times, and only its new content becomes events.
+// Recorded answers contain calls without results.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		m := ingest.NewEmitter(Source, opts, yield)

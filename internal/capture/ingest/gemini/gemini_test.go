@@ -19,7 +19,6 @@ func tokens(input, cached, output int64) events.Tokens {
 	return events.Tokens{Input: input, CacheRead: cached, Output: output}
 }
 
-// Every recorded chat imports without a report and with these counts.
 func TestEvents_Counts(t *testing.T) {
 	want := map[string]counts{
 		"12-cbfeaa512b-0": {Runs: 1, Steps: 2, Prompts: 2, Calls: 2, Results: 2, Responses: 4, Messages: 6, Tokens: tokens(13635, 35330, 302), Events: 21},
@@ -37,7 +36,6 @@ func TestEvents_Counts(t *testing.T) {
 	}
 }
 
-// answers has the number of recorded answers, calls and messages of each file.
 var answers = map[string]struct {
 	Answers, Calls, Messages int
 	Tokens                   events.Tokens
@@ -101,8 +99,7 @@ func TestEvents_Answers(t *testing.T) {
 	}
 }
 
-// A growing chat gives the same events as the whole chat, both as a document and as
-// lines.
+// A growing chat gives the same events as the whole chat, as a document and as lines.
 func TestEvents_Grow(t *testing.T) {
 	for _, name := range ingesttest.Recorded(t, "gemini-cli/*/*/full.jsonl") {
 		data := ingesttest.Data(t, name)

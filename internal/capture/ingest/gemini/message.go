@@ -26,7 +26,6 @@ type message struct {
 	text   json.RawMessage
 }
 
-// mappedMembers are the members of a message that an event does not repeat in raw.
 var mappedMembers = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
 
 // injected contains the prefixes of user messages that Gemini CLI wrote, not the user.
@@ -99,8 +98,8 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	c.run.Prompt(m.origin, data)
 }
 
-// emitMessage emits content as a message. The id of the event also covers content,
-// because the same message can be written again with different content.
+// emitMessage includes content in the id of the event, because a message can be written
+// again with different content.
 func (c *chat) emitMessage(m message, role string, content, others json.RawMessage) {
 	p := m.origin
 	p.ID += "#" + hashOf(content)
@@ -168,8 +167,6 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// spend counts the tokens of an answer. If the answer is written again, spend counts
-// only the difference.
 func (c *chat) spend(m message, k *writtenMessage) {
 	var u usage
 	if len(m.Tokens) == 0 || m.Tokens[0] != '{' || json.Unmarshal(m.Tokens, &u) != nil {

@@ -1,5 +1,4 @@
-// Package ingesttest contains the shared test code for transcript formats: recorded
-// sessions, summaries of events, and checks that apply to every adapter.
+// Package ingesttest contains test helpers for transcript formats.
 package ingesttest
 
 import (
@@ -64,7 +63,7 @@ type Counts struct {
 	Responses, Messages, Errors, Customs         int
 	Subagents                                    int
 	Tokens                                       events.Tokens // of response.completed; the latest of each message counts
-	Bad                                          int           // reported lines
+	Bad                                          int
 	Events                                       int
 }
 
@@ -128,10 +127,9 @@ func Tools(tb testing.TB, list []events.Event) (tools map[string]int, exits map[
 	return tools, exits
 }
 
-// Check verifies properties that hold for the events of any input. The events are
-// valid and have different ids. Each call has at most one tool.before and one
-// tool.result. The last run.finished of each run agrees with the other events of the
-// run.
+// Check verifies that the events are valid and have different ids, that each call has
+// at most one tool.before and one tool.result, and that the last run.finished of a run
+// agrees with its other events.
 func Check(tb testing.TB, list []events.Event) {
 	tb.Helper()
 	ids, calls := map[string]bool{}, map[string]bool{}
@@ -168,10 +166,9 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 }
 
-// Grow imports growing versions of one input. All imports together must give the same
-// events in the same order, and the same latest aggregates, as an import of only the
-// last version. Grow also imports each version as an open input, which must not finish
-// a run.
+// Grow imports growing versions of one input. Together they must give the same events
+// in the same order, and the same latest aggregates, as the last version alone. An open
+// version must not finish a run.
 func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	tb.Helper()
 	seen := map[string][]byte{}
@@ -203,7 +200,6 @@ func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	}
 }
 
-// split returns the ids of plain events and of the latest aggregates.
 func split(tb testing.TB, list []events.Event) (plain []string, latest map[string]string) {
 	tb.Helper()
 	latest = map[string]string{}
@@ -234,8 +230,8 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Compare reads data and compares its events with want and its reports with
-// wantReports. brief turns an event into text for the comparison.
+// Compare compares the events of data with want, in the text that brief returns, and
+// its reports with wantReports.
 func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
@@ -255,8 +251,8 @@ func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, eve
 	}
 }
 
-// Stable checks the property that fuzz targets test. The events of any input are valid
-// and have different ids, and reading the input again gives the same events.
+// Stable checks the property of fuzz targets. [Check] accepts the events of any input,
+// and reading the input again gives the same events.
 func Stable(tb testing.TB, read Adapter, data []byte) {
 	tb.Helper()
 	opts := ingest.Options{File: "fuzz"}

@@ -3,9 +3,8 @@
 // resolver, or a trajectory (a list, or one item in each line). Since version 1, the
 // items are events with a kind.
 //
-// A document is a run. Its id consists of the instance or the issue, and a hash of the
-// first action of the agent. Two attempts at one instance are therefore two runs. The
-// events of a run are
+// A document is a run. Its id is the instance or the issue with a hash of the first
+// action, so two attempts at one instance are two runs. The events of a run are
 //
 //	run.started                      the task, the model and all members before the history
 //	prompt.submit                    a prompt of the user
@@ -19,7 +18,6 @@
 //	step.finished                    a turn: an answer of the model and its actions
 //	run.finished                     with all members after the history
 //
-// Each item is in the raw member of one event. OpenHands writes times without a zone.
-// They are read as UTC. An item without a time gets the time of the item before it, or
-// else the time of the file.
+// Each item is in the raw member of one event. Times without a zone are UTC. An item
+// without a time gets that of the item before it, or else of the file.
 package openhands

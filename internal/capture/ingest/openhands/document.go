@@ -11,7 +11,7 @@ import (
 )
 
 type document struct {
-	before, after ingest.Object // the members before and after the history
+	before, after ingest.Object
 
 	Instance string
 	Issue    struct {
@@ -85,8 +85,7 @@ func (d *document) repository() string {
 	return d.Task.Repo
 }
 
-// workItem returns the issue that the run resolves, in the form "owner/name#number".
-// It is empty if the document names no issue.
+// workItem returns the issue that the run resolves as "owner/name#number", or "".
 func (d *document) workItem() string {
 	if d.Issue.Repo != "" && d.Issue.Number > 0 {
 		return d.repository() + "#" + strconv.Itoa(d.Issue.Number)

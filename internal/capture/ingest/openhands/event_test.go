@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// conversation is a conversation of OpenHands since version 1.
 var conversation = []string{
 	`{"id":"e0","timestamp":"2026-06-16T05:39:18.8","source":"agent","kind":"SystemPromptEvent","system_prompt":{"type":"text","text":"You are"},"tools":[]}`,
 	`{"id":"e1","timestamp":"2026-06-16T05:39:19","source":"user","kind":"MessageEvent","llm_message":{"role":"user","content":[{"type":"text","text":"go"}]}}`,
@@ -51,7 +50,6 @@ func TestEvents_Conversation(t *testing.T) {
 	}
 }
 
-// Lines of a conversation are appended over time.
 func TestEvents_ConversationGrows(t *testing.T) {
 	var versions [][]byte
 	for n := 1; n <= len(conversation); n += 2 {

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// item is an action or an observation.
 type item struct {
 	Number      json.RawMessage `json:"id"`
 	Timestamp   string          `json:"timestamp"`
@@ -22,7 +21,7 @@ type item struct {
 	Args        json.RawMessage `json:"args"` // absent in old files, where the arguments are members of the item
 	Observation string          `json:"observation"`
 	Content     json.RawMessage `json:"content"`
-	Message     string          `json:"message"` // human-readable
+	Message     string          `json:"message"`
 	Success     *bool           `json:"success"`
 	ExitCode    *int            `json:"exit_code"` // in old files
 	Extras      struct {
@@ -72,8 +71,7 @@ type usage struct {
 	CacheWrite json.RawMessage `json:"cache_write_tokens"`
 }
 
-// tokens converts the usage to tokens of an event. In OpenHands the prompt tokens
-// include cached tokens.
+// tokens subtracts cached tokens from the prompt tokens, which include them.
 func (u *usage) tokens() events.Tokens {
 	if u == nil {
 		return events.Tokens{}
@@ -85,8 +83,8 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse reads an item. If a member has an unexpected shape, parse returns both the
-// readable members and an error with the path of the member.
+// parse returns both the readable members and an error if a member has an unexpected
+// shape.
 func parse(raw json.RawMessage, line int) (*item, error) {
 	i := &item{}
 	var err error
@@ -154,9 +152,6 @@ func (i *item) isCall() bool {
 // rules about the shell also match these calls.
 var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
-// tool returns the name of the tool that an action calls. By default, that is the name
-// of the action. For files, OpenHands has one action for reading and one for editing,
-// where models have a single tool.
 func (i *item) tool() string {
 	name := modelNames[i.Action]
 	if i.Action == "call_tool_mcp" {
@@ -208,8 +203,7 @@ func (i *item) thought() string {
 	return i.text("thought")
 }
 
-// exitCode returns the exit code of a command that has ended. It returns nil for a
-// code of -1, which marks a command that still runs.
+// exitCode ignores a code of -1, which marks a command that still runs.
 func (i *item) exitCode() *int {
 	for _, code := range []*int{i.Extras.Metadata.ExitCode, i.Extras.ExitCode, i.ExitCode} {
 		if code != nil && *code >= 0 {

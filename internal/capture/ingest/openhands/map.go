@@ -50,9 +50,9 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message emits a prompt or a message of the agent. Old files do not name the sender.
-// In these files, the first message and any message directly after the agent come from
-// the user.
+// message emits a prompt or a message of the agent. Old files do not name the sender,
+// so there the first message and any message directly after the agent come from the
+// user.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -69,8 +69,8 @@ func (t *transcript) message(r *run, i *item) {
 	})
 }
 
-// answered emits the answer of the model that caused the item i, and opens a step for
-// it. Several items can have the same answer, which is counted once.
+// answered emits the answer of the model that caused i, unless an earlier item had the
+// same answer.
 func (t *transcript) answered(r *run, i *item, text string) {
 	id := cmp.Or(i.Call.Response.ID, "turn-"+i.id)
 	if id == r.turn {
@@ -94,9 +94,8 @@ func (t *transcript) answered(r *run, i *item, text string) {
 	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns the tokens of the answer that caused the item i. If i or an item before
-// it has the total of the run, used returns the difference to the previous total.
-// Otherwise it returns the usage in the answer.
+// used returns the tokens of the answer that caused i: the difference to the previous
+// total of the run if the total is known, and otherwise the usage in the answer.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
 	now := t.total // set by an item before the answer
 	t.total = nil
@@ -133,8 +132,8 @@ func (t *transcript) call(r *run, i *item) {
 	}
 }
 
-// finish reads the final statement of the agent. The statement of a delegate does not
-// decide the result of the whole run.
+// finish keeps the final statement of the agent, but not that of a delegate, for the
+// result of the run.
 func (t *transcript) finish(r *run, i *item) {
 	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())
 	r.Step().Answer(text)
@@ -143,7 +142,6 @@ func (t *transcript) finish(r *run, i *item) {
 	}
 }
 
-// delegate begins the run of a sub-agent. The observation "delegate" ends that run.
 func (t *transcript) delegate(r *run, i *item, c call) {
 	agent := i.text("agent")
 	name := "delegate-" + i.id
@@ -189,9 +187,8 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers returns the call to which the observation i belongs. It finds the call by
-// the cause or the call id in i. Old files have neither, so there it takes the oldest
-// waiting call of the same kind.
+// answers returns the call of the observation i, by its cause or call id. Old files
+// have neither, so there it is the oldest waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

@@ -79,8 +79,8 @@ type transcript struct {
 	total       *events.Tokens // total of the run at the next answer; nil if unknown
 	spent       events.Tokens  // total of the latest item that has a total
 	items       int
-	latest      string  // origin of the item before: "", user, agent or observation
-	finished    *finish // the final statement of the agent; may be nil
+	latest      string // origin of the item before: "", user, agent or observation
+	finished    *finish
 }
 
 type finish struct {
@@ -106,7 +106,7 @@ func (t *transcript) read(p ingest.Fragment) {
 	}
 }
 
-// item reads one entry of the history. In very old files, an entry is a pair of items.
+// item reads one entry of the history, which is a pair of items in very old files.
 func (t *transcript) item(raw json.RawMessage, line int) {
 	var pair []json.RawMessage
 	if raw[0] == '[' && json.Unmarshal(raw, &pair) == nil && len(pair) <= 2 {
@@ -140,7 +140,6 @@ func (t *transcript) one(raw json.RawMessage, line int) {
 	t.translate(i)
 }
 
-// maxHead limits the bytes of items that wait until the id of the run is known.
 const maxHead = 1 << 20
 
 func (t *transcript) name(i *item) {
@@ -165,7 +164,7 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin starts the run. The id of the run is derived from the latest waiting item.
+// begin derives the id of the run from the latest waiting item.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()
@@ -210,8 +209,6 @@ func (t *transcript) end() {
 	r.Finish(&data)
 }
 
-// concluded completes data with the final statement of the agent. A task without a
-// final statement has failed. A conversation may end without one.
 func (t *transcript) concluded(data *events.RunFinishedData) {
 	f := t.finished
 	if f == nil {

@@ -80,7 +80,7 @@ func TestEvents_Counts(t *testing.T) {
 	}
 }
 
-// The resolver and the evaluation describe the whole run.
+// The resolver and the evaluation add facts about the whole run.
 func TestEvents_AboutTheRun(t *testing.T) {
 	tests := []struct {
 		file, run, workItem, reason, version string
@@ -106,7 +106,7 @@ func TestEvents_AboutTheRun(t *testing.T) {
 	}
 }
 
-// Every member of every item and of the document is in an event.
+// The events contain every member of every item and of the document.
 func TestEvents_KeepsEverything(t *testing.T) {
 	for _, file := range []string{"multi_swe_bench/ponylang__ponyc-4588.json", "multi_swe_bench/ponylang__ponyc-4595.json", "resolver/issue-1.json"} {
 		name := realdata.Path(t, "openhands", file)
@@ -135,7 +135,6 @@ func TestEvents_KeepsEverything(t *testing.T) {
 	}
 }
 
-// compact returns value as events store it.
 func compact(t *testing.T, value json.RawMessage) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -145,7 +144,6 @@ func compact(t *testing.T, value json.RawMessage) string {
 	return b.String()
 }
 
-// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := fmt.Sprintf("%s %s", e.Run[strings.LastIndex(e.Run, "/")+1:], e.Kind())
@@ -254,7 +252,6 @@ func TestEvents_Items(t *testing.T) {
 	}
 }
 
-// A time without a zone is UTC.
 func TestEvents_Times(t *testing.T) {
 	const in = `[{"source":"user","action":"message","args":{"content":"a"},"timestamp":"2025-04-30T17:56:40.640800"},
 		{"source":"agent","action":"message","args":{"content":"b"},"timestamp":"2025-04-30T19:56:41+02:00"},
@@ -271,8 +268,8 @@ func TestEvents_Times(t *testing.T) {
 	}
 }
 
-// Two attempts at one instance are two runs, and so is a repeated document. The same
-// file gives the same runs.
+// Two attempts at one instance are two runs, and so is a repeated document. Reading the
+// file again gives the same runs.
 func TestEvents_RunsOfOneInstance(t *testing.T) {
 	attempt := func(command string) string {
 		return `{"instance_id":"x","instruction":"i","history":[{"action":"message","content":"go"},{"action":"run","command":"` + command + `"}]}` + "\n"
@@ -291,8 +288,8 @@ func TestEvents_RunsOfOneInstance(t *testing.T) {
 	}
 }
 
-// An evaluation appends one line for each instance. Longer versions of its file give
-// the same events.
+// An evaluation appends a line for each instance, and the longer file still gives the
+// same events.
 func TestEvents_Grows(t *testing.T) {
 	data := ingesttest.Data(t, realdata.Path(t, "openhands", "multi_swe_bench", "ponylang__ponyc-4595.json"))
 	old := ingesttest.Data(t, realdata.Path(t, "openhands", "resolver", "issue-1.json"))

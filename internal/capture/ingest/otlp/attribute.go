@@ -16,11 +16,9 @@ type keyValue struct {
 	Value anyValue `json:"value"`
 }
 
-// anyValue is a value in OTLP/JSON, for example {"stringValue":"x"}.
 type anyValue struct{ value any }
 
-// UnmarshalJSON reads a value. A value that does not have the form of OTLP stays
-// unchanged.
+// UnmarshalJSON reads a value. JSON that is not an object stays unchanged.
 func (v *anyValue) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -145,8 +143,8 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content returns the first of the named attributes that has a value, as JSON. If the
-// value is a text that contains a JSON object or list, content returns that JSON.
+// content returns the first named attribute with a value. A text that contains a JSON
+// object or list becomes that JSON.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

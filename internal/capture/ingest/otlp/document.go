@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// document is a request in JSON with undecoded spans and records.
 type document struct {
 	ResourceSpans []resource `json:"resourceSpans"`
 	ResourceLogs  []resource `json:"resourceLogs"`
@@ -35,12 +34,11 @@ type described struct {
 }
 
 func describe(raw json.RawMessage) (d described) {
-	_ = json.Unmarshal(raw, &d) // raw has members of another shape
+	_ = json.Unmarshal(raw, &d) // members of another shape stay empty
 	return d
 }
 
-// identifier is a trace id or a span id in lower-case hex. An id that consists of
-// zeros is empty.
+// identifier is a trace id or a span id in lower-case hex, or empty for an id of zeros.
 type identifier string
 
 // UnmarshalJSON reads an id in hex, as OTLP/JSON defines it, and the forms of some
@@ -114,7 +112,6 @@ type spanForm struct {
 	} `json:"status"`
 }
 
-// failed reports whether the status is an error, by its number or its name.
 func (f *spanForm) failed() bool {
 	code := strings.Trim(string(f.Status.Code), `"`)
 	return code == "2" || code == "STATUS_CODE_ERROR"

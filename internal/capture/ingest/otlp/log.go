@@ -16,7 +16,7 @@ type record struct {
 	recordForm
 	a    attributes
 	raw  json.RawMessage
-	id   string // derived from the content
+	id   string
 	name string // of its event, without the prefix of the tool
 	tool string // claude-code, codex, gemini-cli; empty for other tools
 	at   time.Time
@@ -100,8 +100,6 @@ func invalidOf(err error) string {
 	return "its ids"
 }
 
-// foreign adds the event of a record from an unknown tool. If the record is a message
-// of the GenAI conventions, the event is message.created. Otherwise it is custom.
 func (r *reader) foreign(m *made, c *record) {
 	role, isMessage := strings.CutPrefix(c.name, "gen_ai.")
 	role, hasRole := strings.CutSuffix(role, ".message")
@@ -195,8 +193,6 @@ func (r *reader) toolRecord(m *made, c *record) {
 	}
 }
 
-// result returns the result of a tool call. args are nil if the tool.before event
-// contains them.
 func (c *record) result(name string, args json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{
 		Tool: name, Args: args, Status: events.ToolSuccess, Result: c.a.content("output"), Common: events.Common{Raw: c.raw},

@@ -31,7 +31,7 @@ func spanID(text string) (id pcommon.SpanID) {
 
 func stamp(t time.Time) pcommon.Timestamp { return pcommon.NewTimestampFromTime(t) }
 
-// record returns a log record with attributes from alternating names and values.
+// record returns a log record. pairs are the names and values of its attributes.
 func record(body string, pairs ...string) string {
 	var attributes []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -44,7 +44,6 @@ func logs(service string, records ...string) []byte {
 	return []byte(`{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"` + service + `"}}]},"scopeLogs":[{"logRecords":[` + strings.Join(records, ",") + `]}]}]}`)
 }
 
-// brief describes an event in one line.
 func brief(t *testing.T, e events.Event) string {
 	t.Helper()
 	var p struct {
@@ -69,7 +68,7 @@ func brief(t *testing.T, e events.Event) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// The log records of known agents belong to the runs of their sessions.
+// The log records of supported agents belong to the runs of their sessions.
 func TestEvents_ToolLogs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		service string
@@ -124,7 +123,7 @@ func TestEvents_ToolLogs(t *testing.T) {
 	}
 }
 
-// A long resource is one event, and its records name it.
+// A long resource is a separate event, to which its records refer.
 func TestEvents_LongResource(t *testing.T) {
 	long := strings.Repeat("r", 10_000)
 	list, rejected := read(t, otlp.Logs, otlp.JSON, logs(long, record("a"), record("b"), record("c")))
@@ -144,7 +143,7 @@ func TestEvents_LongResource(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		break // nothing comes behind it: that would end the test
+		break // the iterator must stop now, or the loop panics
 	}
 }
 
@@ -162,7 +161,8 @@ func TestEvents_UntimedLogs(t *testing.T) {
 	}
 }
 
-// Events are valid, belong to the tenant and are reproducible.
+// Events are valid and belong to the tenant. Reading the request again gives the same
+// events.
 func FuzzEvents(f *testing.F) {
 	span := `{"resourceSpans":[{"resource":{"attributes":[]},"scopeSpans":[{"scope":{"name":"x"},"spans":[{"traceId":"ea673708441c2984a54a3e3962d3595f","spanId":{"data":[1,2,3,4,5,6,7,8]},"name":"n","startTimeUnixNano":1,"endTimeUnixNano":"2","attributes":[{"key":"gen_ai.tool.name","value":{"stringValue":"t"}},{"key":"gen_ai.usage.input_tokens","value":{"intValue":9}}],"status":{"code":2}}]}]}]}`
 	f.Add(0, false, []byte(span))

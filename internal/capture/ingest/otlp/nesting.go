@@ -27,7 +27,6 @@ const (
 	mapValue
 )
 
-// inside maps each type of message to its fields that contain another message.
 var inside = map[message]map[uint64]message{
 	tracesRequest: {1: resourceSpans},
 	logsRequest:   {1: resourceLogs},
@@ -47,13 +46,12 @@ var inside = map[message]map[uint64]message{
 	mapValue:      {1: attribute},
 }
 
-// maxMessages limits how deep messages may be nested. Events allow far less.
+// maxMessages limits the nesting of messages. Events allow far less.
 const maxMessages = 512
 
-// checkNesting rejects messages that are nested too deep. The protobuf decoder
-// recurses without a limit, and a stack overflow would end the process. checkNesting
-// also rejects syntax that it cannot read, because the decoder could then read a
-// different structure than the one that was checked.
+// checkNesting rejects messages that are nested too deep, because the protobuf decoder
+// recurses without a limit, and a stack overflow would end the process. It also rejects
+// syntax that it cannot read, because the decoder could read a different structure.
 func checkNesting(m message, body []byte, depth int) error {
 	if depth > maxMessages {
 		return fmt.Errorf("%w: values nested too deep", ErrDocument)
@@ -75,8 +73,8 @@ func checkNesting(m message, body []byte, depth int) error {
 
 const maxField = 1<<29 - 1
 
-// nextField splits b after its first field. content is the content of the field if it
-// is a message, text or bytes.
+// nextField splits b after its first field. content is empty unless the field is a
+// message, text or bytes.
 func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > maxField {

@@ -11,18 +11,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/otlp"
 )
 
-// field returns a protobuf field with a message.
 func field(number int, content []byte) []byte {
 	head := binary.AppendUvarint(nil, uint64(number)<<3|2)
 	return append(binary.AppendUvarint(head, uint64(len(content))), content...)
 }
 
-// lists returns n nested lists.
 func lists(n int) []byte {
 	var heads [][]byte
 	size := 0
 	for range n {
-		for _, number := range []byte{1, 5} { // the element of a list, the list of a value
+		for _, number := range []byte{1, 5} { // 1 is the element of a list, and 5 is the list of a value
 			head := append([]byte{number<<3 | 2}, binary.AppendUvarint(nil, uint64(size))...)
 			heads = append(heads, head)
 			size += len(head)
@@ -32,7 +30,6 @@ func lists(n int) []byte {
 	return slices.Concat(heads...)
 }
 
-// refusal returns the error for the whole request, or nil.
 func refusal(s otlp.Signal, media string, body []byte) (refused error) {
 	for _, err := range otlp.Events(s, media, body, otlp.Options{Tenant: "acme", Now: now}) {
 		if errors.Is(err, otlp.ErrDocument) {
@@ -42,7 +39,8 @@ func refusal(s otlp.Signal, media string, body []byte) (refused error) {
 	return refused
 }
 
-// Deep nesting does not crash the process. A request of 16 MiB would overflow a stack.
+// Deeply nested requests do not crash the process. This request of 16 MiB would
+// overflow a stack.
 func TestEvents_NestedProtobuf(t *testing.T) {
 	deep := lists(1_600_000)
 	attribute := field(2, deep)
@@ -84,7 +82,7 @@ func TestEvents_NestedJSON(t *testing.T) {
 	}
 }
 
-// The forms of values in OTLP/JSON, and the forms of exporters.
+// Values may have the forms of OTLP/JSON or those of some exporters.
 func TestEvents_Values(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"stringValue":"a"}`: `"a"`, `{"boolValue":true}`: `true`, `{"intValue":"12345678901234567"}`: `12345678901234567`, `{"intValue":7}`: `7`,

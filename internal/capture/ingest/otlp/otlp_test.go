@@ -19,7 +19,6 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// read returns the events and the rejections of a document.
 func read(tb testing.TB, s otlp.Signal, media string, body []byte) (list []events.Event, rejected []string) {
 	tb.Helper()
 	for e, err := range otlp.Events(s, media, body, otlp.Options{Tenant: "acme", Now: now}) {
@@ -35,7 +34,6 @@ func read(tb testing.TB, s otlp.Signal, media string, body []byte) (list []event
 	return list, rejected
 }
 
-// counts has the expected numbers of a document.
 type counts struct{ Runs, Finished, Steps, Calls, Results, Errors, Custom int }
 
 func count(list []events.Event) (c counts) {
@@ -91,7 +89,6 @@ func TestEvents_Documents(t *testing.T) {
 	}
 }
 
-// checkLossless checks that every span is complete in one event.
 func checkLossless(t *testing.T, body []byte, list []events.Event) {
 	t.Helper()
 	kept := map[string]int{}
@@ -138,9 +135,8 @@ func canonical(t *testing.T, v any) string {
 	return string(text)
 }
 
-// Recorded traces of a framework become runs with steps and tool calls when they are
-// sent over OTLP. Langfuse stored the attributes of most spans. Spans of its SDK have
-// separate types.
+// Recorded traces of frameworks become runs with steps and tool calls. Langfuse stored
+// the attributes of most spans, and separate types for the spans of its SDK.
 func TestEvents_Frameworks(t *testing.T) {
 	want := map[string]counts{
 		"agno-2025-06-11":                     {Runs: 1, Finished: 1, Steps: 4, Calls: 1, Results: 1},
@@ -173,7 +169,6 @@ func TestEvents_Frameworks(t *testing.T) {
 	}
 }
 
-// restore returns the OTLP request behind a trace of Langfuse.
 func restore(t *testing.T, name string) []byte {
 	t.Helper()
 	var trace struct {
@@ -219,7 +214,7 @@ func restore(t *testing.T, name string) []byte {
 	return body
 }
 
-// An invalid request is refused as a whole, and an invalid span alone.
+// An invalid document fails the whole request, and an invalid span only itself.
 func TestEvents_Junk(t *testing.T) {
 	for name, tt := range map[string]struct{ media, body string }{
 		"NotJSON": {otlp.JSON, "{"}, "Type": {otlp.JSON, `{"resourceSpans":1}`}, "NotProtobuf": {otlp.Protobuf, "\x0a\xff"},
@@ -240,7 +235,6 @@ func TestEvents_Junk(t *testing.T) {
 	}
 }
 
-// A request gives the same events in protobuf and in JSON.
 func TestEvents_Protobuf(t *testing.T) {
 	body := ingesttest.Data(t, ingesttest.Recorded(t, "otel/langfuse-otlp-genai/00-resourceSpan.json")[0])
 	doc, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(body)

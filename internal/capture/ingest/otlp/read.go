@@ -74,8 +74,8 @@ func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.
 	}
 }
 
-// parse splits a request into spans and records. It converts protobuf to JSON first,
-// so that one reader handles both formats and data.raw is JSON.
+// parse converts protobuf to JSON first, so that one reader handles both formats and
+// data.raw is JSON.
 func parse(s Signal, media string, body []byte) (document, error) {
 	var err error
 	if media == Protobuf {
@@ -138,11 +138,11 @@ type reader struct {
 }
 
 // maxAround limits the size in bytes of a resource or a scope in data.raw. Every span
-// repeats its resource and scope, so long ones would multiply the size of the request.
+// repeats both, so long ones would multiply the size of the request.
 const maxAround = 4 << 10
 
-// around returns a resource or a scope in the form for data.raw. If text is too long,
-// around yields it as a separate event and returns its id.
+// around returns a resource or a scope for data.raw. If text is too long, around yields
+// it as a separate event and returns its id.
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	if len(text) <= maxAround || r.stopped {
 		return text

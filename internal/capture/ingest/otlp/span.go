@@ -21,8 +21,6 @@ const (
 	tool
 )
 
-// classes maps the values of each class attribute, in lower case, to the class of the
-// span.
 var classes = map[string]map[string]class{
 	"openinference.span.kind": {
 		"tool": tool, "agent": agent, "llm": model, "embedding": model, "retriever": model, "reranker": model, "chain": chain,
@@ -37,12 +35,11 @@ var classes = map[string]map[string]class{
 	"traceloop.span.kind": {"tool": tool, "agent": agent, "workflow": chain},
 }
 
-// inOrder lists the class attributes. The first one with a known value decides the
-// class.
+// inOrder lists the class attributes. The first one with a known value decides.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf returns the class of a span. Tokens alone do not make a span a model call. A
-// span with tokens and without a model contains the sum of other spans.
+// classOf ignores tokens, because a span with tokens and without a model contains the
+// sum of other spans.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {
@@ -166,8 +163,8 @@ func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (ev
 	return e, nil
 }
 
-// usable returns the first of the named attributes that is valid as an event
-// attribute. It searches the attributes a of the span, and then those of the resource.
+// usable returns the first valid id among the named attributes of the span, or else of
+// the resource.
 func (r *reader) usable(a attributes, names []string) string {
 	for _, from := range []attributes{a, r.attributes} {
 		for _, name := range names {

@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// own contains the commands that SWE-agent implements. The shell runs all other
-// commands.
+// own lists the commands that SWE-agent implements instead of the shell.
 var own = func() map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(`create edit insert open goto scroll_up scroll_down search_dir search_file find_file filemap
@@ -41,9 +40,8 @@ func submits(tool, action string) bool {
 		strings.Contains(action, "MINI_SWE_AGENT_FINAL_OUTPUT"))
 }
 
-// notRun returns the class of the failure if SWE-agent reports in observation that it
-// did not run a command, cancelled it or undid it. Otherwise it returns the empty
-// string.
+// notRun returns a failure class if SWE-agent says that it did not run a command,
+// cancelled it or undid it.
 func notRun(observation string) string {
 	switch {
 	case strings.HasPrefix(observation, "Your bash command contained syntax errors and was NOT executed."):

@@ -17,8 +17,8 @@ type called struct {
 
 var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n?```")
 
-// calls returns the tool calls in an answer of the model. If the answer is a text with
-// more than one command, the agent runs none of them, so calls returns none.
+// calls returns none for a text with more than one command, because the agent then runs
+// none of them.
 func (m *message) calls() []called {
 	switch {
 	case len(m.Extra.Actions) > 0:
@@ -71,7 +71,6 @@ func responded(raw json.RawMessage) []called {
 	return list
 }
 
-// called returns the call of the function f. The arguments are JSON inside a string.
 func (f function) called(id string) called {
 	c := called{id: id, tool: f.Name, args: f.Arguments}
 	if text := ingest.Text(f.Arguments); text != "" && json.Valid([]byte(text)) {

@@ -32,8 +32,6 @@ type info struct {
 	workItem string // the issue that the run resolves
 }
 
-// replay reads the issue from value, the configuration of a run. value is a JSON
-// object, or a string that contains one.
 func (i *info) replay(value json.RawMessage) {
 	if text := ingest.Text(value); text != "" {
 		value = json.RawMessage(text)
@@ -48,8 +46,6 @@ func (i *info) replay(value json.RawMessage) {
 
 func (i info) version() string { return cmp.Or(i.Mini, i.Own) }
 
-// end completes data with the result of the run. If there is no exit status, a run
-// that submitted its work counts as successful.
 func (i info) end(data *events.RunFinishedData, r *run) {
 	patch := i.Submission
 	switch {
@@ -91,8 +87,8 @@ func (i info) metadata() map[string]any {
 	return about
 }
 
-// exitClass returns the reason why an agent stopped. If the work is unfinished, status
-// contains the reason in parentheses, as in "submitted (exit_cost)".
+// exitClass returns why an agent stopped. For unfinished work, that is in parentheses,
+// as in "submitted (exit_cost)".
 func exitClass(status string) string {
 	if _, inner, ok := strings.Cut(status, "("); ok {
 		status = strings.TrimSuffix(inner, ")")

@@ -46,7 +46,6 @@ type function struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// extra contains the members that mini-swe-agent adds to a message.
 type extra struct {
 	Actions []struct {
 		Command string `json:"command"`
@@ -99,8 +98,8 @@ func (m *message) when() (time.Time, bool) {
 	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
 }
 
-// message reads a message. The id of the run is derived from the first answer, so
-// earlier messages wait for it.
+// message reads a message. Earlier messages wait for the first answer, because the id
+// of the run is derived from it.
 func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++

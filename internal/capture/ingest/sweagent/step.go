@@ -17,7 +17,7 @@ type step struct {
 	Action      string            `json:"action"`
 	Observation string            `json:"observation"`
 	Seconds     float64           `json:"execution_time"`
-	Query       []json.RawMessage `json:"query"`    // the messages in the request
+	Query       []json.RawMessage `json:"query"`
 	Messages    []json.RawMessage `json:"messages"` // before version 1.1
 }
 
@@ -28,8 +28,8 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory reads a step. If the file has attempts, it skips the step, because it
-// repeats a step of the chosen attempt.
+// trajectory skips the steps of a file with attempts, because they repeat the chosen
+// attempt.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -139,8 +139,8 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	}
 }
 
-// historical reads a message of a history that repeats the steps. It emits only
-// messages before the first step that are not part of the steps.
+// historical emits only messages before the first step, because a history repeats the
+// steps.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

@@ -43,13 +43,13 @@ type transcript struct {
 	info    info
 	before  ingest.Object
 	after   ingest.Object
-	run     *run       // nil before its id is known
+	run     *run
 	pending []*message // messages that wait for the first answer, which determines the id of the run
 	items   int
 	steps   int
 	tried   int
 
-	prompted bool      // the task was emitted
+	prompted bool
 	past     hash.Hash // hash of the history that repeats the steps
 	repeats  int
 	time     time.Time // of the latest message with a time
@@ -104,7 +104,7 @@ type run struct {
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
 // turn opens the step for an answer of the model. The first answer belongs to the step
-// of the task, so it opens no step.
+// of the task.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {
 		r.Open(p, "")
@@ -114,8 +114,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answers++
 }
 
-// begin starts the run. The id of the run is derived from the file name and first,
-// which is the first answer or step.
+// begin derives the id of the run from the file name and first, the first answer or
+// step.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
 	id := t.runNames.Unique(name + "-" + ingest.Hash(first))

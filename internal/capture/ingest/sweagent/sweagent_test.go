@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The files in testdata follow the published formats. The recorded data comes from
+// The files in testdata follow the published formats. The recorded data is from
 // mini-swe-agent.
 func TestEvents_Counts(t *testing.T) {
 	tests := []struct {
@@ -104,7 +104,7 @@ func TestEvents_Counts(t *testing.T) {
 	}
 }
 
-// A trajectory has no times. The execution times of commands advance the clock.
+// A trajectory has no times, so the execution times of commands advance the clock.
 func TestEvents_Durations(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	data := ingesttest.Data(t, "testdata/example__lib-7.traj")
@@ -122,7 +122,7 @@ func TestEvents_Durations(t *testing.T) {
 	if p := ingesttest.Payload[events.RunFinishedData](t, end); p.DurationMS != 32250 || p.TokensUsed.Input != 1000 || p.Metadata["work_item"] != "https://example.invalid/lib/issues/7" {
 		t.Errorf("got %+v, %+v", p, p.TokensUsed)
 	}
-	// No id has the time of the file.
+	// No id depends on the time of the file.
 	later, _ := ingesttest.Read(t, sweagent.Events, data, ingest.Options{File: "example__lib-7.traj"})
 	for i := range list {
 		if list[i].ID != later[i].ID {
@@ -131,8 +131,8 @@ func TestEvents_Durations(t *testing.T) {
 	}
 }
 
-// Shell commands are calls of the shell, so that its rules apply. Commands of
-// SWE-agent are separate tools.
+// A shell command is a call of the shell, so that rules about the shell apply. A
+// command of SWE-agent is a separate tool.
 func TestEvents_Tools(t *testing.T) {
 	tests := []struct{ action, tool, args string }{
 		{"ls -F\n", "bash", `{"command":"ls -F\n"}`},

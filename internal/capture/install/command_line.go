@@ -2,7 +2,7 @@ package install
 
 import "strings"
 
-// firstWord returns the first word of a command line as a shell reads it, and the rest.
+// firstWord returns the first word of line as a shell reads it, and the rest.
 func firstWord(line string) (word, rest string) {
 	var b strings.Builder
 	var quote byte

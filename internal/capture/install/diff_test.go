@@ -43,7 +43,6 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// Applying a diff to the old text gives the new one.
 func TestUnified_Applies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "d\n", "\n"})
@@ -55,7 +54,7 @@ func TestUnified_Applies(t *testing.T) {
 	})
 }
 
-// The program patch accepts the diffs, also of texts without a last line feed.
+// The program patch accepts the diffs, even of texts without a final line feed.
 func TestUnified_Patch(t *testing.T) {
 	program, err := exec.LookPath("patch")
 	if err != nil {
@@ -89,7 +88,6 @@ func TestUnified_Patch(t *testing.T) {
 	}
 }
 
-// patched applies a unified diff to lines.
 func patched(t *rapid.T, before []string, diff string) string {
 	var b strings.Builder
 	at := 0

@@ -1,11 +1,10 @@
 // Package install adds `publisher hook` to the hook configuration of agents.
 //
 // [Plan] reads the configuration and computes the change, [Change.Diff] shows it and
-// [Change.Apply] writes it. An edit inserts or deletes text in place. All other
+// [Change.Apply] writes it. An edit inserts or deletes text in place, so all other
 // settings keep their order, comments and indentation byte for byte. Installing a
-// second time changes nothing. Plan rejects a file that it cannot parse, and its error
-// contains the line and column.
+// second time changes nothing. Plan rejects a file that it cannot parse.
 //
-// Uninstalling restores the file. It removes lists and objects that become empty. It
-// also removes the file if only an empty object is left.
+// Uninstalling restores the file. It removes lists, objects and files that become
+// empty.
 package install

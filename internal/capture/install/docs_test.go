@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// docs/agents.md lists the hooks that install writes.
 func TestDocs_Events(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "agents.md"))
 	if err != nil {

@@ -29,18 +29,16 @@ const (
 	kindText   = '"'
 )
 
-// maxNested limits how many lists and objects a document may contain. The parser is
-// recursive, and the number of brackets limits its depth.
+// maxNested limits the lists and objects of a document, and so the depth of the
+// recursive parser.
 const maxNested = 100_000
 
-// maxDepth limits how deep lists and objects may be nested. Real configurations need
-// far less.
 const maxDepth = 200
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// document is a parsed configuration file. The format is JSON with comments and
-// trailing commas. All offsets are byte offsets in data.
+// document is a parsed configuration file in JSON with comments and trailing commas.
+// All offsets are byte offsets in data.
 type document struct {
 	file string
 	mark []byte
@@ -48,8 +46,7 @@ type document struct {
 	root *hujson.Value
 }
 
-// parse parses data as a document. It rejects duplicate keys and too deep nesting.
-// file is the file name for errors.
+// parse rejects duplicate keys and too deep nesting.
 func parse(file string, data []byte) (*document, error) {
 	d := &document{file: file, data: data}
 	if rest, ok := bytes.CutPrefix(data, byteOrderMark); ok {
@@ -77,8 +74,6 @@ func parse(file string, data []byte) (*document, error) {
 	return d, d.checkKeys()
 }
 
-// deepest returns the offset of the first value that is nested more than limit levels
-// below v.
 func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 	if limit < 0 {
 		return v.StartOffset, true
@@ -102,8 +97,8 @@ func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 
 func (d *document) bytes() []byte { return append(bytes.Clone(d.mark), d.data...) }
 
-// refused converts an error of the parser to a SyntaxError. It drops the text of
-// literals, because they can be secrets.
+// refused drops the text of literals from an error of the parser, because they can be
+// secrets.
 func (d *document) refused(err error) error {
 	report := &SyntaxError{File: d.file, Line: 1, Column: 1}
 	place, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
@@ -139,7 +134,6 @@ func (d *document) wrong(at int, reason string) error {
 	return &SyntaxError{File: d.file, Line: line, Column: len(before) - bytes.LastIndexByte(before, '\n'), Reason: reason}
 }
 
-// kind returns the kind of a value, and 0 for nil.
 func kind(v *hujson.Value) hujson.Kind {
 	if v == nil {
 		return 0
@@ -147,7 +141,6 @@ func kind(v *hujson.Value) hujson.Kind {
 	return v.Value.Kind()
 }
 
-// item is an element of a list or a member of an object.
 type item struct {
 	start int
 	key   string // empty for an element
@@ -178,8 +171,6 @@ func items(v *hujson.Value) []item {
 	return all
 }
 
-// literal returns the value of a JSON string. For another literal, such as a number,
-// it returns the JSON text.
 func literal(v *hujson.Value) string {
 	l, _ := v.Value.(hujson.Literal)
 	return l.String()

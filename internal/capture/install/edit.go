@@ -34,8 +34,6 @@ func (d *document) newline() string {
 	return "\n"
 }
 
-// indent returns the indentation of the members of the root object, or two spaces if
-// no member is indented.
 func (d *document) indent() string {
 	for _, it := range items(d.root) {
 		if lead, blank := d.lead(it.start); blank && lead != "" {
@@ -45,8 +43,6 @@ func (d *document) indent() string {
 	return "  "
 }
 
-// lead returns the text between the start of the line and the offset at. The bool is
-// true if that text is blank.
 func (d *document) lead(at int) (string, bool) {
 	line := string(d.data[bytes.LastIndexByte(d.data[:at], '\n')+1 : at])
 	return line, strings.Trim(line, " \t") == ""
@@ -57,8 +53,7 @@ func (d *document) leadOf(at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// added returns the document with v appended to the list or object to. If to is an
-// object, key is the name of the new member. The new item gets the same layout as the
+// added appends v to a list, or as the member key to an object, in the layout of the
 // item before it.
 func (d *document) added(to *hujson.Value, key string, v any) (*document, error) {
 	all := items(to)
@@ -85,7 +80,6 @@ func (d *document) added(to *hujson.Value, key string, v any) (*document, error)
 	return d.with(splice{last.value.EndOffset, last.value.EndOffset, ","}, splice{at, at, before + written})
 }
 
-// addedFirst does the work of added for an empty list or object.
 func (d *document) addedFirst(to *hujson.Value, key string, v any) (*document, error) {
 	outer := d.leadOf(to.StartOffset)
 	inner := outer + d.indent()
@@ -104,8 +98,6 @@ func (d *document) addedFirst(to *hujson.Value, key string, v any) (*document, e
 	return d.with(splice{start, end, d.newline() + inner + written + d.newline() + outer})
 }
 
-// afterComment returns the end of a comment that begins after the offset at on the
-// same line. If there is no such comment, it returns at.
 func (d *document) afterComment(at int) int {
 	rest := d.data[at:]
 	blank := len(rest) - len(bytes.TrimLeft(rest, " \t"))
@@ -122,9 +114,8 @@ func (d *document) afterComment(at int) int {
 	return at
 }
 
-// encoded returns the JSON text of v. If key is not empty, it returns the member
-// "key": v. If lines is true, the text spans several lines, which are indented by
-// lead.
+// encoded returns the JSON text of v, or of the member "key": v. If lines is true, the
+// text spans several lines, which are indented by lead.
 func (d *document) encoded(key string, v any, lead string, lines bool) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -157,8 +148,8 @@ func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before returns the offset at which the white space in front of at begins. If only
-// white space precedes at on its line, before returns the end of the previous line.
+// before returns the start of the white space in front of at. If at begins the text of
+// its line, that is the end of the previous line.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzPlan installs into any file. Either the file is refused with line and
-// column, or each event has the hook once, installing again changes nothing, and
-// uninstalling restores the text except for empty lists and objects.
+// FuzzPlan installs into any file. Either the file is refused with line and column, or
+// each event has the hook once, installing again changes nothing, and uninstalling
+// restores the text except for empty lists and objects.
 func FuzzPlan(f *testing.F) {
 	for _, s := range settings {
 		f.Add([]byte(s))
@@ -48,7 +48,7 @@ func FuzzPlan(f *testing.F) {
 		}
 		rest, err := os.ReadFile(file)
 		if err != nil {
-			rest = nil // there was nothing but our hooks
+			rest = nil // the file contained only our hooks
 		}
 		if oursIn(before) || empties(before) {
 			return
@@ -59,10 +59,9 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// oursIn reports whether a text may have a hook of ours.
+// oursIn reports whether a text may contain one of our hooks.
 func oursIn(text []byte) bool { return bytes.Contains(text, []byte("hook claude-code")) }
 
-// empties reports whether a text has an empty list or object.
 func empties(text []byte) bool {
 	for _, pair := range []string{"{}", "[]"} {
 		squeezed := bytes.Map(func(r rune) rune {
@@ -78,7 +77,6 @@ func empties(text []byte) bool {
 	return false
 }
 
-// blank reports whether a document has no settings.
 func blank(text []byte) bool {
 	return strings.Trim(string(bytes.TrimPrefix(text, byteOrderMark)), " \t\r\n{}") == ""
 }

@@ -12,8 +12,8 @@ import (
 
 const hooksKey = "hooks"
 
-// ours recognises the hooks that this package installed. Their commands run "hook" and
-// the name of the tool with one of programs.
+// ours recognises the hooks that this package installed. Their commands run one of
+// programs with "hook" and the name of the tool.
 type ours struct {
 	tool     string
 	programs []string // names without folders
@@ -33,7 +33,6 @@ func (o ours) wrote(command string) bool {
 	return ok && (args == "" || strings.ContainsAny(args[:1], " \t")) && slices.Contains(o.programs, baseName(program))
 }
 
-// commandKeys are the members of a handler that can contain its command.
 var commandKeys = []string{"command", "bash", "powershell"}
 
 func (o ours) is(v *hujson.Value) bool {
@@ -43,7 +42,6 @@ func (o ours) is(v *hujson.Value) bool {
 	})
 }
 
-// position is the place of one of our hooks in the list of an event.
 type position struct {
 	entry   int
 	handler int // -1 for the whole entry
@@ -73,7 +71,7 @@ func (o ours) find(entries *hujson.Value) (found []position) {
 	return found
 }
 
-// editor edits the hooks in doc. After each edit, doc is a newly parsed document.
+// editor edits hooks. After each edit, doc is a newly parsed document.
 type editor struct {
 	doc  *document
 	ours ours
@@ -102,8 +100,6 @@ func (e *editor) event(name string) (*hujson.Value, error) {
 	return v, nil
 }
 
-// put makes entry our only hook in the list of the event name. It keeps the hooks of
-// other programs.
 func (e *editor) put(name string, entry any) error {
 	v, err := e.event(name)
 	if err != nil {
@@ -140,8 +136,7 @@ func (e *editor) add(name string, entry any) (err error) {
 	return err
 }
 
-// remove removes the hooks at the positions found from the list of the event name. It
-// starts with the last one, so that the other positions stay valid.
+// remove starts with the last position, so that the others stay valid.
 func (e *editor) remove(name string, found []position) error {
 	for _, at := range slices.Backward(found) {
 		from, err := e.event(name)
@@ -159,8 +154,6 @@ func (e *editor) remove(name string, found []position) error {
 	return nil
 }
 
-// clear removes our hooks from all events that are not in wanted. It also removes
-// lists and objects that become empty.
 func (e *editor) clear(wanted []string) error {
 	h, err := e.hooks()
 	if err != nil || h == nil {
@@ -196,8 +189,7 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal reports whether a value of the document has the same JSON text as v, apart
-// from white space. A value with comments is not equal.
+// equal ignores white space. A value with comments is not equal.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	want, err := json.Marshal(v)
 	var got bytes.Buffer

@@ -16,8 +16,8 @@ import (
 type Options struct {
 	Project string // folder of a project; empty selects the user's configuration
 	Home    string
-	// Program is the program that the hooks run, "publisher" or a path, quoted for a
-	// shell. Flags are added to the command after the name of the tool.
+	// Program is the command that the hooks run, quoted for a shell. Flags follow the
+	// name of the tool.
 	Program   string
 	Flags     string
 	Timeout   time.Duration // how long the agent waits for a hook; at least one second
@@ -59,7 +59,7 @@ func (c *Change) Action() Action {
 	return Updated
 }
 
-// Diff returns the change as a unified diff. The diff is empty if nothing changes.
+// Diff returns the change as a unified diff, which is empty if nothing changes.
 func (c *Change) Diff() string {
 	from, to := c.File, c.File
 	if !c.exists {
@@ -130,8 +130,6 @@ func (c *Change) planHooks(t *tool, opts Options) error {
 	return nil
 }
 
-// fill adds the settings and hooks of t to the document. It removes our hooks from
-// events that t does not use any more.
 func (e *editor) fill(t *tool, opts Options) (err error) {
 	if err := e.clear(t.events); err != nil {
 		return err
@@ -159,8 +157,6 @@ func (e *editor) fill(t *tool, opts Options) (err error) {
 	return nil
 }
 
-// holdsOnly reports whether the document has no comments and at most one member, which
-// must be one of members. Uninstalling then removes the file.
 func (d *document) holdsOnly(members []setting) bool {
 	if len(bytes.TrimSpace(d.data)) != d.root.EndOffset-d.root.StartOffset { // a comment around the object
 		return false

@@ -13,13 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// options returns options for a new project.
 func options(tb testing.TB) Options {
 	tb.Helper()
 	return Options{Project: tb.TempDir(), Home: tb.TempDir(), Program: "publisher", Timeout: 10 * time.Second}
 }
 
-// fileOf returns the path of a tool's configuration.
 func fileOf(tb testing.TB, tool string, opts Options) string {
 	tb.Helper()
 	t, err := named(tool)
@@ -48,7 +46,6 @@ func read(tb testing.TB, file string) string {
 	return string(data)
 }
 
-// apply plans a change, applies it and returns it.
 func apply(tb testing.TB, tool string, opts Options) *Change {
 	tb.Helper()
 	c, err := Plan(tool, opts)
@@ -61,8 +58,8 @@ func apply(tb testing.TB, tool string, opts Options) *Change {
 	return c
 }
 
-// settings are realistic configurations. They have foreign hooks, comments, tabs,
-// a single line, Windows line ends or hooks of an older version.
+// settings are realistic configurations, with foreign hooks, comments, tabs, a single
+// line, Windows line ends or hooks of an older version.
 var settings = map[string]string{
 	"Hooks": `{
   "model": "opus",
@@ -86,8 +83,8 @@ var settings = map[string]string{
 	"Others":   "{\n  \"a\": \"publisher hook\",\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"my-publisher hook claude-code\"}]}\n    ]\n  }\n}\n",
 }
 
-// Installing keeps other settings. Installing again changes nothing, and
-// uninstalling restores the file byte for byte.
+// Installing keeps other settings. Installing again changes nothing, and uninstalling
+// restores the file byte for byte.
 //
 //guarantee:install-foreign
 func TestPlan_RoundTrip(t *testing.T) {
@@ -96,7 +93,7 @@ func TestPlan_RoundTrip(t *testing.T) {
 			t.Run(tool+"/"+name, func(t *testing.T) {
 				opts := options(t)
 				file := fileOf(t, tool, opts)
-				if tool == "copilot-cli" { // which adds its version
+				if tool == "copilot-cli" { // this tool needs a version member
 					before = strings.Replace(before, "{", `{"version":1,`, 1)
 				}
 				write(t, file, before)
@@ -123,7 +120,6 @@ func TestPlan_RoundTrip(t *testing.T) {
 	}
 }
 
-// checkInstalled checks that each event of the tool has our hook exactly once.
 func checkInstalled(t *testing.T, tool, file, text string) {
 	t.Helper()
 	doc, err := parse(file, []byte(text))
@@ -170,7 +166,6 @@ func TestPlan_NewFile(t *testing.T) {
 	}
 }
 
-// TestPlan_Entries checks the exact entry for each tool.
 func TestPlan_Entries(t *testing.T) {
 	tests := []struct{ tool, flags, event, want string }{
 		{"claude-code", "", "PreToolUse", `{"hooks":[{"type":"command","command":"publisher hook claude-code","timeout":10}]}`},
@@ -204,7 +199,7 @@ func TestPlan_Entries(t *testing.T) {
 	}
 }
 
-// Our hooks are replaced when flags, the path of the program or the events change.
+// Our hooks are replaced if flags, the path of the program or the events change.
 // Foreign hooks in the same group stay.
 func TestPlan_Replaces(t *testing.T) {
 	opts := options(t)

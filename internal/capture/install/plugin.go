@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// openCodePlugin is a plugin that runs publisher hook. OpenCode has no hook commands.
+// openCodePlugin runs publisher hook, because OpenCode has no hook commands.
 //
 //go:embed opencode.js
 var openCodePlugin string

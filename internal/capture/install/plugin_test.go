@@ -46,8 +46,8 @@ await hooks.event({ event: { id: "e3", type: "session.idle", properties: { sessi
 console.log(JSON.stringify(said))
 `
 
-// hookProgram stands in for the hook command. It logs its calls and chooses the
-// answer by the payload.
+// hookProgram replaces the hook command. It logs its calls and chooses the answer by
+// the payload.
 const hookProgram = `#!/bin/sh
 payload=$(cat)
 echo "$* $payload" >> calls
@@ -60,8 +60,8 @@ case "$payload" in
 esac
 `
 
-// TestPlugin checks that the plugin applies the answers, forwards the right bus
-// events, and fails open or closed as installed.
+// TestPlugin checks that the plugin applies the answers, forwards the right bus events,
+// and fails open or closed as installed.
 func TestPlugin(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -26,7 +26,6 @@ type setting struct {
 	value any
 }
 
-// tools are sorted by name.
 var tools = []tool{
 	{
 		name: "claude-code", project: ".claude/settings.json",
@@ -62,7 +61,7 @@ var tools = []tool{
 		user: func(home string, _ func(string) string) string {
 			return filepath.Join(home, ".gemini", "settings.json")
 		},
-		// This list has no model events. Gemini CLI sends a model event with the whole
+		// There are no model events, because Gemini CLI sends one with the whole
 		// conversation for each piece of an answer.
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
@@ -97,8 +96,8 @@ func named(name string) (*tool, error) {
 	return &tools[i], nil
 }
 
-// below returns a function that locates file. If the environment variable is set, it
-// names the directory of file. Otherwise file is in folder below the home directory.
+// below returns a function that locates file in the directory that the environment
+// variable names, or else in folder below the home directory.
 func below(variable, folder, file string) func(string, func(string) string) string {
 	return func(home string, env func(string) string) string {
 		if dir := env(variable); dir != "" {
@@ -122,9 +121,8 @@ type handler struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// group returns a function that builds the configuration entry of a hook. The entry
-// has no matcher, so the hook receives every event of its list. unit converts the
-// timeout to a number.
+// group returns a function that builds the entry of a hook. Without a matcher, the hook
+// receives every event of its list.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {

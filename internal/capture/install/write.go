@@ -13,9 +13,9 @@ import (
 // ErrChanged reports that another program changed the file after [Plan] read it.
 var ErrChanged = errors.New("another program changed the file; try again")
 
-// Apply writes the change atomically. It follows symbolic links, even to a target that
-// does not exist yet. It keeps the permissions and the owner of the file. It fails for
-// a read-only file, and with [ErrChanged] if the file is not as Plan read it.
+// Apply writes the change atomically. It follows symbolic links, even to a missing
+// target, and keeps the permissions and the owner. It fails for a read-only file, and
+// with [ErrChanged] if the file is not as Plan read it.
 func (c *Change) Apply() error {
 	action := c.Action()
 	if action == Unchanged {
@@ -49,9 +49,8 @@ func (c *Change) Apply() error {
 
 const maxLinks = 40
 
-// target resolves symbolic links, and returns the path and the info of the file to
-// write. The info is nil if the file does not exist. target fails for a read-only
-// file.
+// target resolves symbolic links and rejects a read-only file. The info of a missing
+// file is nil.
 func target(file string) (string, fs.FileInfo, error) {
 	file, err := follow(file)
 	if err != nil {
@@ -67,7 +66,6 @@ func target(file string) (string, fs.FileInfo, error) {
 	return file, info, err
 }
 
-// follow resolves symbolic links. The final target need not exist.
 func follow(file string) (string, error) {
 	for range maxLinks {
 		to, err := os.Readlink(file)
@@ -78,8 +76,7 @@ func follow(file string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(to) {
-			// The link is relative to the real path of its folder, so links in that
-			// path are resolved first.
+			// The link is relative to the real path of its folder.
 			dir, err := filepath.EvalSymlinks(filepath.Dir(file))
 			if err != nil {
 				return "", err
@@ -91,8 +88,7 @@ func follow(file string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// replace writes data to file atomically. old describes the existing file, and is nil
-// for a new file.
+// replace writes data atomically. old is nil for a new file.
 func replace(file string, data []byte, old fs.FileInfo) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
@@ -116,8 +112,8 @@ func replace(file string, data []byte, old fs.FileInfo) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// keepOwner gives f the owner of the old file. If root edits a file of a user, the
-// file thus still belongs to that user.
+// keepOwner gives f the owner of the old file, so that a user keeps a file that root
+// edits.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

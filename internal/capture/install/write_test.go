@@ -48,7 +48,6 @@ func TestChange_ApplyChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// linked makes the configuration of a tool a symbolic link.
 func linked(t *testing.T, tool string, opts Options) (file, target string) {
 	t.Helper()
 	file, target = fileOf(t, tool, opts), filepath.Join(t.TempDir(), "dotfiles.json")
@@ -61,7 +60,7 @@ func linked(t *testing.T, tool string, opts Options) (file, target string) {
 	return file, target
 }
 
-// A dangling link is written through, and stays when its target is removed.
+// A dangling link is followed, and stays when its target is removed.
 func TestChange_ApplyDanglingLink(t *testing.T) {
 	opts := options(t)
 	file, target := linked(t, "claude-code", opts)
@@ -93,7 +92,7 @@ func TestChange_ApplyReadOnly(t *testing.T) {
 	}
 }
 
-// Hooks with a quoted path of the program are recognized.
+// A hook is recognized even if the path of its program is quoted.
 func TestPlan_QuotedProgram(t *testing.T) {
 	for _, program := range []string{
 		`'/home/o'\''brien/my "bin"/publisher'`, `"/a b/publisher"`, `/a\ b/publisher`, `'/opt/it'\''s ours'`, `C:\bin\publisher.exe`,

@@ -24,7 +24,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
-// authority signs certificates.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -54,7 +53,7 @@ func newAuthority(tb testing.TB) *authority {
 	return &authority{cert: cert, key: key, pool: pool}
 }
 
-// issue writes a certificate with the serial number, and its key, to dir.
+// issue writes a certificate with this serial number, and its key, to dir.
 func (a *authority) issue(tb testing.TB, dir string, serial int64) (cert, key string) {
 	tb.Helper()
 	priv, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -79,7 +78,6 @@ func (a *authority) issue(tb testing.TB, dir string, serial int64) (cert, key st
 	return cert, key
 }
 
-// client returns a client that trusts a and sends the certificate, if any.
 func (a *authority) client(certs ...tls.Certificate) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true, ForceAttemptHTTP2: true,
@@ -87,7 +85,6 @@ func (a *authority) client(certs ...tls.Certificate) *http.Client {
 	}}
 }
 
-// serial requests url and returns the serial number of the server certificate.
 func serial(t *testing.T, client *http.Client, url string) (number int64, protocol string, err error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -102,7 +99,6 @@ func serial(t *testing.T, client *http.Client, url string) (number int64, protoc
 	return got.TLS.PeerCertificates[0].SerialNumber.Int64(), got.Proto, nil
 }
 
-// startTLS serves /livez over TLS with files, and returns its address.
 func startTLS(t *testing.T, files TLSFiles) string {
 	t.Helper()
 	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
@@ -125,7 +121,8 @@ func startTLS(t *testing.T, files TLSFiles) string {
 	return "https://" + l.Addr().String() + "/livez"
 }
 
-// A new connection uses a replaced certificate. A broken file leaves the old one in use.
+// New connections use a replaced certificate. If the new file is broken, the old
+// certificate stays in use.
 func TestTLS_Reload(t *testing.T) {
 	ca, dir := newAuthority(t), t.TempDir()
 	cert, key := ca.issue(t, dir, 10)
@@ -145,7 +142,7 @@ func TestTLS_Reload(t *testing.T) {
 	check(30)
 }
 
-// With --tls-client-ca a client needs a certificate of that authority.
+// With --tls-client-ca, a client needs a certificate of that authority.
 func TestTLS_ClientCA(t *testing.T) {
 	ca, dir := newAuthority(t), t.TempDir()
 	cert, key := ca.issue(t, dir, 1)
@@ -170,7 +167,6 @@ func TestTLS_ClientCA(t *testing.T) {
 	}
 }
 
-// An invalid setting is reported with its flag.
 func TestAccess_Validate(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for flag, a := range map[string]Access{
@@ -185,7 +181,7 @@ func TestAccess_Validate(t *testing.T) {
 	}
 }
 
-// A server for other machines logs a warning for missing tokens and missing TLS.
+// A server for other machines warns about missing tokens and missing TLS.
 func TestAccess_Warn(t *testing.T) {
 	dir := t.TempDir()
 	for _, want := range []int{2, 1, 0} {
@@ -210,17 +206,14 @@ func TestAccess_Warn(t *testing.T) {
 	}
 }
 
-// counter counts warnings.
 type counter struct {
 	slog.Handler
 
 	warnings int
 }
 
-// Enabled reports true.
 func (*counter) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle counts r.
 func (c *counter) Handle(_ context.Context, r slog.Record) error {
 	if r.Level == slog.LevelWarn {
 		c.warnings++
@@ -228,7 +221,6 @@ func (c *counter) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// send posts a request with a token to h.
 func send(h http.Handler, token tokens.Secret, path, contentType, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", contentType)

@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Sent identifies the events that an import has sent. Producer is the id of its
-// outbox. [AwaitAuditor] waits for these events.
+// Sent identifies the events that an import has sent. Producer is the id of its outbox.
 type Sent struct {
 	Producer string
 	Tenants  []string
@@ -49,9 +48,7 @@ type AwaitOptions struct {
 }
 
 // AwaitAuditor waits until the auditor has acknowledged the last manifest of each
-// tenant. The auditor acknowledges a message after it has stored the message in the
-// ledger. If the state is [AuditedUnknown], the error says why. It can also be the
-// error of ctx.
+// tenant. By then, the ledger contains the events. The error explains [AuditedUnknown].
 func AwaitAuditor(ctx context.Context, o AwaitOptions) (Audited, error) {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
@@ -132,10 +129,8 @@ func lastOn(ctx context.Context, js jetstream.JetStream, name, subject string) (
 	return msg.Sequence, nil
 }
 
-// auditor returns the consumer of an auditor that reads the events of w.tenant. There
-// can be one auditor for all tenants and one for this tenant. auditor prefers the one
-// that is reading now, and then the one that has acknowledged more. It returns nil if
-// there is none.
+// auditor returns the consumer of an auditor of w.tenant or of all tenants, or nil. It
+// prefers the one that is reading now, and then the one that has acknowledged more.
 func (w *wait) auditor(ctx context.Context, js jetstream.JetStream, space subjects.Space) (best *jetstream.ConsumerInfo, err error) {
 	for _, tenant := range []string{"", w.tenant} {
 		name, err := space.Durable(string(subjects.AuditorRole), tenant)
@@ -182,7 +177,7 @@ func (w *wait) reached(info *jetstream.ConsumerInfo) bool {
 }
 
 // isGone reports whether no auditor is reading. A running auditor has a request at the
-// broker, except while it handles a batch or restarts.
+// broker, unless it handles a batch or restarts.
 func (w *wait) isGone(info *jetstream.ConsumerInfo) bool {
 	if info == nil {
 		return true

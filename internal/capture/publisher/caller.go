@@ -11,12 +11,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
-// callerKey is the context key of the caller's tenant.
 type callerKey struct{}
 
-// TenantOf returns the only tenant for which the caller of a request may act. That is
-// the tenant of the token, or else the tenant of this publisher. It is empty if the
-// caller may name any tenant. [Handler] sets it.
+// TenantOf returns the only tenant for which the caller of a request may act: the
+// tenant of the token, or else of this publisher. It is empty if the caller may name
+// any tenant.
 func TenantOf(ctx context.Context) string {
 	tenant, _ := ctx.Value(callerKey{}).(string)
 	return tenant
@@ -26,8 +25,6 @@ func withTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, callerKey{}, tenant)
 }
 
-// authorized rejects a request without a valid token if tokens are required. It stores
-// the tenant of the caller in the context of the request.
 func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		tenant, err := h.tenantOf(r)
@@ -47,7 +44,7 @@ func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
 
 var errOtherTenant = errors.New("the token is of another tenant")
 
-// tenantOf returns the only tenant that the caller may act for, or "" for any.
+// tenantOf returns "" if the caller may act for any tenant.
 func (h *handler) tenantOf(r *http.Request) (string, error) {
 	if h.opts.Tokens == nil {
 		return h.opts.Tenant, nil

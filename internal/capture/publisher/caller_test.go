@@ -11,14 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
-// Media types of CloudEvents and of JSON lines.
 const (
 	structuredType = "application/cloudevents+json"
 	batchType      = "application/cloudevents-batch+json"
 	linesType      = "application/x-ndjson"
 )
 
-// The handler of hook payloads gets the tool and the tenant.
+// The handler of hook payloads gets the tool from the path and the tenant of the
+// caller.
 func TestHandler_Hooks(t *testing.T) {
 	hooks := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.PathValue("tool"), " of ", TenantOf(r.Context()))
@@ -31,7 +31,7 @@ func TestHandler_Hooks(t *testing.T) {
 	}
 }
 
-// withTokens returns a handler that requires tokens, and tokens of acme and other.
+// withTokens returns a handler that requires tokens, and the tokens of two tenants.
 func withTokens(tb testing.TB, to Appender, opts HandlerOptions) (h http.Handler, acme, other tokens.Secret) {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "tokens.json")
@@ -50,7 +50,7 @@ func withTokens(tb testing.TB, to Appender, opts HandlerOptions) (h http.Handler
 	return Handler(to, opts), made["acme"], made["other"]
 }
 
-// Once tokens exist, a request needs one, and acts only for its tenant.
+// Once tokens exist, a request needs one and acts only for its tenant.
 func TestHandler_Tokens(t *testing.T) {
 	whose := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, TenantOf(r.Context())) })
 	to := &recorder{}
@@ -92,7 +92,6 @@ func TestHandler_Tokens(t *testing.T) {
 	}
 }
 
-// A publisher of one tenant refuses tokens of other tenants.
 func TestHandler_TokenOfOtherTenant(t *testing.T) {
 	h, acme, other := withTokens(t, &recorder{}, HandlerOptions{Tenant: "acme"})
 	if w := send(h, acme, "/v1/events", structuredType, one("1")); w.Code != http.StatusAccepted {

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// ownHooks returns the options with which a hooks file is registered. Its hooks may
-// ask other decision services, but not this one.
+// ownHooks lets hooks ask other decision services, but not this one.
 func ownHooks(b *broker.Broker) hookfile.Options {
 	c := decision.Client{Conn: b.Conn(), Space: b.Space()}
 	return hookfile.Options{Requester: c, Own: c.Own}
@@ -23,7 +22,6 @@ func ownHooks(b *broker.Broker) hookfile.Options {
 
 const decisionSource = "/decisions"
 
-// backgroundTimeout bounds the wait for background hooks at shutdown.
 const backgroundTimeout = 3 * time.Second
 
 // Decider answers requests for decisions over HTTP and NATS. A nil Decider is valid
@@ -35,8 +33,8 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns a decider with the hooks of file, or nil if file is nil. The
-// decider appends the event of each decision to the appender to.
+// NewDecider returns a decider with the hooks of file, or nil if file is nil. It
+// appends the event of each decision to the appender to.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
 		return nil, nil //nolint:nilnil // nil is a valid Decider
@@ -52,8 +50,8 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, or nil if d is nil. The handler
-// decides only for the tenant of the caller, see [TenantOf].
+// Handler returns the handler of POST /v1/decisions, or nil if d is nil. It decides
+// only for the tenant of the caller, see [TenantOf].
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil
@@ -61,8 +59,8 @@ func (d *Decider) Handler() http.Handler {
 	return d.service
 }
 
-// Run answers requests over NATS until ctx ends. It returns after the open requests
-// are answered.
+// Run answers requests over NATS until ctx ends, and returns when the open requests are
+// answered.
 func (d *Decider) Run(ctx context.Context) error {
 	if d == nil {
 		<-ctx.Done()
@@ -80,8 +78,7 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// start runs d in a goroutine. stop ends it and returns its error. If d ends before
-// that, failed receives an error.
+// start returns a channel that receives an error if d ends before stop is called.
 func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

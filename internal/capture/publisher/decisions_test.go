@@ -15,14 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// noEnv is a hooks.yaml that denies writes to .env files.
 const noEnv = `
 hooks:
   PreToolUse:
     - {type: matcher, name: no-env, match: {tool: Write, args: {path: "**/.env*"}}, action: block, message: Cannot modify environment files}
 `
 
-// write is a call that noEnv denies.
 const write = `{"event":"PreToolUse","tool":"write_file","args":{"path":"a/.env"},"session_id":"s1"}`
 
 func parseHooks(t testing.TB, text string) *hookfile.File {
@@ -39,7 +37,7 @@ func (r *running) decide(t *testing.T, body string) (int, string) {
 	return r.postTo(t, "/v1/decisions", http.Header{"Content-Type": {"application/json"}}, strings.NewReader(body))
 }
 
-// HTTP and NATS give the same decision. Each decision is an event in the stream.
+// HTTP and NATS give the same decision, and each decision is an event in the stream.
 func TestRun_Decides(t *testing.T) {
 	srv, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir(), Hooks: parseHooks(t, noEnv)})
@@ -78,7 +76,6 @@ func TestRun_Decides(t *testing.T) {
 	}
 }
 
-// askUntilThere repeats a request until the service listens.
 func askUntilThere(t *testing.T, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	t.Helper()
 	for {
@@ -89,8 +86,8 @@ func askUntilThere(t *testing.T, nc *nats.Conn, subject string) (*nats.Msg, erro
 	}
 }
 
-// The service decides over HTTP while the broker is away, and over NATS after it
-// returns.
+// The service decides over HTTP while the broker is away, and over NATS after the
+// broker returns.
 func TestRun_DecidesWithoutBroker(t *testing.T) {
 	srv, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir(), Hooks: parseHooks(t, noEnv)})
@@ -108,8 +105,8 @@ func TestRun_DecidesWithoutBroker(t *testing.T) {
 	}
 }
 
-// Decisions are refused to other hosts and origins. Without hooks the endpoint does not
-// exist.
+// Requests for decisions from other hosts and origins are refused. Without hooks, the
+// endpoint does not exist.
 func TestHandler_Decisions(t *testing.T) {
 	decided := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	for _, tt := range []struct {

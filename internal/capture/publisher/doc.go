@@ -8,9 +8,9 @@
 // Import, Pipe and Run each have an outbox in the data directory. All hook commands
 // share another one, which Run forwards. A sender gets an acknowledgement only after
 // the event is in the outbox. The event reaches the stream once and in order, even
-// after a crash, a stopped broker or a full disk. The next run sends unsent events.
+// after a crash, a stopped broker or a full disk.
 //
-// The outboxes of Import, Pipe and Run recognise duplicates by tenant, source and id
-// and drop them, so a sender can safely send its input again. For this, the outbox of
-// Run remembers the latest 500,000 events.
+// The outboxes of Import, Pipe and Run drop duplicates by tenant, source and id, so a
+// sender can safely repeat its input. The outbox of Run remembers the latest 500,000
+// events for this.
 package publisher

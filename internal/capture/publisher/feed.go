@@ -68,20 +68,17 @@ type sink interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
-// feed appends the events of an adapter to a sink, and counts them.
 type feed struct {
 	sink      sink
 	counts    Counts
 	contents  Contents
 	malformed int
-	list      []Malformed // the first malformed lines
-	last      Malformed   // the latest one
+	list      []Malformed
+	last      Malformed
 	runs      map[string]struct{}
 	tenants   map[string]struct{} // nil if the caller does not need them
 }
 
-// take appends all events of the input. It counts malformed lines and continues. Any
-// other error ends the input.
 func (f *feed) take(ctx context.Context, file string, input iter.Seq2[events.Event, error]) error {
 	for e, err := range input {
 		if err == nil {
@@ -118,8 +115,8 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted counts err if it concerns only a single line or event. In that case it returns
-// true.
+// noted counts an error that concerns only a single line or event, and returns false
+// for others.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -139,9 +136,8 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts a malformed line. If there are several reports of one line, add counts
-// the line once. It lists the first report that says that the line was lost, or else
-// the first report.
+// add counts a line only once. It lists the first report that says that the line was
+// lost, or else the first report.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -166,8 +162,7 @@ const (
 	interruptedFlush = 2 * time.Second
 )
 
-// openOutbox opens the outbox with the name opts.Name. If opts has no redactor,
-// openOutbox uses all rules of pkg/redact.
+// openOutbox uses all rules of pkg/redact by default.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
 	opts.Dir, opts.Journal = outboxDir(dataDir, opts.Name), publish.JournalDir(dataDir)
 	if opts.Redactor == nil {
@@ -187,9 +182,8 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox sends all events of p to the stream and closes p. After ctx has ended,
-// it waits only for [interruptedFlush]. The error says how many events stay in the
-// outbox dir.
+// closeOutbox sends all events and closes p. After ctx has ended, it waits only for
+// [interruptedFlush].
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

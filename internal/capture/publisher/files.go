@@ -20,14 +20,12 @@ const (
 	stdinPath     = "-"
 )
 
-// input is one file to import.
 type input struct {
 	path  string
 	given bool // named by the user, not found in a folder
 	info  fs.FileInfo
 }
 
-// found collects the files below some paths, without duplicates.
 type found struct {
 	inputs  []input
 	bytes   uint64
@@ -36,9 +34,8 @@ type found struct {
 	skipped []string // files of sub-agents that belong to an input, but are not inputs
 }
 
-// findTranscripts returns the files of paths. In a folder it finds names that end in
-// one of exts, with or without .gz. The file of a session comes before the files of
-// its sub-agents, which are in <session>/subagents.
+// findTranscripts finds names in a folder that end in one of exts, with or without .gz.
+// The file of a session comes before those of its sub-agents in <session>/subagents.
 func findTranscripts(paths, exts []string) (found, error) {
 	all := found{seen: map[string]bool{}}
 	for _, path := range paths {
@@ -116,8 +113,7 @@ func (all *found) add(in input) {
 	}
 }
 
-// walk adds the files below dir that end in one of exts. It follows links to files. It
-// follows a link to a folder only if dir itself is the link.
+// walk follows links to files, and to a folder only if dir itself is the link.
 func (all *found) walk(dir string, exts []string) error {
 	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {

@@ -16,13 +16,12 @@ type followed struct {
 	done  bool // the file was taken as complete
 }
 
-// pauseFactor limits how often a file is read. The pause after a read is at least
-// pauseFactor times as long as the read.
+// pauseFactor is the minimum ratio of the pause after a read to the time of the read.
 const pauseFactor = 10
 
 // follow imports the files of all paths, and then their changes, until ctx ends. It
 // reads a changed file from its beginning, because tools may truncate or replace files.
-// The outbox drops events of earlier reads. Long files are read less often.
+// The outbox drops known events.
 //
 // The runs of a file are finished once it has not changed for Rest, or when ctx ends.
 func (im *importer) follow(ctx, work context.Context) error {
@@ -54,8 +53,7 @@ func (im *importer) follow(ctx, work context.Context) error {
 	}
 }
 
-// find returns the files that exist now. A path without files is not an error, because
-// files may appear later.
+// find ignores paths without files, because files may appear later.
 func (im *importer) find(ctx context.Context) ([]input, error) {
 	var all []input
 	for _, path := range im.opts.Paths {
@@ -70,8 +68,6 @@ func (im *importer) find(ctx context.Context) ([]input, error) {
 	return all, nil
 }
 
-// state returns the entry of the file in, and whether the file has changed since the
-// latest read.
 func (im *importer) state(in input) (f *file, changed bool) {
 	f = im.files[in.path]
 	if f == nil {
@@ -82,23 +78,19 @@ func (im *importer) state(in input) (f *file, changed bool) {
 	return f, before == nil || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime()) || !os.SameFile(before, now)
 }
 
-// update reads a file if it has changed. Once the file has not changed for Rest,
-// update reads it again as a complete file.
 func (im *importer) update(work context.Context, in input) error {
 	f, changed := im.state(in)
 	now := time.Now()
 	rested := now.Sub(in.info.ModTime()) >= im.opts.Rest
 	switch {
 	case changed && now.Sub(f.state.ended) < pauseFactor*f.state.took:
-		return nil // later
+		return nil
 	case !changed && (f.state.done || !rested):
 		return nil
 	}
 	return im.reread(work, f, in, !rested)
 }
 
-// complete reads the files that have changed or were last read as incomplete. It
-// treats them as complete.
 func (im *importer) complete(work context.Context) error {
 	inputs, err := im.find(work)
 	if err != nil {

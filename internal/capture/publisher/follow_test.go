@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// arrivals receives the events of the stream.
 type arrivals struct {
 	tb       testing.TB
 	srv      *natstest.Server
@@ -41,7 +40,6 @@ func watch(tb testing.TB, srv *natstest.Server) *arrivals {
 	return &arrivals{tb: tb, srv: srv, messages: messages}
 }
 
-// await waits for an event of the kind and run.
 func (a *arrivals) await(run string, kind events.Kind) {
 	a.tb.Helper()
 	for {
@@ -92,7 +90,7 @@ func appendTo(tb testing.TB, name, text string) {
 	}
 }
 
-// following runs an import with Follow. end stops it and returns its summary.
+// following runs an import with Follow until end is called, which returns its summary.
 func following(t *testing.T, opts ImportOptions) (end func() ImportSummary) {
 	t.Helper()
 	opts.Follow, opts.Poll = true, 5*time.Millisecond
@@ -118,8 +116,8 @@ func following(t *testing.T, opts ImportOptions) (end func() ImportSummary) {
 	}
 }
 
-// Follow imports added lines, partial lines, replaced files and new files. At its end
-// all runs are finished. A second import adds nothing.
+// Follow imports added lines, partial lines, replaced files and new files. When it
+// stops, all runs are finished. A second import adds nothing.
 func TestImport_Follow(t *testing.T) {
 	srv, b := open(t)
 	dir, data := t.TempDir(), t.TempDir()
@@ -133,7 +131,7 @@ func TestImport_Follow(t *testing.T) {
 	line := userLine("a", "2", "two")
 	appendTo(t, first, line[:20])
 	appendTo(t, first, line[20:])
-	seen.await("a", events.StepFinished) // of the first prompt: the second one begins another step
+	seen.await("a", events.StepFinished) // of the first prompt, because the second one begins another step
 	seen.await("a", events.PromptSubmit)
 
 	if err := os.Mkdir(filepath.Dir(second), 0o700); err != nil {
@@ -156,7 +154,7 @@ func TestImport_Follow(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "d"}, sum.Runs); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
-	if len(sum.Files) != 2 || sum.Malformed != 1 { // the last line, which will never be complete
+	if len(sum.Files) != 2 || sum.Malformed != 1 { // the last line stays incomplete
 		t.Errorf("got %d files and %d malformed lines, want 2 and 1", len(sum.Files), sum.Malformed)
 	}
 	var finished []string
@@ -166,7 +164,7 @@ func TestImport_Follow(t *testing.T) {
 		}
 	}
 	slices.Sort(finished)
-	if diff := cmp.Diff([]string{"a", "d"}, finished); diff != "" { // once each; b and c are gone
+	if diff := cmp.Diff([]string{"a", "d"}, finished); diff != "" { // b and c no longer exist
 		t.Errorf("finished runs (-want +got):\n%s", diff)
 	}
 	opts.Follow = false
@@ -176,8 +174,7 @@ func TestImport_Follow(t *testing.T) {
 	}
 }
 
-// The runs of an unchanged file are finished. If the file grows, they are finished
-// again.
+// The runs of an unchanged file are finished, and again after the file has grown.
 func TestImport_FollowRests(t *testing.T) {
 	srv, b := open(t)
 	name := filepath.Join(t.TempDir(), "a.jsonl")
@@ -187,7 +184,7 @@ func TestImport_FollowRests(t *testing.T) {
 	seen.await("a", events.RunFinished)
 	appendTo(t, name, userLine("a", "2", "two"))
 	seen.await("a", events.RunFinished)
-	if sum := end(); sum.Known != 0 || sum.New != sum.Events+1 { // the first end of the run was overtaken
+	if sum := end(); sum.Known != 0 || sum.New != sum.Events+1 { // the file grew after the first run.finished
 		t.Errorf("got %+v, want each event once, and one that was overtaken", sum.Counts)
 	}
 }
@@ -221,7 +218,7 @@ func TestImport_FollowRecorded(t *testing.T) {
 	}
 }
 
-// Import reads stdin as it comes, and finishes its runs when it is stopped.
+// Import reads stdin while it arrives, and finishes its runs when it is stopped.
 func TestImport_Stdin(t *testing.T) {
 	srv, b := open(t)
 	in, out := io.Pipe()

@@ -23,10 +23,10 @@ import (
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect reports whether a file has this format. It gets the first 64 KiB and the
-	// path of the file. At most one format accepts a file.
+	// detect reports whether a file has this format, from the first 64 KiB and the path of
+	// the file. At most one format accepts a file.
 	detect func(head []byte, path string) bool
-	exts   []string // extensions of the files that are read in a folder
+	exts   []string
 }
 
 var lineExts = []string{".jsonl"}
@@ -34,7 +34,6 @@ var lineExts = []string{".jsonl"}
 // AutoFormat selects the format of each input by its content.
 const AutoFormat = "auto"
 
-// formats are in the order in which the help lists them.
 var formats = []format{
 	{name: claude.Source, events: claude.Events, detect: claude.Detect, exts: lineExts},
 	{name: codex.Source, events: codex.Events, detect: codex.Detect, exts: lineExts},

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// headOf returns the first bytes of a file, as detect gets them.
 func headOf(tb testing.TB, name string) []byte {
 	tb.Helper()
 	data, err := os.ReadFile(name)
@@ -21,7 +20,6 @@ func headOf(tb testing.TB, name string) []byte {
 	return data[:min(len(data), ingest.HeadBytes)]
 }
 
-// detected returns the names of all formats that detect head.
 func detected(head []byte, path string) (names []string) {
 	for _, f := range formats {
 		if f.detect(head, path) {
@@ -31,7 +29,6 @@ func detected(head []byte, path string) (names []string) {
 	return names
 }
 
-// recordedFormats maps folders of recorded data to their format.
 var recordedFormats = map[string]string{
 	"claude-code": "claude-code", "codex": "codex", "gemini-cli": "gemini-cli", "openhands": "openhands",
 	"mini-swe-agent": "swe-agent", "orchestrators/amplifier": "amplifier", "hook-logs": "hook-log",
@@ -48,7 +45,6 @@ func notImported(path string) bool {
 	return true
 }
 
-// Each recorded file is detected as exactly one format.
 func TestFormats_DetectAllRecordedData(t *testing.T) {
 	for folder, want := range recordedFormats {
 		files := 0

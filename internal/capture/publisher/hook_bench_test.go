@@ -11,12 +11,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 )
 
-// hookDecisionGoal is the cost limit of a decision, relative to an empty Python hook.
 const hookDecisionGoal = 1.0 / 50
 
 // BenchmarkHookDecision measures the time that a decision of the publisher adds to a
 // hook command: connect to the socket, ask and read the response. The goal is a
-// fiftieth of the time to spawn python3 -c pass.
+// fiftieth of the time to start python3 -c pass.
 func BenchmarkHookDecision(b *testing.B) {
 	python := pythontest.Find(b)
 	dir := b.TempDir()

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// answerHook answers a payload as the hook command does.
 func answerHook(tb testing.TB, r hookclienttest.Removal, opts hookclient.Options) hookclienttest.Output {
 	tb.Helper()
 	var err error
@@ -26,14 +25,13 @@ func answerHook(tb testing.TB, r hookclienttest.Removal, opts hookclient.Options
 	}
 }
 
-// recorded returns the events that hooks have left in a data directory.
 func recorded(tb testing.TB, dir string) []events.Event {
 	tb.Helper()
 	return recordedIn(tb, natstest.Start(tb), dir)
 }
 
-// recordedIn forwards the events that hooks have left in a data directory, and
-// returns all events of the stream. On a busy machine they can be in the spool.
+// recordedIn forwards the events that hooks left in a data directory, including the
+// spool, and returns all events of the stream.
 func recordedIn(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	tb.Helper()
 	if err := hookclient.Sweep(tb.Context(), dir); err != nil {

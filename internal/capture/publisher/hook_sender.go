@@ -18,8 +18,8 @@ func (s *HookService) tenant(ctx context.Context) string {
 	return orDefault(cmp.Or(TenantOf(ctx), s.opts.Tenant))
 }
 
-// tenantFor returns the tenant of a request. named is the tenant in the request and
-// may be empty. It returns an error if the caller may not act for named.
+// tenantFor returns an error if the caller may not act for named, the tenant in the
+// request, which may be empty.
 func (s *HookService) tenantFor(ctx context.Context, named string) (string, error) {
 	own := cmp.Or(TenantOf(ctx), s.opts.Tenant)
 	switch {
@@ -31,9 +31,8 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf returns the context for the payload of r. A sender at a socket may choose
-// the key for the event ids. If the sender has also spooled the events, these copies
-// have the same ids and count as duplicates.
+// contextOf accepts a key for the event ids from a sender at a socket, so that events
+// that the sender also spools have the same ids and count as duplicates.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

@@ -22,8 +22,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// HookService answers hook payloads of agents at POST /v1/hooks/{tool}, and requests of
-// publisher hook for decisions on the socket of a data directory.
+// HookService answers hook payloads of agents at POST /v1/hooks/{tool}, and requests
+// for decisions on the socket of a data directory.
 type HookService struct {
 	registry *hooks.Registry
 	callIDs  agents.CallIDs
@@ -32,8 +32,8 @@ type HookService struct {
 	opts     Options
 }
 
-// NewHookService returns a service with the hooks of file, which may be nil. It
-// appends events to the appender to.
+// NewHookService returns a service with the hooks of file, which may be nil. The
+// service appends events to the appender to.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	key, err := hookclient.IDKey(opts.DataDir)
@@ -55,16 +55,13 @@ func (s *HookService) close(ctx context.Context) {
 }
 
 // ServeHTTP answers a payload with status 200 after its event is in the outbox. The
-// body is the stdout of the hook command. The headers [hookclient.ExitHeader] and
-// [hookclient.StderrHeader] contain the exit status and stderr. The query parameter
-// event is the name of the event for payloads that do not contain it. The query
-// parameter tenant is the tenant. Errors are problems: 403 for another or an unknown
-// tenant, 404 for an unknown tool, 413 for a payload that is too large, and 503 if the
-// event cannot be recorded. A deny or an ask gets status 200 even if it cannot be
-// recorded.
+// body is the stdout of the hook command, and the headers [hookclient.ExitHeader] and
+// [hookclient.StderrHeader] are its exit status and stderr. The query can name the
+// event and the tenant. Errors are problems: 403 for another or an unknown tenant, 404
+// for an unknown tool, 413, and 503 if the event cannot be recorded. A deny or an ask
+// gets status 200 even if it cannot be recorded.
 //
-// A body of type [hookclient.DocumentType] is a request for a decision. It gets 403 if
-// it names another tenant or an unknown one.
+// A body of type [hookclient.DocumentType] is a request for a decision.
 func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tool, err := agents.Named(r.PathValue("tool"))
 	if err != nil {
@@ -117,8 +114,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 			s.refuse(w, r, problemOf(err).Status, err)
 			return
 		}
-		// Send the denial anyway. An agent continues after a response that is not in
-		// its format.
+		// Send the denial anyway, because an agent continues after a response that is
+		// not in its format.
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
 	w.Header().Set(hookclient.ExitHeader, strconv.Itoa(reply.Exit))
@@ -130,8 +127,7 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	w.Write(reply.Stdout)
 }
 
-// record appends the events in list to the outbox. It has a time limit, because a full
-// outbox may block.
+// record has a time limit, because a full outbox may block.
 func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookclient.DefaultTimeout)
 	defer cancel()
@@ -144,8 +140,8 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	return nil
 }
 
-// serveDocument answers a request for a decision. It sends the headers at once, so that
-// the client can tell a slow hook from a server that hangs.
+// serveDocument sends the headers at once, so that the client can distinguish a slow
+// hook from a server that hangs.
 func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body []byte) {
 	d, err := hookclient.DecodeDocument(body)
 	if err != nil {

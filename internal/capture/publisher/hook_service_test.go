@@ -13,14 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// full is an outbox without room.
 type full struct{}
 
 func (full) Append(context.Context, events.Event) (events.Event, error) {
 	return events.Event{}, publish.ErrFull
 }
 
-// A denial is answered even if the outbox is full.
+// A denial is sent even if the outbox is full.
 func TestHookService_DeniesWhenFull(t *testing.T) {
 	_, b := open(t)
 	service, err := NewHookService(parseHooks(t, hookclienttest.NoRemoval), full{}, Options{DataDir: t.TempDir(), Broker: b})

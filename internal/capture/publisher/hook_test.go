@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Each tool gets a denial in its format, from local hooks, from the publisher of the
+// Each tool gets a denial in its format from local hooks, from the publisher of the
 // data directory, and over HTTP.
 func TestHook_Denies(t *testing.T) {
 	_, b := open(t)
@@ -45,7 +45,6 @@ func TestHook_Denies(t *testing.T) {
 	}
 }
 
-// checkDenied checks that one call was recorded as denied.
 func checkDenied(t *testing.T, list []events.Event) {
 	t.Helper()
 	calls := hookclienttest.Calls(t, list)
@@ -54,9 +53,8 @@ func checkDenied(t *testing.T, list []events.Event) {
 	}
 }
 
-// The outcomes of local hooks and of the publisher are merged. The strongest verdict
-// wins. The publisher sees the call as local hooks patched it, and does not see a
-// call that they deny.
+// The stricter verdict of local hooks and the publisher wins. The publisher sees the
+// call as local hooks changed it, and does not see a call that they deny.
 func TestHook_Merges(t *testing.T) {
 	hook := func(command, action, message string) string {
 		return `{type: matcher, name: ` + action + `, match: {tool: Bash, args: {command: "` + command + `"}}, action: ` + action + `, message: ` + message + `}`
@@ -93,8 +91,8 @@ func TestHook_Merges(t *testing.T) {
 	}
 }
 
-// A remote publisher decides and takes the events, for the tenant of the token. While
-// it is unreachable, the events stay in the data directory.
+// A remote publisher decides and receives the events, for the tenant of the token.
+// While it is unreachable, the events stay in the data directory.
 func TestHook_Remote(t *testing.T) {
 	to := &recorder{}
 	var whose []string

@@ -34,26 +34,19 @@ type HandlerOptions struct {
 	Hooks     http.Handler // handler of POST /v1/hooks/{tool}, with the path value; may be nil
 }
 
-// Handler returns the handler of all endpoints below /v1.
+// Handler returns the handler of all endpoints below /v1, which docs/http.md describes.
 //
-// POST /v1/events receives CloudEvents in structured, binary or batch mode, and as
-// JSON lines, also compressed with gzip. It stores events while they arrive, and
-// answers 202 with the ids once all are in the outbox. Errors are problems (RFC 9457)
-// with the position of the bad event and the number of events stored before it. The
-// status is 400 for an invalid event, 403 for another or an unknown tenant, 408, 413,
-// 415, 429, or 503 if the outbox is full. Duplicates are accepted and add nothing, see
-// [publish.ErrDuplicate].
+// POST /v1/events stores CloudEvents while they arrive, and answers 202 with the ids
+// once all are in the outbox. Errors are problems (RFC 9457) with the position of the
+// bad event and the number of events stored before it. Duplicates are accepted and add
+// nothing, see [publish.ErrDuplicate].
 //
-// POST /v1/traces and POST /v1/logs receive OpenTelemetry, see package otlp. POST
-// /v1/decisions and POST /v1/hooks/{tool} go to Decisions and Hooks.
+// If tokens are required, a caller needs a bearer token and acts only for the tenant of
+// the token. If the Appender returns a [quota.ExceededError], the caller gets 429 with
+// Retry-After.
 //
-// If tokens are required, a caller needs a bearer token and acts only for the tenant
-// of the token. Other callers get 401. If the Appender returns a
-// [quota.ExceededError], the caller gets 429 with Retry-After.
-//
-// The handler refuses requests from web pages of other origins. Without AllowRemote it
-// also refuses host names outside the loopback. Therefore web pages cannot write
-// events.
+// Web pages cannot write events, because the handler refuses other origins and, without
+// AllowRemote, host names outside the loopback.
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))

@@ -25,14 +25,13 @@ const (
 	chunkSize    = 1 << 20
 	chunkTimeout = time.Minute
 	replyTimeout = time.Minute
-	// drainLimit and drainTimeout limit how much of a refused body is still read, and
-	// for how long.
+	// drainLimit and drainTimeout limit how much of a refused body is still read.
 	drainLimit   = 64 << 20
 	drainTimeout = 10 * time.Second
 )
 
-// drained reads the rest of a refused body before it sends the response. Many senders
-// read the response only after they have sent the whole body. drained also extends the
+// drained reads the rest of a refused body before it sends the response, because many
+// senders read the response only after they have sent the body. It also extends the
 // deadlines for large bodies.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +43,7 @@ func drained(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// sizeLimited limits the body, both compressed and uncompressed, and decompresses it.
+// sizeLimited limits the body both compressed and uncompressed.
 func (h *handler) sizeLimited(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, h.opts.MaxBody)
@@ -84,8 +83,7 @@ func inflate(r *http.Request, limit int64) error {
 	return nil
 }
 
-// timedBody extends the deadlines of a request each time another chunkSize bytes of
-// the body have arrived.
+// timedBody extends the deadlines of a request for each chunkSize bytes of its body.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -97,8 +95,8 @@ func (p *timedBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	before := p.read / chunkSize
 	if p.read += int64(n); p.read/chunkSize > before {
-		// Not every server supports deadlines. Over HTTP/2 no response is possible
-		// after the write deadline, so the write deadline is later than the read
+		// Not every server supports deadlines. The write deadline is later than the
+		// read deadline, because over HTTP/2 no response is possible after the write
 		// deadline.
 		_ = p.control.SetReadDeadline(time.Now().Add(chunkTimeout))
 		_ = p.control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout))

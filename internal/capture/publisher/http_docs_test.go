@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// The responses in docs/http.md are real.
 func TestDocs_HTTP(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "http.md"))
 	if err != nil {

@@ -23,9 +23,8 @@ type accepted struct {
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 
-// events stores the events of a request one by one, and stops at the first error. If
-// the sender repeats the request, the events that are already stored count as
-// duplicates.
+// events stores events one by one and stops at the first error. If the sender repeats
+// the request, stored events count as duplicates.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
@@ -46,8 +45,6 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, http.StatusAccepted, "application/json", append(body, '\n'))
 }
 
-// located adds the position at of the bad event to p, and the counts of the events
-// before it.
 func located(p problem.Problem, at cehttp.Received, done accepted) problem.Problem {
 	if p.Index == nil && p.Line == 0 && at.Index >= 0 {
 		offset := int(at.Offset)
@@ -57,9 +54,8 @@ func located(p problem.Problem, at cehttp.Received, done accepted) problem.Probl
 	return p
 }
 
-// take checks and stores one event. It waits at most [replyTimeout] for space in a
-// full outbox, because the server does not notice a lost connection while it reads the
-// body.
+// take waits at most [replyTimeout] for space in the outbox, because the server does
+// not notice a lost connection while it reads the body.
 func (h *handler) take(ctx context.Context, e events.Event, done *accepted) error {
 	if k := e.Kind(); ingest.Reserved(k) {
 		return fmt.Errorf("%s: %w", k, ingest.ErrReserved)
@@ -88,8 +84,8 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	return nil
 }
 
-// assign sets a missing tenant, and rejects a tenant for which the caller may not act.
-// If tenant is empty, the caller may name any tenant that opts.Tenants admits.
+// assign rejects a tenant for which the caller may not act. If tenant is empty, that is
+// any tenant that opts.Tenants does not admit.
 func (h *handler) assign(e *events.Event, tenant string) error {
 	switch {
 	case e.Tenant == "":

@@ -22,7 +22,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batchOf returns a batch of n events that is generated while it is read.
+// batchOf generates a batch of n events while it is read.
 func batchOf(n int) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -34,13 +34,12 @@ func batchOf(n int) io.Reader {
 			}
 			_, err = io.WriteString(w, before+one(strconv.Itoa(i))+"\n")
 		}
-		_, _ = io.WriteString(w, "]") // a reader that went away needs no end
+		_, _ = io.WriteString(w, "]") // the reader may have ended
 		w.CloseWithError(err)
 	}()
 	return r
 }
 
-// postTo sends a body to a running publisher and returns the response.
 func (r *running) postTo(t *testing.T, path string, header http.Header, body io.Reader) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+path, body)
@@ -55,7 +54,7 @@ func (r *running) postTo(t *testing.T, path string, header http.Header, body io.
 	return reply(t, resp)
 }
 
-// A batch of 100,000 events is stored while it comes in. A second one adds nothing.
+// A batch of 100,000 events is stored while it arrives. A repetition adds nothing.
 func TestRun_LargeBatch(t *testing.T) {
 	count := race.Size(100_000, 20_000)
 	srv, b := open(t)
@@ -81,7 +80,7 @@ func TestRun_LargeBatch(t *testing.T) {
 	}
 }
 
-// A large event is split into chunks. The event after it is not affected.
+// A large event is split into chunks, which does not affect the next event.
 func TestRun_LargeEvent(t *testing.T) {
 	srv, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir()})
@@ -112,7 +111,7 @@ func TestRun_LargeEvent(t *testing.T) {
 func zipped(text string) *bytes.Buffer {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = io.WriteString(w, text) // a buffer takes everything
+	_, _ = io.WriteString(w, text) // a buffer does not fail
 	_ = w.Close()
 	return &b
 }
@@ -147,8 +146,8 @@ func TestHandler_Gzip(t *testing.T) {
 	}
 }
 
-// A sender that sends its whole body first still reads the response, with and without
-// a Content-Length.
+// A sender that sends its whole body first still reads the response, with or without a
+// Content-Length.
 func TestRun_RefusalIsRead(t *testing.T) {
 	_, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir(), MaxBody: 2 << 20})
@@ -171,7 +170,7 @@ func TestRun_RefusalIsRead(t *testing.T) {
 	}
 }
 
-// The same holds for requests that are refused before their body is read.
+// A sender also reads a refusal that does not depend on the body.
 func TestHandler_RefusalIsRead(t *testing.T) {
 	sent, _ := Limit(&recorder{}, quota.Limits{Events: 0.001})
 	h, acme, _ := withTokens(t, sent, HandlerOptions{})
@@ -199,16 +198,14 @@ func TestHandler_RefusalIsRead(t *testing.T) {
 	}
 }
 
-// fullOutbox is an Appender that waits for room.
 type fullOutbox struct{}
 
-// Append blocks until ctx ends.
 func (fullOutbox) Append(ctx context.Context, _ events.Event) (events.Event, error) {
 	<-ctx.Done()
 	return events.Event{}, ctx.Err()
 }
 
-// A sender waits for room in the outbox for a limited time.
+// A sender waits only for a limited time for space in the outbox.
 func TestHandler_WaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -219,7 +216,8 @@ func TestHandler_WaitsForRoom(t *testing.T) {
 	})
 }
 
-// Telemetry is stored once, for the tenant of the caller. Rejected items are reported.
+// Telemetry is stored once, for the tenant of the caller, and rejected items are
+// reported.
 func TestHandler_OTLP(t *testing.T) {
 	const span = `{"traceId":"ea673708441c2984a54a3e3962d3595f","spanId":"b904bffb20be6d7e","name":"n","attributes":[{"key":"gen_ai.tool.name","value":{"stringValue":"t"}}]}`
 	doc := func(spans string) string {

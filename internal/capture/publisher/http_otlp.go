@@ -18,10 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// otlp returns a handler that stores the telemetry of an OpenTelemetry exporter. The
-// handler reports items that cannot become events as a partial success. If an event
-// cannot be stored, the exporter repeats the request. Events that are already stored
-// then count as duplicates.
+// otlp reports items that cannot become events as a partial success. If an event cannot
+// be stored, the exporter repeats the request, and stored events count as duplicates.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -44,8 +42,6 @@ func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	}
 }
 
-// takeOTLP stores the events of a request. It returns the number of rejected spans or
-// records, and the reason of the first rejection.
 func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
 	var done accepted
 	opts := otlp.Options{Tenant: orDefault(TenantOf(ctx)), Now: time.Now().UTC()}

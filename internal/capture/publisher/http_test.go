@@ -22,14 +22,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// recorder is an Appender that stores events, and can be made to fail.
+// recorder is an Appender that stores events, and fails for the ids in fail.
 type recorder struct {
 	mu   sync.Mutex // guards list
 	list []events.Event
-	fail map[string]error // by event id
+	fail map[string]error
 }
 
-// Append stores e.
 func (r *recorder) Append(_ context.Context, e events.Event) (events.Event, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +43,7 @@ func one(id string) string {
 	return `{"specversion":"1.0","id":"` + id + `","source":"s","type":"t"}`
 }
 
-// An event of another tenant ends a batch. The events before it are stored.
+// An event of another tenant ends a batch, but the events before it are stored.
 func TestHandler_OtherTenantInBatch(t *testing.T) {
 	to := &recorder{}
 	body := "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"t","tenant":"other"}]`
@@ -60,7 +59,7 @@ func TestHandler_OtherTenantInBatch(t *testing.T) {
 	}
 }
 
-// A slow sender gets a 408. The time for the response begins after the body.
+// A slow sender gets status 408. The time limit of the response begins after the body.
 func TestHandler_SlowBody(t *testing.T) {
 	srv := httptest.NewUnstartedServer(Handler(&recorder{}, HandlerOptions{}))
 	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
@@ -81,7 +80,8 @@ func TestHandler_SlowBody(t *testing.T) {
 	}
 }
 
-// The same holds over HTTP/2, where an expired write deadline cannot be extended.
+// A slow sender also gets status 408 over HTTP/2, where an expired write deadline
+// cannot be extended.
 func TestHandler_SlowBodyHTTP2(t *testing.T) {
 	srv := httptest.NewUnstartedServer(Handler(&recorder{}, HandlerOptions{}))
 	srv.EnableHTTP2 = true
@@ -104,17 +104,14 @@ func TestHandler_SlowBodyHTTP2(t *testing.T) {
 	}
 }
 
-// deadlines records the deadlines of a request.
 type deadlines struct {
 	http.ResponseWriter
 
 	read, write []time.Time
 }
 
-// SetReadDeadline records t.
 func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = append(d.read, t); return nil }
 
-// SetWriteDeadline records t.
 func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
 
 // Each chunk of a body extends both deadlines.

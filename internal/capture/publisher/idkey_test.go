@@ -9,8 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 )
 
-// A hook and an import of the log of its payloads send one event in one data directory,
-// with a key and in the directory of an earlier version. Nobody else derives the id.
+// A hook and an import of the log of its payloads send only one event from one data
+// directory, with a key and in the directory of an earlier version. Another data
+// directory derives a different id.
 //
 //guarantee:id-secret
 func TestIDKey_HookAndImport(t *testing.T) {

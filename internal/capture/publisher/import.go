@@ -25,8 +25,8 @@ type ImportOptions struct {
 	Paths   []string
 	Stdin   io.Reader // input of the path "-"
 
-	// Follow keeps importing new lines and new files until ctx ends. Import then
-	// returns without an error.
+	// Follow keeps importing new lines and files until ctx ends. Import then returns no
+	// error.
 	Follow bool
 	Poll   time.Duration // interval of the search for changes; default 250 ms
 	Rest   time.Duration // time without a change after which the runs of a file are finished; default 1 minute
@@ -66,8 +66,8 @@ func (o ImportOptions) Validate() error {
 }
 
 // Import reads transcripts and returns once all their events are in the stream. It
-// skips events of earlier imports. If it returns an error, the summary covers the
-// imported part, and unsent events stay in the outbox.
+// skips events of earlier imports. With an error, the summary covers the imported part,
+// and unsent events stay in the outbox.
 func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
 	if err := opts.Validate(); err != nil {
 		return sum, err
@@ -104,12 +104,8 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	return sum, errors.Join(err, found.unread, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
 }
 
-// lingerTimeout is how long Import may still work on the current input after an
-// interrupt.
 const lingerTimeout = 10 * time.Second
 
-// lingering returns a context that ends [lingerTimeout] after ctx, or when stop is
-// called.
 func lingering(ctx context.Context) (work context.Context, stop context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(ctx, func() {
@@ -144,8 +140,6 @@ type file struct {
 	state    followed
 }
 
-// all imports the inputs one after the other. It continues after an input that cannot
-// be read.
 func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	var unread error
 	for _, in := range inputs {
@@ -173,8 +167,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 // ErrUnrecognised is returned for a file with an unknown format.
 var ErrUnrecognised = errors.New("unknown format")
 
-// read imports one input. It stops reading when ctx ends, and stops appending events
-// when work ends. open is true if another program still writes the input.
+// read stops reading when ctx ends, and appending when work ends. open means that
+// another program still writes the input.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {
@@ -216,8 +210,6 @@ func inputName(path string) string {
 	return path
 }
 
-// unrecognised handles a file with an unknown format. It returns an error if the user
-// named the file. Otherwise the summary lists the file.
 func (im *importer) unrecognised(in input) error {
 	if in.given {
 		return ErrUnrecognised

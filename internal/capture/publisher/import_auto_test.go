@@ -11,13 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// told formats the report of a file as one line.
 func told(f FileSummary) string {
 	return fmt.Sprintf("%s %s: %d events, %d calls, %d failed, %d errors, %d bad",
 		filepath.Base(f.File), f.Format, f.Events, f.ToolCalls, f.ToolErrors, f.Errors, f.Malformed)
 }
 
-// The recorded files of the other formats are detected and imported once.
+// Files of the other recorded formats are detected, and imported only once.
 func TestImport_AutoOfRecordedData(t *testing.T) {
 	_, b := open(t)
 	opts := ImportOptions{Broker: b, DataDir: t.TempDir(), Format: AutoFormat}
@@ -50,8 +49,6 @@ func TestImport_AutoOfRecordedData(t *testing.T) {
 	}
 }
 
-// packed returns text compressed with gzip.
-// Problems of unusual files are reported. The readable part is imported.
 func TestImport_AutoOfOddFiles(t *testing.T) {
 	const (
 		resolved = `{"issue":{"owner":"o","repo":"r","number":5},"instruction":"i","history":[{"action":"message","content":"go"},{"action":"run","command":"ls"},{"observation":"run","content":"a","exit_code":1}],"error":null}`

@@ -17,10 +17,9 @@ type opened struct {
 	*bufio.Reader
 	bytes *watched
 	close func() error
-	now   func() time.Time // returns the time for events that have none
+	now   func() time.Time // for events without a time
 }
 
-// watched is a reader that remembers the error of the last failed read.
 type watched struct {
 	io.Reader
 	err error
@@ -35,14 +34,13 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inputError is an error of one input. Import continues with the other inputs.
 type inputError struct{ error }
 
 // Unwrap returns the cause.
 func (e *inputError) Unwrap() error { return e.error }
 
-// failure returns an inputError if reading the input has failed, even if err is nil.
-// Otherwise it returns err.
+// failure returns an inputError if reading the input has failed, even if err is nil,
+// and otherwise err.
 func (o *opened) failure(err error) error {
 	switch failed := o.bytes.err; {
 	case failed == nil, err != nil && !errors.Is(err, failed):
@@ -87,7 +85,6 @@ func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	return o, nil
 }
 
-// endsWith returns a reader that replaces errors of r by io.EOF once ctx has ended.
 func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
@@ -98,8 +95,8 @@ func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// openFile opens the file called name. If the file is a pipe that blocks, the end of
-// ctx interrupts the read.
+// openFile returns a reader that the end of ctx interrupts, even if the file is a pipe
+// that blocks.
 func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
 		return os.Open(name)
@@ -114,9 +111,8 @@ func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// detect returns the format of the input and the beginning of the input. f is nil if
-// the format is unknown. head is empty if the input is empty. A pipe can be slow, so
-// detect reads only as many bytes from it as it needs.
+// detect returns an empty head if the input is empty. A pipe can be slow, so detect
+// reads only as many bytes as it needs.
 func (o *opened) detect(in input) (f *format, head []byte) {
 	n := 1
 	if in.info != nil && in.info.Mode().IsRegular() {

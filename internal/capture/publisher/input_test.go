@@ -24,7 +24,7 @@ func writeTranscript(t *testing.T, name, session string) {
 	writeText(t, name, line)
 }
 
-// An unreadable file is reported. The other files are imported.
+// An unreadable file is reported, and the other files are imported.
 func TestImport_UnreadableFile(t *testing.T) {
 	_, b := open(t)
 	dir := t.TempDir()
@@ -68,7 +68,7 @@ func TestImport_BrokenGzip(t *testing.T) {
 	}
 }
 
-// An unreadable folder is reported. The other folders are imported.
+// An unreadable folder is reported, and the other folders are imported.
 func TestFindTranscripts_NoPermission(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root can read the folder without permissions that this test needs")
@@ -85,7 +85,7 @@ func TestFindTranscripts_NoPermission(t *testing.T) {
 	}
 }
 
-// A folder may be a link and may contain links to transcripts. Broken links are
+// A folder may be a link, and may contain links to transcripts. Broken links are
 // ignored.
 func TestFindTranscripts_Links(t *testing.T) {
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func TestImport_InterruptedPipe(t *testing.T) {
 }
 
 // A line with several problems counts as one malformed line. It counts as kept only if
-// nothing of it is lost.
+// none of its content is lost.
 func TestImport_CountsLines(t *testing.T) {
 	_, b := open(t)
 	name := filepath.Join(t.TempDir(), "s.jsonl")

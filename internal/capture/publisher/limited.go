@@ -9,27 +9,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// limited is an [Appender] that counts the events of each tenant. If refuses is set,
-// it rejects events above the limits.
 type limited struct {
 	to      Appender
 	quotas  *quota.Quotas
 	refuses bool
 }
 
-// Limit returns two appenders that share the limits of each tenant. The appender sent
-// is for events. It returns a [quota.ExceededError] for a tenant above the limits. The
-// appender decided is for hooks and decisions. It counts events, but never refuses
-// them. Otherwise an agent could send so many events that its next calls are neither
-// decided nor recorded.
+// Limit returns two appenders that share the limits of each tenant. sent returns a
+// [quota.ExceededError] for an event above the limits. decided, for hooks and
+// decisions, never refuses an event. Otherwise an agent could send so many events that
+// its next calls are neither decided nor recorded.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
 	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}
 }
 
-// Append implements [Appender]. It does not charge duplicates. If a sender repeats a
-// request of many events, the events that are already stored cost nothing, so the
-// request can succeed.
+// Append implements [Appender]. It does not charge duplicates, so that a sender can
+// repeat a large request until all events are stored.
 func (l limited) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	tenant := orDefault(e.Tenant)
 	if l.refuses {

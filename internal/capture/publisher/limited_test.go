@@ -16,9 +16,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A tenant above a limit gets 429 with the limit, its flag and Retry-After. What was
-// accepted before is counted. Other tenants are not affected, and after Retry-After the
-// tenant may go on. An event is charged to its own tenant, also without tokens.
+// A tenant above a limit gets 429 with the limit, its flag and Retry-After, and can
+// continue after that time. Accepted events count. Other tenants are not affected. An
+// event counts for its own tenant, even without tokens.
 //
 //guarantee:tenant-quota
 func TestHandler_Quotas(t *testing.T) {
@@ -28,7 +28,7 @@ func TestHandler_Quotas(t *testing.T) {
 		accepts int
 	}{
 		"--rate-limit": {quota.Limits{Events: 2, Burst: 5 * time.Second}, false, 10},
-		"--rate-bytes": {quota.Limits{Bytes: 12, Burst: 5 * time.Second}, false, 5}, // of 12 bytes
+		"--rate-bytes": {quota.Limits{Bytes: 12, Burst: 5 * time.Second}, false, 5}, // 12 is the size of the data of an event
 		"--rate-runs":  {quota.Limits{Runs: 1, Burst: 3 * time.Second}, true, 3},
 	} {
 		t.Run(flag, func(t *testing.T) {
@@ -70,7 +70,8 @@ func TestHandler_Quotas(t *testing.T) {
 	}
 }
 
-// An exporter repeats telemetry after 429, and the server's pause counts.
+// Above a limit, an exporter gets 429 with a pause, after which it repeats the
+// telemetry.
 func TestHandler_QuotaOfTelemetry(t *testing.T) {
 	sent, _ := Limit(&recorder{}, quota.Limits{Events: 0.1})
 	h := Handler(sent, HandlerOptions{})
@@ -81,8 +82,8 @@ func TestHandler_QuotaOfTelemetry(t *testing.T) {
 	}
 }
 
-// A batch above the burst is accepted in parts if the sender repeats it, because events
-// that are stored already count no more.
+// A sender that repeats a batch above the burst gets it accepted in parts, because
+// stored events do not count again.
 func TestRun_QuotaOfRepeatedBatch(t *testing.T) {
 	srv, b := open(t)
 	opts := Options{Broker: b, DataDir: t.TempDir(), Access: Access{Limits: quota.Limits{Events: 40}}}
@@ -108,7 +109,7 @@ func TestRun_QuotaOfRepeatedBatch(t *testing.T) {
 	}
 }
 
-// Hooks decide and record above the limits too. Otherwise an agent could get out of the
+// Hooks decide and record even above the limits. Otherwise an agent could avoid the
 // record by sending too much.
 //
 //guarantee:tenant-quota
@@ -134,7 +135,7 @@ func TestHookService_AboveQuota(t *testing.T) {
 	r.end(t)
 }
 
-// Requests for decisions about new tenants beyond the limit are refused before a hook runs.
+// Requests for decisions about tenants beyond the limit are refused before a hook runs.
 //
 //guarantee:tenant-flood
 func TestRun_DecisionOfUnknownTenant(t *testing.T) {

@@ -22,16 +22,14 @@ type FlushOptions struct {
 }
 
 const (
-	// flushPoll is the interval of progress reports.
 	flushPoll = 100 * time.Millisecond
-	// flushOpen bounds the attempt to open an outbox that seems to be free.
 	flushOpen = time.Second
 )
 
 // FlushOutboxes sends the waiting events of outboxes, and returns their number. For the
 // outbox of a killed process, it also announces the end of the producer. If another
-// process has an outbox open, FlushOutboxes waits until that process has sent the
-// events. The failure of one outbox does not affect the others.
+// process has an outbox open, FlushOutboxes waits for that process to send the events.
+// The failure of one outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)
@@ -55,8 +53,6 @@ func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err err
 	return sent, err
 }
 
-// flushOne sends the events of the outbox o. It returns the number of events that
-// remain.
 func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(left uint64)) (left uint64, err error) {
 	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 && (!o.isExpected || o.Open) {
 		return 0, nil

@@ -33,7 +33,6 @@ func share(t *testing.T, dataDir string, from, to int) {
 	}
 }
 
-// wantShared checks that the stream has the events of share.
 func wantShared(t *testing.T, srv *natstest.Server, count int) {
 	t.Helper()
 	seen := 0
@@ -48,8 +47,8 @@ func wantShared(t *testing.T, srv *natstest.Server, count int) {
 	}
 }
 
-// A publisher forwards earlier and new events of the shared outbox. A second publisher
-// takes over when it ends.
+// A publisher forwards the events of the shared outbox. When it ends, a second
+// publisher continues.
 func TestRun_ForwardsTheSharedOutbox(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
@@ -70,7 +69,6 @@ func TestRun_ForwardsTheSharedOutbox(t *testing.T) {
 	wantShared(t, srv, 8)
 }
 
-// waitEmpty waits until the shared outbox is empty.
 func waitEmpty(t *testing.T, dataDir string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -92,7 +90,7 @@ func waitEmpty(t *testing.T, dataDir string) {
 	}
 }
 
-// FlushOutboxes reports progress, and the rest if it has to give up.
+// FlushOutboxes reports progress, and the number of remaining events if it stops early.
 func TestFlushOutboxes(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	dir := t.TempDir()
@@ -118,7 +116,6 @@ func TestFlushOutboxes(t *testing.T) {
 	wantShared(t, srv, 40)
 }
 
-// Outboxes reports damage and quarantined segments.
 func TestOutboxes(t *testing.T) {
 	dir := t.TempDir()
 	share(t, dir, 0, 5)
@@ -162,7 +159,6 @@ func TestOutboxes(t *testing.T) {
 	}
 }
 
-// An unreadable outbox is reported. The others are sent.
 func TestOutboxes_OneCannotBeRead(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
@@ -183,7 +179,7 @@ func TestOutboxes_OneCannotBeRead(t *testing.T) {
 	wantShared(t, srv, 3)
 }
 
-// An outbox without outbox.json still has its events.
+// The events of an outbox without outbox.json are not lost.
 func TestOutboxes_WithoutIdentity(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()

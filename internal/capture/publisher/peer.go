@@ -17,17 +17,15 @@ import (
 
 type userKey struct{}
 
-// UserOf returns the user who sent a request over the group socket, in the form
-// USER@HOST. It is empty for a request over TCP, because the operating system does not
-// identify its sender.
+// UserOf returns the user who sent a request over the group socket, as USER@HOST. It is
+// empty for a request over TCP, whose sender the operating system does not identify.
 func UserOf(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	return user
 }
 
-// userFor returns the user to record for a request that claims to come from the user
-// claimed. A publisher with a group socket ignores the claim and uses the user of the
-// connection. A sender over TCP therefore cannot use the name of another user.
+// userFor ignores the claimed user if the publisher has a group socket, so that a
+// sender over TCP cannot use the name of another user.
 func userFor(ctx context.Context, claimed string) string {
 	if user, ok := ctx.Value(userKey{}).(string); ok {
 		return user
@@ -35,8 +33,8 @@ func userFor(ctx context.Context, claimed string) string {
 	return claimed
 }
 
-// withPeer adds the user of conn to the context of its requests, if this server has a
-// group socket. The user of a TCP connection is empty.
+// withPeer adds the user of conn to its requests if this server has a group socket. The
+// user of a TCP connection is empty.
 func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
 	if a.Socket.Path == "" {
 		return ctx
@@ -53,12 +51,12 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute that stores the user named in an event, if the
-// connection belongs to another user.
+// claimedUser is the attribute for the user that an event names, if the connection
+// belongs to another user.
 const claimedUser = "claimeduserid"
 
-// name sets the user of e to the sender of the request, see [userFor]. It keeps a
-// different user that e named in the attribute claimedUser.
+// name sets the user of e to that of the request, and moves a different one to
+// claimedUser.
 func name(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)
 	if e.User == user {
@@ -74,9 +72,8 @@ func name(ctx context.Context, e *events.Event) {
 	e.User = user
 }
 
-// ServeSocket serves the group socket with the handler of server until server is shut
-// down. It does nothing if no socket is configured. ended receives an error if serving
-// fails. remove removes the socket.
+// ServeSocket serves the group socket, if one is configured, until server is shut down.
+// ended receives an error if serving fails. remove removes the socket.
 func (a Access) ServeSocket(ctx context.Context, server *http.Server, logger *slog.Logger) (ended <-chan error, remove func() error, err error) {
 	remove = func() error { return nil }
 	if a.Socket.Path == "" {

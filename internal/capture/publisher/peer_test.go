@@ -19,7 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// socketServer runs a publisher with a socket, and a client of the socket.
+// socketServer runs a publisher with a group socket, and returns a client of the
+// socket.
 func socketServer(t *testing.T) (srv *natstest.Server, r *running, over *http.Client, path string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -43,8 +44,8 @@ func socketServer(t *testing.T) (srv *natstest.Server, r *running, over *http.Cl
 	return srv, r, over, path
 }
 
-// A publisher with a socket takes the names of users from connections alone. Over TCP no
-// sender has a name, and a claim stays as such.
+// A publisher with a group socket takes users only from connections. A sender over TCP
+// has no user, and the user that it claims is recorded as a claim.
 //
 //guarantee:agent-owns-nothing
 func TestRun_UserOfTheConnection(t *testing.T) {
@@ -79,8 +80,8 @@ func TestRun_UserOfTheConnection(t *testing.T) {
 	}
 }
 
-// A hook whose publisher is away spools its events. The next hook and Resend send them
-// once, and set aside what the publisher refuses for good.
+// A hook spools its events while the publisher is away. The next hook and Resend send
+// them once, and set aside files that the publisher refuses permanently.
 //
 //guarantee:hook-offline
 func TestRun_SpoolIsResent(t *testing.T) {

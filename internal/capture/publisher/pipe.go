@@ -61,7 +61,6 @@ func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, err
 	return sum, errors.Join(err, closeOutbox(ctx, p, outboxDir(opts.DataDir, "pipe")))
 }
 
-// admitting is a sink that rejects events of tenants that are not admitted.
 type admitting struct {
 	sink
 	tenants *admission.Policy
@@ -77,9 +76,9 @@ func (a admitting) Append(ctx context.Context, e events.Event) (events.Event, er
 
 func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
 
-// interruptible returns a reader of the bytes that copyTo writes. The reader fails
-// once ctx has ended. copyTo may then still block in a read until the process ends.
-// The caller must close the reader.
+// interruptible returns a reader of the bytes that copyTo writes. The reader fails once
+// ctx has ended, but copyTo may block until the process ends. The caller must close the
+// reader.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

@@ -47,7 +47,6 @@ func problemOf(err error) problem.Problem {
 	return problem.Problem{Status: http.StatusInternalServerError, Detail: "the event was not stored"}
 }
 
-// refuse sends p as the response. If the status is 500 or above, it logs cause.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, p problem.Problem, cause error) {
 	if exceeded, ok := errors.AsType[*quota.ExceededError](cause); ok {
 		exceeded.SetRetryAfter(w.Header())

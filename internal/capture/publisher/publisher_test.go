@@ -18,7 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open returns a broker on a server that the test can stop.
 func open(tb testing.TB) (*natstest.Server, *broker.Broker) {
 	tb.Helper()
 	srv := natstest.Listen(tb, tb.TempDir())
@@ -34,7 +33,7 @@ func open(tb testing.TB) (*natstest.Server, *broker.Broker) {
 	return srv, b
 }
 
-// without returns the ids of list except for the records of the outbox.
+// without returns the ids of list without the seals.
 func without(list []events.Event) (ids []string) {
 	for _, e := range list {
 		if e.Kind() != events.RunSealed {
@@ -133,8 +132,8 @@ func importOne(t *testing.T, b *broker.Broker, dir, tenant, name string) {
 	}
 }
 
-// TestImport_Interrupted imports without a broker. The error has the number of waiting
-// events, and the next import sends them.
+// TestImport_Interrupted imports without a broker. The error contains the number of
+// waiting events, and the next import sends them.
 func TestImport_Interrupted(t *testing.T) {
 	srv, b := open(t)
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "s.jsonl")

@@ -14,7 +14,7 @@ import (
 
 const mailLine = `{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"write to ann@example.com"}}`
 
-// Imported events are redacted by default. A second import gives the same result.
+// Imports redact events by default, and a second import gives the same result.
 //
 //guarantee:secrets
 func TestImport_Redacts(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// Events are accepted even if the user of the broker lacks a right. The service reports
-// the missing right.
+// Events are accepted even if the user of the broker lacks a right, which the service
+// reports.
 //
 //guarantee:right-missing
 func TestRun_TellsOfMissingRights(t *testing.T) {

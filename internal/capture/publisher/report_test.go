@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// The report describes each file, in every format.
 func TestImport_Report(t *testing.T) {
 	_, b := open(t)
 	dir := realdata.Path(t)

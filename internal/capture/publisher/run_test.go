@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
 )
 
-// running is a running publisher.
 type running struct {
 	url  string
 	stop context.CancelFunc
@@ -45,7 +44,6 @@ func runServer(t *testing.T, opts Options) *running {
 	return r
 }
 
-// end stops the publisher.
 func (r *running) end(t *testing.T) {
 	t.Helper()
 	r.stop()
@@ -101,8 +99,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRun_Full fills the outbox without a broker. Then senders get 503. Each acknowledged
-// event arrives once.
+// TestRun_Full fills the outbox while the broker is away. Senders then get 503, and
+// each acknowledged event arrives once.
 func TestRun_Full(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()

@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// uniqueLast is how many of the latest events the outbox remembers to recognise
-// duplicates. They take up to 80 MiB of memory.
+// uniqueLast is how many events the outbox remembers in order to recognise duplicates.
+// They take up to 80 MiB of memory.
 const uniqueLast = 500_000
 
 // DefaultListen is the default address of the HTTP server.
@@ -81,7 +81,7 @@ const (
 )
 
 // Open opens the outbox of [Run], for callers that serve [Handler] themselves. The
-// caller must close the outbox with [Close].
+// caller must close it with [Close].
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	if _, err := hookclient.IDKey(opts.DataDir); err != nil {
@@ -94,8 +94,7 @@ func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 }
 
 // Run receives events over HTTP until ctx ends. Then it answers open requests, sends
-// events from the outbox for some seconds, and returns nil. The next run sends the
-// rest.
+// events from the outbox for some seconds, and returns nil.
 func Run(ctx context.Context, opts Options) error {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -114,8 +113,8 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, Close(ctx, p, time.Now().Add(drainOutbox), opts.Logger))
 }
 
-// Close sends events from the outbox of p until deadline, even if ctx has ended. It
-// logs how many events remain. The next run sends them.
+// Close sends events from the outbox of p until deadline, even if ctx has ended. The
+// next run sends the events that remain.
 func Close(ctx context.Context, p *publish.Publisher, deadline time.Time, logger *slog.Logger) error {
 	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
@@ -132,8 +131,6 @@ type handlers struct {
 	decisions, hooks http.Handler
 }
 
-// serveAll serves HTTP, the socket of the data directory and, if there are hooks,
-// decisions over NATS.
 func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	sent, decided := Limit(p, opts.Access.Limits)
 	d, err := NewDecider(opts.Hooks, decided, opts)
@@ -149,7 +146,6 @@ func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	return errors.Join(serve(ctx, opts, p, handlers{sent, d.Handler(), h}, failed), stopDecider(), stopHooks())
 }
 
-// serve serves HTTP and the group socket until ctx ends or failed receives an error.
 func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, failed <-chan error) error {
 	l, err := Listen(ctx, opts.Listen, "--listen")
 	if err != nil {
@@ -214,8 +210,7 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a handle
 	return opts.Access.Server(ctx, newMux(opts, p, senders, a, draining), opts.Logger)
 }
 
-// ready writes the response of /readyz. It reports ok even without a broker, because
-// the outbox stores the events.
+// ready is ok even without a broker, because the outbox stores the events.
 func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 	if draining {
 		w.WriteHeader(http.StatusServiceUnavailable)

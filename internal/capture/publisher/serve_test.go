@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// The error for a port in use names the flag.
 func TestRun_PortInUse(t *testing.T) {
 	_, b := open(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -28,7 +27,7 @@ func TestRun_PortInUse(t *testing.T) {
 	}
 }
 
-// A publisher takes events even if it starts without a broker.
+// A publisher accepts events even if it starts without a broker.
 func TestRun_BrokerComesLater(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	srv.Stop()
@@ -52,7 +51,8 @@ func TestRun_BrokerComesLater(t *testing.T) {
 	}
 }
 
-// Run returns nil if it is stopped while another process has the outbox.
+// Run returns nil if it is stopped while it waits for another process to release the
+// outbox.
 func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	_, b := open(t)
 	dir := t.TempDir()
@@ -64,7 +64,6 @@ func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	}
 }
 
-// An invalid option is reported with its flag.
 func TestOptions_NamesTheFlag(t *testing.T) {
 	for flag, opts := range map[string]Options{
 		"--max-body": {Listen: DefaultListen, MaxBody: -1}, "--quota": {Listen: DefaultListen, Quota: -1}, "--listen": {Listen: "nowhere"},

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Listen listens on a TCP address. flag is the command line flag that sets the
-// address. If the address is in use, the error names flag.
+// Listen listens on a TCP address. If the address is in use, the error names flag, the
+// command line flag for the address.
 func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
@@ -24,9 +24,9 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// Server returns a server of handler. It uses TLS if there is a certificate. Its
-// timeouts suit small requests, and [Handler] extends them for large ones. The end of
-// ctx does not end open requests.
+// Server returns a server of handler, with TLS if there is a certificate. Its timeouts
+// suit small requests, and [Handler] extends them. The end of ctx does not end open
+// requests.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
 	return &http.Server{
@@ -44,8 +44,7 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 }
 
 // ServeOn serves the connections of l with a server from [Access.Server]. It uses TLS
-// if a has a certificate. It does not look at server.TLSConfig, because serving sets
-// that field in any case.
+// if a has a certificate, and ignores server.TLSConfig, which serving sets in any case.
 func (a Access) ServeOn(server *http.Server, l net.Listener) error {
 	if a.TLS.Cert != "" {
 		return server.ServeTLS(l, "", "")

@@ -11,10 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared forwards the events of DataDir/outbox/shared until ctx ends. If another
-// process forwards them, RunShared waits for its end first. Then it calls running.
-// After ctx has ended, it continues to send until the time that deadline returns. The
-// next run sends the rest.
+// RunShared forwards the events of DataDir/outbox/shared until ctx ends, and then until
+// the time that deadline returns. It calls running once no other process forwards them.
+// The next run sends the rest.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)
@@ -39,7 +38,6 @@ func RunShared(ctx context.Context, opts Options, running func(), deadline func(
 	return Close(ctx, p, deadline(), opts.Logger.With("outbox", dir))
 }
 
-// recordLost records and logs the outboxes of the data directory that are missing.
 func recordLost(ctx context.Context, opts Options, dir string) {
 	lost, err := publish.RecordLost(ctx, opts.DataDir, dir, publish.SharedOptions{
 		Redactor: publish.NoRedaction, Journal: publish.JournalDir(opts.DataDir),
@@ -57,8 +55,6 @@ const (
 	maxRetry   = time.Minute
 )
 
-// startShared runs [RunShared] in a goroutine until stop is called. After a failure it
-// runs RunShared again.
 func startShared(ctx context.Context, opts Options) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

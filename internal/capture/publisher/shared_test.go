@@ -10,10 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// failures receives the log lines of errors.
 type failures chan string
 
-// Write drops lines if the channel is full.
 func (f failures) Write(line []byte) (int, error) {
 	select {
 	case f <- string(line):

@@ -17,16 +17,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// listenSocket listens on the socket of a data directory. Only the current user can
-// connect. listenSocket replaces an existing socket, because the process that has the
-// outbox open is the publisher of the directory. remove removes the socket, unless a
-// later publisher has replaced it.
+// listenSocket lets only the current user connect. It replaces an existing socket,
+// because the process that has the outbox open is the publisher of the directory.
+// remove keeps the socket of a later publisher.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	// Listen under a temporary name, and rename the socket once the permissions are
-	// set. Clients can connect only after the rename.
+	// Rename the socket once its permissions are set, because clients can connect from
+	// then on.
 	temporary := hookclient.SocketName + "." + strconv.Itoa(os.Getpid())
 	if err := os.Remove(filepath.Join(dataDir, temporary)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -57,10 +56,10 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	}, nil
 }
 
-// Start serves the socket of the data directory, and sweeps spool files, until ctx
-// ends or stop is called. Call stop after the last payload. stop waits for the hooks
-// that still run. If the socket cannot be created, Start only logs the error, because
-// hook commands work without a publisher.
+// Start serves the socket of the data directory, and sweeps spool files, until ctx ends
+// or stop is called. stop also waits for running hooks, so call it after the last
+// payload. If the socket cannot be created, Start only logs the error, because hook
+// commands work without a publisher.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -86,8 +85,7 @@ func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	}
 }
 
-// serveSocket serves hook requests on l until ctx ends. Then it calls remove, and
-// returns after the last response.
+// serveSocket calls remove when ctx ends, and returns after the last response.
 func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove func() error) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/hooks/{tool}", s)

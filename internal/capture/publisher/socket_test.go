@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// startHooks starts a service on the socket of dir.
 func startHooks(t *testing.T, dir string) (stop func() error) {
 	t.Helper()
 	s, err := NewHookService(nil, &recorder{}, Options{DataDir: dir})
@@ -24,7 +23,6 @@ func startHooks(t *testing.T, dir string) (stop func() error) {
 	return s.Start(t.Context())
 }
 
-// reachable connects to the socket of dir.
 func reachable(t *testing.T, dir string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -36,8 +34,8 @@ func reachable(t *testing.T, dir string) error {
 	return err
 }
 
-// Only this user may connect to the socket. It replaces the socket of a killed
-// publisher. Its publisher removes it, unless another publisher has replaced it.
+// Only the current user may connect to the socket. A publisher replaces the socket of a
+// killed one, and removes its own unless another publisher has replaced it.
 func TestSocket(t *testing.T) {
 	dir := t.TempDir()
 	stale, err := net.Listen("unix", filepath.Join(dir, hookclient.SocketName))
@@ -73,7 +71,7 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// The path of a data directory may be longer than the path of a socket.
+// The path of a data directory may be longer than the longest path of a socket.
 func TestSocket_LongPath(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("long paths of sockets are Linux's")
@@ -94,7 +92,6 @@ func TestSocket_LongPath(t *testing.T) {
 	}
 }
 
-// A publisher runs even if its socket cannot be created.
 func TestSocket_NoPlace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	writeText(t, file, "")

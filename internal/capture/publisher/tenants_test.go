@@ -15,8 +15,8 @@ func of(id, tenant string) string {
 		tenant + `","data":{"name":"n"}}`
 }
 
-// A caller that may name any tenant adds new ones up to the limit. The refusal names the
-// remedy.
+// A caller that may name any tenant can add tenants up to the limit. The refusal
+// contains the remedy.
 //
 //guarantee:tenant-flood
 func TestHandler_NewTenants(t *testing.T) {

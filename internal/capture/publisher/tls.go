@@ -13,8 +13,8 @@ import (
 )
 
 // TLSFiles are the PEM files of a server: the certificate chain, its key, and the
-// authorities that sign client certificates. Without Cert the server speaks plain HTTP.
-// Without ClientCA clients need no certificate.
+// authorities that sign client certificates. Without Cert, the server uses plain HTTP.
+// Without ClientCA, clients need no certificate.
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
 // Validate reports an invalid combination of files.
@@ -28,9 +28,9 @@ func (f TLSFiles) Validate() error {
 	return nil
 }
 
-// Config returns the TLS configuration, or nil without a certificate. If the files
-// change, new connections use the new files. If the new files cannot be loaded, the
-// error is logged and the old ones stay in use.
+// Config returns the TLS configuration, or nil without a certificate. New connections
+// use changed files. If those cannot be loaded, the error is logged and the old ones
+// stay in use.
 func (f TLSFiles) Config(logger *slog.Logger) (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // no files, no TLS
@@ -75,8 +75,6 @@ type fileStamp struct {
 	size    int64
 }
 
-// stamps returns the modification time and the size of each file. They are zero for a
-// missing file.
 func (f TLSFiles) stamps() (list [3]fileStamp) {
 	for i, name := range [...]string{f.Cert, f.Key, f.ClientCA} {
 		if info, err := os.Stat(name); name != "" && err == nil {

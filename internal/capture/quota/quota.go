@@ -1,9 +1,9 @@
 // Package quota limits how much each tenant sends to a publisher.
 //
 // A tenant has three limits per second: events, bytes of payload and new runs. It may
-// send as much as the limits allow for the time [Limits.Burst] at once. A run counts
-// as new if it is not among the latest thousands of runs of its tenant. The memory of
-// [Quotas] is bounded for any number of tenants.
+// send as much at once as the limits allow within [Limits.Burst]. A run is new if it is
+// not among the latest thousands of runs of its tenant. The memory of [Quotas] is
+// bounded for any number of tenants.
 package quota
 
 import (
@@ -26,7 +26,6 @@ type Limits struct {
 	Factors map[string]int // by tenant, multiply its limits; 0 removes them
 }
 
-// Names of the flags, for errors.
 const (
 	flagEvents = "rate-limit"
 	flagBytes  = "rate-bytes"
@@ -62,8 +61,8 @@ const (
 	idle       = 5 * time.Minute // time after which a tenant is forgotten if there are too many
 )
 
-// Quotas counts what tenants send. A nil Quotas has no limits. Its methods may be called
-// concurrently.
+// Quotas counts what tenants send. A nil Quotas has no limits. The methods are safe for
+// concurrent use.
 type Quotas struct {
 	limits Limits
 	seed   maphash.Seed
@@ -101,8 +100,7 @@ func (q *Quotas) newTenant(name string) *tenant {
 	return &tenant{events: limiter(q.limits.Events), bytes: limiter(q.limits.Bytes), runs: limiter(q.limits.Runs), latest: map[uint64]struct{}{}}
 }
 
-// of returns the state of the tenant name. It creates a missing state, unless there
-// are too many tenants. The caller holds q.mu.
+// of returns a shared state if there are too many tenants. The caller holds q.mu.
 func (q *Quotas) of(name string, now time.Time) *tenant {
 	t := q.tenants[name]
 	if t == nil && len(q.tenants) >= maxTenants && now.Sub(q.swept) >= sweepPause {
@@ -126,7 +124,7 @@ func (q *Quotas) of(name string, now time.Time) *tenant {
 }
 
 // Check returns an [ExceededError] if the tenant name must wait before it sends an
-// event of run. run may be empty. Check does not count the event. Charge does.
+// event of run, which may be empty. Only Charge counts the event.
 func (q *Quotas) Check(name, run string) error {
 	if q == nil {
 		return nil
@@ -147,8 +145,8 @@ func (q *Quotas) Check(name, run string) error {
 	return nil
 }
 
-// Charge counts a stored event of run with this number of bytes. The event may exceed
-// a limit of the tenant. Later events must then wait for longer.
+// Charge counts a stored event of run. The event may exceed a limit of the tenant, and
+// later events then wait for longer.
 func (q *Quotas) Charge(name, run string, bytes int) {
 	if q == nil {
 		return
@@ -172,7 +170,6 @@ func (t *tenant) has(run uint64) bool {
 	return isLatest || isOlder
 }
 
-// add remembers run, and reports whether it was new.
 func (t *tenant) add(run uint64) bool {
 	isNew := !t.has(run)
 	if len(t.latest) >= maxRuns {

@@ -27,7 +27,7 @@ func TestQuotas_Nil(t *testing.T) {
 	}
 }
 
-// A factor multiplies the limits of its tenant or lifts them.
+// A factor multiplies the limits of its tenant, and 0 removes them.
 func TestQuotas_Factors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := quota.New(quota.Limits{Events: 10, Burst: 2 * time.Second, Factors: map[string]int{"ten": 10, "free": 0}})
@@ -51,7 +51,8 @@ func TestQuotas_Factors(t *testing.T) {
 	})
 }
 
-// Only the first event of a run counts as a new run, also if there are thousands of runs.
+// Only the first event of a run counts as a new run, even after thousands of other
+// runs.
 func TestQuotas_Runs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := quota.New(quota.Limits{Runs: 1000, Burst: 4 * time.Second})
@@ -73,8 +74,8 @@ func TestQuotas_Runs(t *testing.T) {
 	})
 }
 
-// Any number of tenants needs little memory, and they share their limits beyond a number.
-// A tenant from before keeps its own.
+// Any number of tenants needs little memory. Tenants beyond a number share their
+// limits, and earlier tenants keep separate ones.
 func TestQuotas_ManyTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := quota.New(quota.Limits{Events: 1, Burst: 100 * time.Second})

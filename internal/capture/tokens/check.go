@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// File is a token file that is reloaded when it changes. Its methods may be called
-// concurrently.
+// File is a token file that is reloaded when it changes. It is safe for concurrent use.
 type File struct {
 	path string
 
@@ -19,8 +18,8 @@ type File struct {
 	required bool             // the file has existed at some time
 }
 
-// isSame reports whether a and b describe the same version of a file. Times and sizes
-// can be equal if the file was replaced within one clock tick. Then the inodes differ.
+// isSame reports whether a and b describe the same version of a file. After a
+// replacement within one clock tick, only the inode differs.
 func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
@@ -43,8 +42,8 @@ var (
 )
 
 // Check returns the token with this secret, or the zero Token if tokens are not
-// required. Other errors than ErrRequired and ErrUnknown mean that the file cannot be
-// read. Callers refuse the request after every error.
+// required. Any error other than ErrRequired and ErrUnknown means that the file cannot
+// be read. Callers must refuse the request after every error.
 func (f *File) Check(secret Secret) (Token, error) {
 	if err := f.refresh(); err != nil {
 		return Token{}, fmt.Errorf("check token: %w", err)

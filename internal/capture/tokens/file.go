@@ -27,8 +27,8 @@ type contents struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// Create adds a token for tenant to the file at path, which it creates if it is missing.
-// It returns the secret, which is not stored.
+// Create adds a token for tenant to the file at path, and returns the secret, which is
+// not stored.
 func Create(ctx context.Context, path, tenant, note string) (Secret, Token, error) {
 	if tenant == "" {
 		return "", Token{}, errors.New("create token: tenant is empty")
@@ -48,8 +48,8 @@ func Create(ctx context.Context, path, tenant, note string) (Secret, Token, erro
 	return secret, token, nil
 }
 
-// Revoke removes a token from the file at path. id is the id of the token or the whole
-// secret. If tenant is not empty, Revoke finds only tokens of that tenant.
+// Revoke removes a token from the file at path. id is its id or the whole secret. If
+// tenant is not empty, the token must belong to it.
 func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
 	id = idOf(id)
 	var revoked Token
@@ -87,8 +87,7 @@ func List(path string) ([]Token, error) {
 	return c.Tokens, nil
 }
 
-// change locks the token file, applies do to its contents and writes them back. A
-// missing file counts as empty.
+// change edits the token file under a lock. A missing file counts as empty.
 func change(ctx context.Context, path string, do func(*contents) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

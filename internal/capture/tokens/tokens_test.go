@@ -25,7 +25,7 @@ func create(tb testing.TB, path, tenant string) tokens.Secret {
 	return secret
 }
 
-// A created token is valid at once. A revoked one is invalid at once.
+// A new token is valid at once, and a revoked one is invalid at once.
 func TestFile_Life(t *testing.T) {
 	path := tokens.Path(t.TempDir())
 	f, err := tokens.Open(path)
@@ -67,7 +67,6 @@ func TestFile_Life(t *testing.T) {
 	}
 }
 
-// Tokens stay required after the last one is revoked.
 func TestFile_NoneLeft(t *testing.T) {
 	path := tokens.Path(t.TempDir())
 	secret := create(t, path, "acme")
@@ -109,7 +108,7 @@ func TestSecret_IsNotTold(t *testing.T) {
 	}
 }
 
-// An invalid file, or one that other users may change, refuses every token.
+// A file that is invalid, or that other users may change, refuses every token.
 func TestFile_Broken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	secret := create(t, path, "acme")
@@ -136,7 +135,8 @@ func TestFile_Broken(t *testing.T) {
 	}
 }
 
-// The mode of the file is checked on each use. A repaired file is read again.
+// Check reads the mode of the file each time, so it accepts tokens again once the mode
+// is repaired.
 func TestFile_Mended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	secret := create(t, path, "acme")
@@ -154,7 +154,6 @@ func TestFile_Mended(t *testing.T) {
 	}
 }
 
-// A token without a tenant makes the file invalid.
 func TestFile_NoTenant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	secret := create(t, path, "acme")
@@ -174,7 +173,6 @@ func TestFile_NoTenant(t *testing.T) {
 	}
 }
 
-// Concurrent calls of Create lose no token.
 func TestCreate_Concurrent(t *testing.T) {
 	path := tokens.Path(t.TempDir())
 	var wg sync.WaitGroup
@@ -191,7 +189,7 @@ func TestCreate_Concurrent(t *testing.T) {
 	}
 }
 
-// Create refuses a tenant that no subject can contain.
+// Create refuses a tenant that cannot be part of a NATS subject.
 func TestCreate_BadTenant(t *testing.T) {
 	for _, tenant := range []string{"", strings.Repeat("t", 300)} {
 		if _, _, err := tokens.Create(t.Context(), tokens.Path(t.TempDir()), tenant, ""); err == nil {
@@ -200,7 +198,6 @@ func TestCreate_BadTenant(t *testing.T) {
 	}
 }
 
-// FuzzCheck checks that only the secret itself is accepted.
 func FuzzCheck(f *testing.F) {
 	path := tokens.Path(f.TempDir())
 	secret := create(f, path, "acme")

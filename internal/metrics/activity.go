@@ -24,20 +24,19 @@ const (
 	dispatchActivity // a dispatch in which a hook failed
 )
 
-// Statuses that do not come from the payload of an event.
 const (
 	active    = "active"
 	completed = "completed"
 	failed    = "failed"
 	denied    = "denied"
 
-	// The status of a denied call also contains its result. Its label is error or denied.
+	// A denied call that also has a result. Its label is error or denied.
 	deniedError   = "denied, error"
 	deniedSuccess = "denied, success"
 )
 
-// withResult returns the new status of a denied call after a result arrives. Once a call has had a
-// successful result, its status stays deniedSuccess.
+// withResult returns the status of a denied call after a result. One successful result makes it
+// deniedSuccess permanently.
 func withResult(status string, result events.ToolStatus) string {
 	if status == deniedSuccess || result == events.ToolSuccess {
 		return deniedSuccess
@@ -64,9 +63,9 @@ type activityKey struct {
 	tenant, run, id string
 }
 
-// activity is a counted run, step, tool call, model response or hook dispatch. Times and durations
-// are whole microseconds, as in the database. So an activity that was loaded again subtracts
-// exactly the values that it added before.
+// activity is a counted run, step, tool call, model response or hook dispatch. Times are whole
+// microseconds, as in the database, so that subtracting a loaded activity exactly reverses its
+// addition.
 type activity struct {
 	label    string
 	status   string
@@ -76,8 +75,6 @@ type activity struct {
 	seen     []byte        // first bytes of the hash of each applied event id
 }
 
-// duration returns the duration of an activity that has ended. It uses the reported duration if
-// there is one, and otherwise the times of start and end.
 func (a activity) duration() (time.Duration, bool) {
 	if a.measured > 0 {
 		return a.measured, true
@@ -90,8 +87,6 @@ func (a activity) duration() (time.Duration, bool) {
 
 const seenBytes = 8
 
-// addEvent notes that the event with this id was applied. It returns false if it was applied
-// before.
 func (a *activity) addEvent(id string) bool {
 	sum := sha256.Sum256([]byte(id))
 	for have := range slices.Chunk(a.seen, seenBytes) {
@@ -103,7 +98,6 @@ func (a *activity) addEvent(id string) bool {
 	return true
 }
 
-// count adds the activity to the series n. If times is -1, it subtracts the activity.
 func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	var total, open, took *family
 	switch k.kind {
@@ -131,8 +125,7 @@ func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	}
 }
 
-// change applies the event e to the activity k and updates the series. It returns false if e was
-// applied before.
+// change returns false if e was applied to the activity k before.
 func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (bool, error) {
 	before, err := f.load(k)
 	if err != nil {

@@ -14,8 +14,8 @@ type family struct {
 	buckets []time.Duration
 }
 
-// The state stores the series of a family under the name of the family, so the meaning of a name
-// must never change. Other metrics are defined in collector.go and in app/health.go.
+// A family's name identifies its series in the database, so its meaning must never change. Other
+// metrics are in collector.go and app/health.go.
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},
@@ -72,7 +72,7 @@ var families = []*family{
 	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, hookFailures,
 }
 
-// The upper bounds of the histogram buckets. A change of them requires a new version of schema.
+// Upper bounds of the histogram buckets. A change requires a new version of schema.
 var (
 	shortBuckets = []time.Duration{
 		5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
@@ -86,15 +86,14 @@ var (
 	}
 )
 
-// schema describes the database. It needs a new version after every change of the tables, the
-// counting, labelLimit or the buckets.
+// schema needs a new version after a change of the tables, the counting, labelLimit or the buckets.
 var schema = projection.Schema{Name: "metrics", Version: 1, Tables: tables}
 
-// The tables of the database:
+// Tables of the database:
 //
 //	thing    activities: runs, steps, tool calls, model responses and failed hook dispatches
 //	tokens   token counts of an activity, and which level (response, step or run) reported them
-//	series   the values of all metrics
+//	series   values of all metrics
 //	label    accepted values of each label of a metric
 //	about    the tenant that is counted, and the time of the last message
 const tables = `

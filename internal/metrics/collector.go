@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// collector reports the committed series and the state of the consumer to Prometheus. It creates
-// new constant metrics for each request, because the counts are in state.
+// collector creates constant metrics for each request, because the counts are in state.
 type collector struct {
 	state    *state
 	descs    map[*family]*prometheus.Desc
@@ -121,7 +120,6 @@ func (c *collector) note(p consume.Progress) {
 	c.progress = &p
 }
 
-// ready returns the error that keeps the service from reading the stream, or nil.
 func (c *collector) ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

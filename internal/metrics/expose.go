@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// exposed escapes the characters of a label value that control a terminal or deceive a reader.
-// Different values stay different, because Prometheus rejects two series with equal labels.
+// exposed escapes the characters of a label value that control a terminal or deceive a reader. It
+// keeps different values different, because Prometheus rejects two series with equal labels.
 func exposed(value string) string {
 	if !strings.ContainsRune(value, '\\') {
 		return termtext.Printable(value)
@@ -34,17 +34,14 @@ func exposedAll(values []string) []string {
 	return all
 }
 
-// minToken is the smallest number of bytes of a token.
 const minToken = 16
 
-// Access decides who may read the series of tenants. The zero Access lets every client
-// read everything.
+// Access decides who may read the series of tenants. With the zero Access, every client may.
 type Access struct {
-	// TokenFile is the file with the bearer tokens of readers, one per line. A client without a
-	// token only sees the state of the services. A client with the token of a line "tenant NAME
-	// TOKEN" also sees the series of that tenant. A client with the token of any other line sees
-	// the series of all tenants. The file may be replaced while the service runs. Other users must
-	// not be able to read it.
+	// TokenFile contains bearer tokens, one per line. A line "tenant NAME TOKEN" gives access to
+	// the series of one tenant. A line "TOKEN" gives access to those of all tenants. Without a
+	// token, a client only sees the state of the services. The file may change while the service
+	// runs. Other users must not be able to read it.
 	TokenFile string
 }
 
@@ -57,11 +54,10 @@ func (a Access) Validate() error {
 	return err
 }
 
-// reader is one line of the token file: a token and the tenants whose series it can read.
 type reader struct {
 	token  string
-	tenant string // the only tenant that the reader sees; empty for none or for all
-	all    bool   // the reader sees all tenants
+	tenant string // the only visible tenant; empty for none or all
+	all    bool
 }
 
 func (a Access) readers() ([]reader, error) {
@@ -100,8 +96,8 @@ func parseReaders(text string) (list []reader, err error) {
 
 var errToken = errors.New("the bearer token is not valid")
 
-// readerOf returns the reader whose token is in the request r. Without a token it returns a reader
-// that sees no tenant. For a wrong token it returns errToken.
+// readerOf returns errToken for a wrong token. Without a token, it returns a reader that sees no
+// tenant.
 func (a Access) readerOf(r *http.Request) (found reader, err error) {
 	if a.TokenFile == "" {
 		return reader{all: true}, nil
@@ -126,7 +122,7 @@ func (a Access) readerOf(r *http.Request) (found reader, err error) {
 	return found, err
 }
 
-// Handler returns a handler that serves the metrics of registry in the Prometheus formats.
+// Handler serves the metrics of registry in the Prometheus formats.
 func (a Access) Handler(registry prometheus.Gatherer) http.Handler {
 	opts := promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -142,7 +138,6 @@ func (a Access) Handler(registry prometheus.Gatherer) http.Handler {
 	})
 }
 
-// seesOf returns the part of registry that r may see.
 func (r reader) seesOf(registry prometheus.Gatherer) prometheus.Gatherer {
 	if r.all {
 		return registry

@@ -18,8 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Exposed values control no terminal, and different values stay different.
-//
 //guarantee:text-hostile
 func TestExposed(t *testing.T) {
 	seen := map[string]string{}
@@ -39,8 +37,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// counted returns the registry of a service that has counted a call of a hostile tool, and
-// a call whose tool has the escaped name.
+// counted returns the metrics of two calls: one of a hostile tool, and one of a tool with the
+// escaped name.
 func counted(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	server := natstest.Listen(t, t.TempDir())
@@ -80,7 +78,6 @@ func scrape(h http.Handler, authorization string) (status int, body string) {
 	return w.Code, w.Body.String()
 }
 
-// A file with a token has a reader for each line, and no reader without a token.
 func FuzzParseReaders(f *testing.F) {
 	f.Add("a token of a reader\n")
 	f.Add("tenant acme a token of a reader\na token of a reader\n")
@@ -98,8 +95,7 @@ func FuzzParseReaders(f *testing.F) {
 	})
 }
 
-// With a token, only its reader sees series of tenants. No page contains control
-// characters.
+// If a token is configured, only its reader sees series of tenants.
 //
 //guarantee:metrics-reader
 func TestAccess_Handler(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits of the values in events. Without them, the sums could overflow.
+// Limits of the values in events, so that sums cannot overflow.
 const (
 	maxTokens   = 1 << 40
 	maxDuration = 10 * 366 * 24 * time.Hour
@@ -162,8 +162,7 @@ func (f *fold) executions(e events.Event) error {
 	return f.failures(e, outcome.Executions)
 }
 
-// failures counts the failed hook executions of the event e. It counts them only once, even if e is
-// repeated.
+// failures counts the failed hook executions of e once, even if e is repeated.
 func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	count := 0
 	for _, x := range executions {
@@ -186,8 +185,6 @@ func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	return nil
 }
 
-// milliseconds converts a duration of n milliseconds. It limits the result to the range from 0 to
-// maxDuration.
 func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), maxDuration.Milliseconds())) * time.Millisecond
 }

@@ -24,29 +24,29 @@ const Consumer = "metrics"
 const DefaultListen = "127.0.0.1:9464"
 
 const (
-	labelLimit      = 100 // values of a label in one metric
+	labelLimit      = 100 // distinct values of a label in one metric
 	shutdownTimeout = 5 * time.Second
 	headerTimeout   = 10 * time.Second
 )
 
 var errStarting = errors.New("the stream is not being read yet")
 
-// Options configures the service. Broker and DataDir are required.
+// Options configures [Run]. Broker and DataDir are required.
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string
 	Tenant  string // count only this tenant; empty counts all
-	Drain   bool   // return after handling the message that was the last one when Run started
+	Drain   bool   // return after the message that was the last one when Run started
 
 	Listen string // address of /metrics, /livez and /readyz; no server if empty
 	Access Access // who may read /metrics
-	// Registry contains the collectors while Run runs. If it is nil, Run creates a private one.
+	// Registry gets the collectors while Run runs. nil means a private registry.
 	Registry  *prometheus.Registry
 	Progress  func(consume.Progress)
 	Listening func(address net.Addr)
 	Logger    *slog.Logger
 
-	batch int // largest number of messages in one transaction; only tests set it
+	batch int // messages in one transaction; only tests set it
 }
 
 func (o Options) withDefaults() Options {
@@ -65,8 +65,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run counts events. If Listen is set, it also serves metrics. It returns when ctx ends or when a
-// drain is complete. While another process uses the same state, Run waits.
+// Run counts events, and serves metrics if Listen is set. It returns when ctx ends or when a drain
+// is complete. It waits while another process uses the same state.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	if opts.Broker == nil || opts.DataDir == "" {
@@ -98,7 +98,7 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 			c.note(p)
 			opts.Progress(p)
 		},
-		// The counts of events in the old stream are kept.
+		// Keep the counts from the old stream.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "counting continued in another stream", "reason", reason)
 			return nil
@@ -106,8 +106,6 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 	}, s)
 }
 
-// serve runs an HTTP server and calls read in parallel. When one of them ends, serve stops the
-// other.
 func serve(ctx context.Context, opts Options, s *state, c *collector) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.Listen)
 	if err != nil {

@@ -34,7 +34,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// publish stores events in the stream.
 func publish(tb testing.TB, js jetstream.JetStream, all ...events.Event) {
 	tb.Helper()
 	acks := make([]jetstream.PubAckFuture, 0, len(all))
@@ -58,7 +57,6 @@ func publish(tb testing.TB, js jetstream.JetStream, all ...events.Event) {
 	}
 }
 
-// connect returns the broker of a server that listens.
 func connect(tb testing.TB, server *natstest.Server) *broker.Broker {
 	tb.Helper()
 	b, err := broker.Open(tb.Context(), broker.Options{URL: server.URL(), Name: "test"})
@@ -73,7 +71,6 @@ func connect(tb testing.TB, server *natstest.Server) *broker.Broker {
 	return b
 }
 
-// page returns the response of a running service at path.
 func page(tb testing.TB, address net.Addr, path string) (int, []byte) {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, "http://"+address.String()+path, http.NoBody)
@@ -151,7 +148,6 @@ func TestRun_Serves(t *testing.T) {
 	}
 }
 
-// allMetrics returns a registry with a series of each metric.
 func allMetrics(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	dir := t.TempDir()
@@ -226,7 +222,6 @@ func TestRun_DeadLettersAndGoesOn(t *testing.T) {
 	}
 }
 
-// The test binary can run a service, so that the test below can kill a process.
 const (
 	childURL = "HOOKTRAIL_TEST_METRICS_URL"
 	childDir = "HOOKTRAIL_TEST_METRICS_DIR"
@@ -239,7 +234,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child counts in small batches, and prints a line after each.
 func child(url, dir string) int {
 	ctx := context.Background()
 	b, err := broker.Open(ctx, broker.Options{URL: url, Name: Consumer})
@@ -254,8 +248,7 @@ func child(url, dir string) int {
 	return 0
 }
 
-// runUntil runs a child and kills it after some batches and a moment. It reports
-// whether the child had finished before.
+// runUntil kills a child after some batches. It reports whether the child had finished before.
 func runUntil(t *testing.T, url, dir string, batches int, moment time.Duration) (done bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -312,7 +305,6 @@ func TestRun_KilledAtRandomMoments(t *testing.T) {
 	}
 }
 
-// many returns the events of the given number of runs.
 func many(tb testing.TB, runs int) []events.Event {
 	tb.Helper()
 	var all []events.Event

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	otherValue   = "other"   // replaces label values beyond the limit
-	unknownValue = "unknown" // replaces an empty label value
-	maxValue     = 128       // longest label value in bytes
+	otherValue   = "other" // replaces label values beyond the limit
+	unknownValue = "unknown"
+	maxValue     = 128 // in bytes
 )
 
 type series struct {
@@ -27,9 +27,9 @@ type series struct {
 }
 
 // seriesSet contains all series and the accepted values of their labels. Changes are provisional
-// until commit is called. Only one goroutine may use a seriesSet.
+// until commit. Only one goroutine may use a seriesSet.
 type seriesSet struct {
-	limit     int // largest number of values of a label in one metric
+	limit     int // values of a label in one metric
 	committed map[string]*series
 	changed   map[string]*series
 	accepted  map[label]map[string]bool
@@ -56,7 +56,6 @@ func (n *seriesSet) add(f *family, delta int64, labels ...string) {
 	}
 }
 
-// observe counts the duration d in the histogram f. If times is -1, it removes d again.
 func (n *seriesSet) observe(f *family, times int64, d time.Duration, labels ...string) {
 	s := n.at(f, labels)
 	bucket, _ := slices.BinarySearch(f.buckets, d)
@@ -85,8 +84,8 @@ func (n *seriesSet) at(f *family, labels []string) *series {
 	return s
 }
 
-// bound returns value if the label l has accepted it or can accept one more value. Otherwise it
-// returns otherValue. An accepted value stays accepted, so the result for a value never changes.
+// bound returns value if the label has accepted it or can accept one more value, and otherwise
+// otherValue. An accepted value stays accepted, so the result never changes.
 func (n *seriesSet) bound(l label, value string) string {
 	value = tidy(value)
 	known := n.accepted[l]
@@ -104,8 +103,6 @@ func (n *seriesSet) bound(l label, value string) string {
 	return value
 }
 
-// tidy returns value as valid UTF-8 of at most maxValue bytes. If value is empty, it returns
-// unknownValue.
 func tidy(value string) string {
 	value = strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", "\uFFFD"), "\uFFFD")
 	if value == "" {
@@ -121,8 +118,8 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit makes the changes permanent. The caller must have stored them on disk. commit returns the
-// changed series, which must not be modified any more.
+// commit makes the changes permanent. The caller must have stored them on disk, and must not modify
+// the returned series.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
 	maps.Copy(n.committed, changed)

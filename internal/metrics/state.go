@@ -17,12 +17,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// ErrTenant is wrapped by the error of [Run] if the stored state counts other tenants than those
-// requested.
+// ErrTenant is wrapped by [Run] if the stored counts are of another tenant.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state is the projection of the stream. It stores activities on disk only, and series both on disk
-// and in memory for the collector.
+// state is the projection of the stream. Activities are only on disk. Series are also in memory for
+// the collector.
 type state struct {
 	db    *projection.DB
 	marks *projection.Marks
@@ -36,7 +35,6 @@ type state struct {
 
 func statePath(dataDir string) string { return filepath.Join(dataDir, "metrics", "metrics.db") }
 
-// openState opens the state in dataDir. While another process uses that state, it waits.
 func openState(ctx context.Context, dataDir, tenant string, limit int, logger *slog.Logger) (_ *state, err error) {
 	db, err := projection.Open(ctx, statePath(dataDir), schema, logger)
 	if err != nil {
@@ -67,8 +65,8 @@ func openState(ctx context.Context, dataDir, tenant string, limit int, logger *s
 	return s, nil
 }
 
-// bindTenant stores which tenant a new state counts. It returns an error if an existing state
-// counts another tenant, because that state has already skipped the events of this one.
+// bindTenant stores the tenant of a new state. It rejects another tenant for an existing state,
+// which has already skipped that tenant's events.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, "tenant", tenant); err != nil {
 		return err
@@ -137,7 +135,6 @@ func (s *state) Apply(ctx context.Context, batch []consume.Message, next consume
 	return nil
 }
 
-// apply counts the event of one message. It skips manifests and repeated events.
 func (s *state) apply(f *fold, m consume.Message) error {
 	if m.Address.Manifest {
 		return nil

@@ -58,7 +58,7 @@ func TestState_CopiesCountNothing(t *testing.T) {
 	for i := range again { // the same import through another producer
 		from("q", i+1)(&again[i])
 	}
-	orphans := messages(25, first[:4]...) // of a half-stored batch
+	orphans := messages(25, first[:4]...) // events of a half-stored batch
 	if err := errors.Join(apply(t, dir, 100, messages(1, first...)...),
 		apply(t, dir, 100, messages(13, again...)...), apply(t, dir, 100, orphans...)); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestState_GrowingRunReplaces(t *testing.T) {
 		event(t, 13, events.StepFinished, events.StepFinishedData{StepStatus: events.StepCompleted, DurationMS: 12_000}, step("s1")),
 		event(t, 14, events.RunFinished, events.RunFinishedData{Success: true, DurationMS: 14_000}),
 	}
-	// Then the first snapshot arrives again, with other sequences.
+	// The first snapshot arrives again with other sequences.
 	again := recorded(t)
 	for i := range again {
 		from("q", i+1)(&again[i])
@@ -197,7 +197,6 @@ func TestState_OtherTenantsAreRefused(t *testing.T) {
 	}
 }
 
-// Batches, restarts and failures do not change the series.
 func TestState_SameNumbersWhateverTheBatches(t *testing.T) {
 	race.Draw(t, 100, 15)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -19,7 +19,7 @@ import (
 
 var t0 = time.Date(2026, 3, 1, 10, 0, 0, 123_456_789, time.UTC)
 
-// event returns event number n of run r1. Each is a second later than the one before.
+// event returns event number n of run r1, at t0 plus n seconds.
 func event(tb testing.TB, n int, kind events.Kind, payload any, change ...func(*events.Event)) events.Event {
 	tb.Helper()
 	e := events.Event{
@@ -39,12 +39,10 @@ func call(id string) func(*events.Event) { return func(e *events.Event) { e.Tool
 func step(id string) func(*events.Event) { return func(e *events.Event) { e.Step = id } }
 func run(id string) func(*events.Event)  { return func(e *events.Event) { e.Run, e.Subject = id, id } }
 
-// from turns an event into another producer's copy.
 func from(producer string, sequence int) func(*events.Event) {
 	return func(e *events.Event) { e.Producer, e.Sequence = producer, uint64(sequence) }
 }
 
-// messages returns the stream messages of the events, from sequence first on.
 func messages(first int, all ...events.Event) []consume.Message {
 	batch := make([]consume.Message, len(all))
 	for i, e := range all {
@@ -57,8 +55,6 @@ func messages(first int, all ...events.Event) []consume.Message {
 	return batch
 }
 
-// apply counts messages in the state of a data directory, in one batch and with a
-// newly opened state.
 func apply(tb testing.TB, dir string, limit int, batch ...consume.Message) error {
 	tb.Helper()
 	s, err := openState(tb.Context(), dir, "", limit, slog.New(slog.DiscardHandler))
@@ -77,7 +73,6 @@ func apply(tb testing.TB, dir string, limit int, batch ...consume.Message) error
 	return err
 }
 
-// dump returns the series in a data directory, by name and labels.
 func dump(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
@@ -95,7 +90,6 @@ func dump(tb testing.TB, dir string) map[string]string {
 	return all
 }
 
-// values returns the series that are not histograms.
 func values(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	all := dump(tb, dir)
@@ -107,7 +101,7 @@ func values(tb testing.TB, dir string) map[string]string {
 	return all
 }
 
-// recorded returns the events of a run with every counted kind.
+// recorded returns the events of a run, with every counted kind.
 func recorded(tb testing.TB) []events.Event {
 	tb.Helper()
 	slow := events.Execution{Hook: "h1", Name: "lint", Point: events.ToolBefore, TimedOut: true}
@@ -150,8 +144,6 @@ var recordedValues = map[string]string{
 	`hook_failures_total["acme","tool.before","lint"]`: "1",
 }
 
-// history draws events that can be repeated, late, extended, or without their
-// predecessors.
 func history(t *testing.T, rt *rapid.T) []events.Event {
 	t.Helper()
 	var all []events.Event

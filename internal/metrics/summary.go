@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Summary contains counts that are summed over all tenants.
+// Summary contains counts over all tenants.
 type Summary struct {
 	Runs          int64         `json:"runs"` // ended and active
 	RunsFailed    int64         `json:"runs_failed"`
@@ -37,8 +37,8 @@ type ToolSummary struct {
 	Waiting int64  `json:"waiting,omitempty"`
 }
 
-// Snapshot returns the counts stored in dataDir, even while another process is counting. The error
-// wraps [fs.ErrNotExist] if nothing was counted there yet.
+// Snapshot returns the counts in dataDir, even while another process is counting. The error wraps
+// [fs.ErrNotExist] if there are none.
 func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
 	n := newSeriesSet(labelLimit)
 	var position projection.Position

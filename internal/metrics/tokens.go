@@ -10,7 +10,7 @@ import (
 )
 
 // level says which kind of activity reported tokens. A run, its steps and its responses can report
-// the same tokens. Only the finest level that a run has is counted. A smaller level is finer.
+// the same tokens, so only the finest level of a run is counted. A smaller level is finer.
 type level int
 
 const (
@@ -20,7 +20,6 @@ const (
 	noLevel
 )
 
-// tokens sets the tokens that the activity id reported at the level at, and updates the series.
 func (f *fold) tokens(e events.Event, at level, id, role string, used *events.Tokens) error {
 	before, err := f.finest(e)
 	if err != nil {
@@ -29,8 +28,8 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	if at > before {
 		return f.storeTokens(e, at, id, role, used)
 	}
-	// If the finest level changes, the series lose all tokens of the old level and get all tokens
-	// of the new one. Otherwise only the tokens of this activity change.
+	// If the finest level changes, replace all tokens of the old level by those of the new one.
+	// Otherwise replace only the tokens of this activity.
 	ids := &id
 	if at < before {
 		ids = nil
@@ -51,7 +50,6 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	return f.countTokens(e, after, ids, 1)
 }
 
-// finest returns the finest level with tokens in the run of e, or noLevel.
 func (f *fold) finest(e events.Event) (level, error) {
 	finest := noLevel
 	err := sqlitex.Execute(f.conn, `SELECT level FROM tokens WHERE tenant = ? AND run = ? ORDER BY level LIMIT 1`,
@@ -65,8 +63,8 @@ func (f *fold) finest(e events.Event) (level, error) {
 	return finest, nil
 }
 
-// countTokens adds tokens of the run of e to the series. It adds those of one level, either of all
-// activities or, if id is not nil, of the activity *id. If times is -1, it subtracts them.
+// countTokens adds what one level of the run reported, or subtracts it if times is -1. If id is not
+// nil, it considers only that activity.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM tokens
 		WHERE tenant = ? AND run = ? AND level = ?`, []any{e.Tenant, e.Run, int(at)}
@@ -89,7 +87,6 @@ func (f *fold) countTokens(e events.Event, at level, id *string, times int64) er
 	return nil
 }
 
-// storeTokens stores the tokens of an activity. If used is nil, it deletes them.
 func (f *fold) storeTokens(e events.Event, at level, id, role string, used *events.Tokens) error {
 	query, args := `DELETE FROM tokens WHERE tenant = ? AND run = ? AND level = ? AND id = ?`, []any{e.Tenant, e.Run, int(at), id}
 	if used != nil {

@@ -1,6 +1,5 @@
-// Package platform is the wing of packages that do not depend on the domain: they know no events,
-// evidence or issues.
+// Package platform is the wing of packages that know nothing about events, evidence or issues.
 //
-// Every wing may import these packages, except cli, which only commands import. They
-// import no other package of this module.
+// Every wing may import them, except cli, which is only for commands. They import no other package
+// of this module.
 package platform

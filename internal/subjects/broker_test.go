@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A real server stores messages on all subjects, even the longest, and delivers them only
-// to the filter of their tenant.
+// A real server stores messages on all subjects, even the longest, and delivers them only to their
+// tenant.
 //
 //guarantee:id-hostile
 func TestSubjectsOnARealServer(t *testing.T) {
@@ -41,8 +41,7 @@ func TestSubjectsOnARealServer(t *testing.T) {
 		if want := (subjects.Address{Tenant: id, Producer: id, Run: id, Kind: events.Kind(id)}); err != nil || a != want {
 			t.Errorf("got %+v, %v, want %+v", a, err, want)
 		}
-		// The flush of the connection follows all messages, so they have been
-		// delivered now.
+		// The messages came before the flush, so they have been delivered now.
 		if err := nc.Flush(); err != nil {
 			t.Fatal(err)
 		}

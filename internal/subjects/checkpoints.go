@@ -26,13 +26,14 @@ func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 }
 
 // LeaseKey returns the key of an auditor's lease, and the subject to which it is written. durable
-// is the durable of the active auditor.
+// is the consumer of the active auditor.
 func (s Space) LeaseKey(durable string) (key, subject string) {
 	key = "lease." + durable
 	return key, s.checkpoint(key)
 }
 
-// Standby returns the name of the standby's durable. durable is that of the active service.
+// Standby returns the name of the standby's durable, given the name of the active service's
+// durable.
 func Standby(durable string) string {
 	name, tenant, alone := strings.Cut(durable, "==")
 	if !alone {

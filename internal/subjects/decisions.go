@@ -14,7 +14,7 @@ const DecisionQueue = "hooktrail"
 // DecisionTimeout is the header with the timeout of a request in milliseconds.
 const DecisionTimeout = "Hooktrail-Timeout-Ms"
 
-// The headers of an error response: the reason, and a status code as in HTTP.
+// Headers of an error response: the reason, and an HTTP status code.
 const (
 	ServiceError     = "Nats-Service-Error"
 	ServiceErrorCode = "Nats-Service-Error-Code"
@@ -28,7 +28,7 @@ func (s Space) Decisions(tenant string) (string, error) {
 // AllDecisions returns the filter for all requests for decisions.
 func (s Space) AllDecisions() string { return s.prefix() + "decide.*" }
 
-// DecisionTenant returns the tenant that the subject of a request names.
+// DecisionTenant returns the tenant that a request's subject names.
 func (s Space) DecisionTenant(subject string) (string, error) {
 	token, ok := strings.CutPrefix(subject, s.prefix()+"decide.")
 	if !ok {
@@ -41,8 +41,8 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply rejects a reply subject that belongs to the server or to this space. The client may
-// not publish there, but the service that answers may.
+// CheckReply rejects a reply subject that belongs to the server or to this space. The client has no
+// right to publish there, but the answering service may have it.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
 		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))
@@ -55,8 +55,8 @@ func SetTimeout(header map[string][]string, d time.Duration) {
 	header[DecisionTimeout] = []string{strconv.FormatInt(max(d.Milliseconds(), 1), 10)}
 }
 
-// Timeout returns the timeout of a request. It returns most if the header is missing, invalid or
-// greater than most.
+// Timeout returns the timeout of a request. If the header is missing, invalid or greater than most,
+// it returns most.
 func Timeout(header map[string][]string, most time.Duration) time.Duration {
 	values := header[DecisionTimeout]
 	if len(values) != 1 {

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The subject of a request names its tenant.
 func TestDecisions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		space := Space{Prefix: rapid.SampledFrom([]string{"", "a.b."}).Draw(t, "prefix")}
@@ -72,8 +71,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A client chooses the reply subject, where the service may have more rights than the
-// client.
+// A client chooses the reply subject, but the service that answers may have more rights.
 func TestCheckReply(t *testing.T) {
 	for subject, ok := range map[string]bool{
 		"_INBOX.x.y": true, "_HTINBOX.auditor.x": true, "_R_.abc.def": true, "mine.answers": true,

@@ -7,8 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// FuzzToken checks that an id is rejected or restored from its token, and that the token
-// is one token of a subject and not a wildcard.
 func FuzzToken(f *testing.F) {
 	for _, id := range awkward {
 		f.Add(id)
@@ -31,12 +29,10 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
-// isToken reports whether the broker treats s as one literal token.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsAny(s, ".*> \t\r\n\x00") && strings.ToValidUTF8(s, "") == s
 }
 
-// FuzzParse checks that building the subject of a parsed address returns the same bytes.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"hooktrail.ev.a.b.c.d", "hooktrail.chain.a.b", "hooktrail.ev.=.=2E.=C3=BC.tool=2Ebefore", "hooktrail.ev.=41.b.c.d", "hooktrail.ev.a.b.c"} {
 		f.Add(s)
@@ -57,8 +53,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzTenant checks that the filters of a tenant match only the subjects of that tenant,
-// whatever the ids of an event are.
 func FuzzTenant(f *testing.F) {
 	for i, id := range awkward {
 		f.Add(id, "acme", "p", id, "tool.before")
@@ -93,7 +87,6 @@ func FuzzTenant(f *testing.F) {
 	})
 }
 
-// matches matches a filter against a literal subject, like the broker.
 func matches(filter, subject string) bool {
 	want, got := strings.Split(filter, "."), strings.Split(subject, ".")
 	for i, token := range want {

@@ -1,6 +1,6 @@
 package subjects
 
-// The headers that Hooktrail sets on messages or reads from them.
+// Headers of NATS messages.
 const (
 	// BatchID is the id of the atomic batch that contains the message.
 	BatchID = "Nats-Batch-Id"
@@ -9,11 +9,11 @@ const (
 	// BatchCommit has the value [Commit] on the last message of a batch.
 	BatchCommit = "Nats-Batch-Commit"
 	// ExpectedLastSubjectSequence is the stream sequence that the last message on the same subject
-	// must have, or 0 if there must be none. A variant of this header names the subject. Hooktrail
-	// does not use it, because account imports do not map the subject in it.
+	// must have, or 0 if there must be none. Hooktrail does not use the variant of this header that
+	// names a subject, because account imports do not map that subject.
 	ExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
-	// MessageID lets the server drop duplicates. All tenants share the ids. Third-party publishers
-	// may set it to the event id if no other client can guess that id.
+	// MessageID makes the server drop a message whose id it has seen. All tenants share one set of
+	// ids, so a third-party publisher should not use an id that another client can guess.
 	MessageID = "Nats-Msg-Id"
 )
 

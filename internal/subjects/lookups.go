@@ -2,12 +2,12 @@ package subjects
 
 import "strings"
 
-// guardedPrefix replaces the first part of a chain lookup that the embedded server must check.
+// guardedPrefix marks chain lookups that the embedded server must check.
 const guardedPrefix = "_HTLOOKUP."
 
-// GuardLookups returns routes in which lookups of chains lead to [GuardedLookups] instead of the
-// stream. The guard is needed because the stream also answers lookups with wildcards. They would
-// reveal the ids and the last manifests of other producers.
+// GuardLookups redirects the chain lookups in routes to [GuardedLookups]. The stream itself would
+// also answer lookups with wildcards, and thereby reveal the ids and last manifests of other
+// producers.
 func GuardLookups(s Space, routes []Route) []Route {
 	guarded := make([]Route, 0, len(routes))
 	for _, r := range routes {
@@ -19,11 +19,11 @@ func GuardLookups(s Space, routes []Route) []Route {
 	return guarded
 }
 
-// GuardedLookups returns the filter for all lookups that come from guarded routes.
+// GuardedLookups returns the filter for all redirected lookups.
 func GuardedLookups(s Space) string { return guardedPrefix + s.AllChains() }
 
-// ChainLookup converts the subject of a guarded lookup to the subject of the request to the stream.
-// It returns false unless the lookup names exactly one chain.
+// ChainLookup converts the subject of a guarded lookup to that of the request to the stream. It
+// returns false unless the lookup names exactly one chain.
 func ChainLookup(s Space, guarded string) (subject string, ok bool) {
 	chain, ok := strings.CutPrefix(guarded, guardedPrefix)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Role names the task of a client of the broker. It determines the client's rights.
+// Role names the task of a broker client, which determines the client's rights.
 type Role string
 
 // The roles. The zero Role is Owner.
@@ -32,7 +32,7 @@ func (r Role) Consumes() bool {
 	return slices.Contains([]Role{AuditorRole, TrackerRole, MetricsRole, ReaderRole}, r)
 }
 
-// Rights lists the subjects that a client may publish and subscribe to.
+// Rights lists the subjects that a client may use.
 type Rights struct {
 	Publish   []string
 	Deny      []string // exceptions from Publish
@@ -44,8 +44,8 @@ var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events
 
 var auditorKinds = []events.Kind{events.AuditAccessed, events.ProducerLost, events.GapRecorded, events.BlobChunk}
 
-// RoleRights returns the minimum rights of a role. durable is the durable consumer of the client.
-// inbox is the prefix of its replies, to which no other client may subscribe.
+// RoleRights returns the minimum rights of a role. durable is the client's consumer. inbox is the
+// prefix of its replies, to which no other client may subscribe.
 func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
@@ -95,7 +95,7 @@ func (r *Rights) produce(s Space, kinds []events.Kind) {
 	r.Publish = append(r.Publish, s.AllChains(), chainLookup(s, s.AllChains()))
 }
 
-// decide adds the rights of a decision service. Tools that discover services send requests on $SRV.
+// decide adds the rights of a decision service. Service discovery uses $SRV.
 func (r *Rights) decide(s Space) {
 	r.Subscribe = append(r.Subscribe, s.AllDecisions(), "$SRV.>")
 	r.Responses = true
@@ -105,13 +105,13 @@ func chainLookup(s Space, subject string) string {
 	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
 }
 
-// Route forwards messages from the account of restricted clients to the account of the owner. From
-// and To have the same wildcards. A reply is delivered with the rights of the restricted account,
-// for any reply subject.
+// Route forwards messages from a restricted client's account to the owner's account. From and To
+// have the same wildcards. The server delivers a reply with the rights of the restricted account,
+// whatever the reply subject is.
 type Route struct{ From, To string }
 
-// TenantRoutes returns the routes of a tenant's account. Each route exists in two forms: with the
-// tenant's token in the subject, and without it. In the second form, the route adds the token.
+// TenantRoutes returns the routes of a tenant's account. Each route exists with the tenant's token
+// in the subject and without it. In the second form, the route adds the token.
 func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
@@ -140,9 +140,8 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// serviceKinds returns the kinds of events that only services of Hooktrail may record. Seals, gaps
-// and chunks are not among them, because the outbox of an engine records them too and signs them
-// with its key.
+// serviceKinds returns the event kinds that only Hooktrail's services may record. Seals, gaps and
+// chunks are not among them, because the outbox of an engine records and signs them too.
 func serviceKinds() []events.Kind {
 	var kinds []events.Kind
 	for _, k := range events.Kinds() {
@@ -155,9 +154,8 @@ func serviceKinds() []events.Kind {
 	return kinds
 }
 
-// RouteRights returns the rights of a client that has only these routes. The client cannot publish
-// the kinds of events that are reserved for services, neither with nor without the tenant in the
-// subject.
+// RouteRights returns the rights of a client that has only these routes. They exclude the event
+// kinds that are reserved for services.
 func RouteRights(s Space, routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, kind := range serviceKinds() {

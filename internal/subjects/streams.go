@@ -13,8 +13,8 @@ const (
 // EventSubjects returns the subjects of the event stream.
 func EventSubjects(s Space) []string { return []string{s.AllEvents(), s.AllChains()} }
 
-// DeadLetterSubjects returns the subjects of the dead-letter stream. They include the server's
-// advisories about messages that it no longer delivers to a consumer.
+// DeadLetterSubjects returns the subjects of the dead-letter stream, including the server's
+// advisories about messages that it no longer delivers.
 func DeadLetterSubjects(s Space) []string {
 	return []string{
 		s.AllDeadLetters(),
@@ -31,8 +31,8 @@ func AdvisorySubjects(s Space) []string {
 	}
 }
 
-// Durable returns the name of the durable consumer of a service. If tenant is empty, the consumer
-// reads all tenants.
+// Durable returns the name of a service's durable consumer. If tenant is empty, the consumer reads
+// all tenants.
 func (s Space) Durable(consumer, tenant string) (string, error) {
 	c, err := FileName(consumer)
 	if err != nil || consumer == "" {

@@ -46,8 +46,7 @@ func (s Space) Validate() error {
 	return nil
 }
 
-// maxPrefix limits a prefix so that the longest subject fits into a control line of the NATS
-// protocol.
+// maxPrefix keeps the longest subject below the NATS limit for a control line.
 const maxPrefix = 64
 
 func isName(s string) bool {

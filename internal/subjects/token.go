@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID is the maximum length of an id in bytes. It ensures that a subject with four escaped ids
-// fits into a control line of the NATS protocol, which has at most 4 KiB.
+// MaxID is the maximum length of an id in bytes. A subject with four escaped ids must fit into a
+// NATS control line of 4 KiB.
 const MaxID = 256
 
 // ErrID is wrapped when an id is invalid.
@@ -58,8 +58,7 @@ func escape(id string) string {
 	return string(b)
 }
 
-// ParseToken returns the id that [Token] has encoded as token. It rejects a token that Token never
-// returns.
+// ParseToken decodes a token of [Token]. It rejects a token that Token never returns.
 func ParseToken(token string) (string, error) {
 	if token == emptyToken {
 		return "", nil
@@ -74,7 +73,6 @@ func ParseToken(token string) (string, error) {
 	return id, nil
 }
 
-// unescape decodes token. bad is the position of the first invalid byte, or -1 if there is none.
 func unescape(token string) (id string, bad int) {
 	first := 0
 	for first < len(token) && isPlain(token[first]) {
@@ -104,9 +102,9 @@ func unescape(token string) (id string, bad int) {
 	return string(b), -1
 }
 
-// FileName encodes id as a file name. The name is the [Token] of id. If that is longer than 200
-// bytes, the name is the start of the token, "==" and the hash of id. On a case-sensitive file
-// system, different ids have different names.
+// FileName encodes id as a file name. The name is the [Token] of id or, if that is longer than 200
+// bytes, its start, "==" and a hash. On a case-sensitive file system, different ids have different
+// names.
 func FileName(id string) (string, error) {
 	const most = 200
 	token, err := Token(id)

@@ -50,7 +50,6 @@ func TestWrite_HereAndNow(t *testing.T) {
 	alone(t, ".")
 }
 
-// alone checks that the folder contains one file.
 func alone(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

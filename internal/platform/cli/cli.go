@@ -1,8 +1,8 @@
-// Package cli contains the code that all commands have in common. It reads flags and environment
-// variables, sets up logs, and handles signals and the exit status.
+// Package cli contains what all commands share: flags and environment variables, logs, signals and
+// exit statuses.
 //
-// Flags override environment variables, and both override defaults. Results go to
-// stdout, everything else to stderr. Only [Main] prints errors and exits.
+// Flags override environment variables, and both override defaults. Results go to stdout,
+// everything else to stderr. Only [Main] prints errors and exits.
 package cli
 
 import (
@@ -18,15 +18,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// The exit statuses of all commands.
+// Exit statuses of all commands.
 const (
 	ExitOK    = 0
 	ExitError = 1
 	ExitUsage = 2
 )
 
-// StatusError makes the command exit with Status, for example with the verdict of auditor verify.
-// [Main] prints Err unless it is nil.
+// StatusError makes the command exit with Status. [Main] prints Err unless it is nil.
 type StatusError struct {
 	Status int
 	Err    error
@@ -49,16 +48,16 @@ type Coded interface {
 	ExitStatus() int
 }
 
-// Exit returns an error that makes the command exit with status without printing a message.
+// Exit returns an error that makes the command exit with status and print nothing.
 func Exit(status int) error { return &StatusError{Status: status} }
 
-// Usage returns an error for an invalid command line. It makes the command exit with [ExitUsage].
+// Usage returns an error for an invalid command line, with the status [ExitUsage].
 func Usage(format string, args ...any) error {
 	return &StatusError{Status: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// Main runs cmd with the arguments of the process and exits with the resulting status. The first
-// SIGINT or SIGTERM cancels the context of the command. The second one kills the process.
+// Main runs cmd with the arguments of the process and exits. The first SIGINT or SIGTERM cancels
+// the context of the command. The second one kills the process.
 func Main(cmd *cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -99,7 +98,7 @@ func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	return status
 }
 
-// Group returns a command that only has subcommands. Without a subcommand it prints its help.
+// Group returns a command that only has subcommands. Alone, it prints its help.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)

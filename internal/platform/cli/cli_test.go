@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tool returns a command that prints its flags.
 func tool() *cobra.Command {
 	var (
 		shared Shared
@@ -147,8 +146,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Flags, Hooktrail variables and NATS variables set the login. Credentials and a key exclude
-// each other, and a flag has priority over a variable.
+// Credentials and a key exclude each other, and a flag has priority over a variable.
 func TestFlags_Login(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -181,7 +179,7 @@ func TestFlags_Login(t *testing.T) {
 			}
 		})
 	}
-	t.Setenv("NATS_CREDS", "other-tools.creds") // does not concern the embedded broker
+	t.Setenv("NATS_CREDS", "other-tools.creds") // not for the embedded broker
 	if status, _, stderr := run(tool(), "load", "f"); status != ExitOK {
 		t.Errorf("a variable for other tools: status %d, %s", status, stderr)
 	}

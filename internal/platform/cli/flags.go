@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// natsVariables maps flags to the environment variables that the NATS tools read. These flags read
-// them too, in addition to the HOOKTRAIL_ variable.
+// natsVariables names the environment variables of the NATS tools, which set these flags in
+// addition to the HOOKTRAIL_ variables.
 var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-url":   "NATS_URL",
 	"nats-creds": "NATS_CREDS",
@@ -30,7 +30,7 @@ type Shared struct {
 	Login   Login    // credentials for NATSURL
 	Auth    string   // mode of an embedded broker: "open", "required", or empty for no change
 	Tenant  string   // empty means all tenants, or several
-	Tenants []string // all values of --tenant, at most one unless the command called [SeveralTenants]
+	Tenants []string // all values of --tenant; several only after [SeveralTenants]
 	JSON    bool
 	Verbose bool
 }
@@ -44,8 +44,8 @@ type Login struct {
 	Key   string // file with the key of the certificate
 }
 
-// Register adds the shared flags to cmd and its subcommands. A flag that is not on the command line
-// gets its value from the environment.
+// Register adds the shared flags to cmd and its subcommands. Flags that are not on the command line
+// get their values from the environment.
 func (s *Shared) Register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&s.DataDir, "data-dir", DefaultDataDir(), "`folder` that holds everything")
@@ -66,7 +66,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
 		}
-		// Without this check, cobra would report these errors with the status of a failed command.
+		// Otherwise cobra would report these errors with the status of a failed command.
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
@@ -87,8 +87,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	}
 }
 
-// givenLogin returns the name of a login flag that is on the command line, or "". It ignores
-// environment variables, because they may be set for other tools.
+// givenLogin returns the name of a login flag on the command line, or "". It ignores environment
+// variables, because they may be set for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && natsVariables[f.Name] != "" {
@@ -98,7 +98,7 @@ func givenLogin(flags *pflag.FlagSet) (name string) {
 	return name
 }
 
-// TenantOrDefault returns the tenant of a command that uses a single tenant.
+// TenantOrDefault returns the tenant for a command that uses a single one.
 func (s *Shared) TenantOrDefault() string {
 	if s.Tenant == "" {
 		return "default"
@@ -106,8 +106,8 @@ func (s *Shared) TenantOrDefault() string {
 	return s.Tenant
 }
 
-// DefaultDataDir returns $XDG_DATA_HOME/hooktrail. If that variable is not set, it returns
-// .local/share/hooktrail in the user's home directory.
+// DefaultDataDir returns $XDG_DATA_HOME/hooktrail, or ~/.local/share/hooktrail if that variable is
+// not set.
 func DefaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hooktrail")
@@ -119,14 +119,12 @@ func DefaultDataDir() string {
 	return filepath.Join(home, ".local", "share", "hooktrail")
 }
 
-// EnvName returns the name of the environment variable for a flag, such as HOOKTRAIL_DATA_DIR for
-// --data-dir.
+// EnvName returns the environment variable of a flag, such as HOOKTRAIL_DATA_DIR.
 func EnvName(flag string) string {
 	return "HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// environment returns the name and value of the environment variable that sets a flag. An empty
-// variable counts as unset. If none is set, both results are empty.
+// environment treats an empty variable as unset.
 func environment(flag string) (name, value string) {
 	for _, name := range []string{EnvName(flag), natsVariables[flag]} {
 		if name == "" {
@@ -139,22 +137,20 @@ func environment(flag string) (name, value string) {
 	return "", ""
 }
 
-// exclusiveAnnotation is the annotation in which cobra stores mutually exclusive flags.
+// exclusiveAnnotation is where cobra stores mutually exclusive flags.
 const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 
-// environmentAnnotation is the annotation that stores which environment variable has set a flag.
+// environmentAnnotation stores the variable that has set a flag.
 const environmentAnnotation = "hooktrail_environment"
 
 // Given reports whether a flag is on the command line. A command that cannot use a flag should
-// reject it only if it is given, because a variable in the environment may be meant for other
-// commands.
+// reject it only then, because a variable may be meant for other commands.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && f.Annotations[environmentAnnotation] == nil
 }
 
-// fromEnvironment sets flags from environment variables. It skips flags that are on the command
-// line, and flags that exclude one of those.
+// fromEnvironment skips flags that are on the command line, and flags that exclude one of them.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -183,7 +179,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// cause removes the name of the flag from err, because the message names the variable instead.
+// cause removes the flag's name from err, because the message names the variable.
 func cause(err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()
@@ -208,11 +204,11 @@ func hasEnv(f *pflag.Flag) bool {
 	return f.Name != "help" && f.Name != "version" && f.Annotations[LineOnlyAnnotation] == nil
 }
 
-// LineOnlyAnnotation marks flags that no environment variable can set, see [LineOnly].
+// LineOnlyAnnotation marks flags that [LineOnly] was called with.
 const LineOnlyAnnotation = "hooktrail_line_only"
 
-// LineOnly marks flags that can only be set on the command line. For example, a variable that is
-// meant as a filter for one command must not select the data that another command erases.
+// LineOnly makes flags ignore the environment. For example, a variable that is meant as a filter
+// for one command must not select the data that another command erases.
 func LineOnly(cmd *cobra.Command, flags ...string) {
 	for _, name := range flags {
 		_ = cmd.Flags().SetAnnotation(name, LineOnlyAnnotation, []string{"true"})

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// Logger returns the logger of cmd. It writes text if stderr is a terminal, and otherwise JSON.
+// Logger returns the logger of cmd. It writes text to a terminal and JSON elsewhere.
 func (s *Shared) Logger(cmd *cobra.Command) *slog.Logger {
 	w := cmd.ErrOrStderr()
 	if IsTerminal(w) {
@@ -35,8 +35,7 @@ func IsTerminal(w io.Writer) bool {
 
 const dumb = "dumb"
 
-// UseColor reports whether w is a terminal that shows colours. The variable NO_COLOR disables
-// colours.
+// UseColor reports whether w is a terminal with colours, unless NO_COLOR is set.
 func UseColor(w io.Writer) bool {
 	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != dumb
 }
@@ -69,8 +68,8 @@ func (p Palette) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// PrintJSON writes v to the stdout of cmd as indented JSON. It escapes characters that
-// could control a terminal.
+// PrintJSON writes v to stdout as indented JSON. It escapes characters that could control a
+// terminal.
 func PrintJSON(cmd *cobra.Command, v any) error {
 	enc := json.NewEncoder(termtext.SafeJSON(cmd.OutOrStdout()))
 	enc.SetEscapeHTML(false)

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// prepare configures root and all its subcommands: errors, help, version and argument checks.
 func prepare(root *cobra.Command) {
 	root.SilenceErrors = true
 	root.SilenceUsage = true
@@ -32,8 +31,7 @@ func prepare(root *cobra.Command) {
 	}
 }
 
-// refuseUnknown makes the help command reject the name of an unknown command. Without it, cobra
-// would show the help of the root command.
+// refuseUnknown makes help reject an unknown command, for which cobra would show the root's help.
 func refuseUnknown(help *cobra.Command) {
 	show := help.Run
 	help.Args, help.Run = cobra.ArbitraryArgs, nil
@@ -53,8 +51,7 @@ func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// usageArgs returns the argument check of cmd. It turns the errors of cmd.Args into usage errors.
-// If cmd.Args is nil, cmd accepts no arguments.
+// usageArgs also rejects arguments if cmd.Args is nil.
 func usageArgs(cmd *cobra.Command) cobra.PositionalArgs {
 	validate := cmd.Args
 	if validate == nil {
@@ -78,8 +75,6 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// unknownCommand returns an error for an unknown subcommand of cmd. It suggests a similar one if
-// there is one.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Progress is a progress bar on a terminal. It is redrawn at most ten times per second. Its methods
-// may be called concurrently. A nil Progress draws nothing.
+// Progress is a progress bar, redrawn at most ten times per second. Its methods may be called
+// concurrently. A nil Progress draws nothing.
 type Progress struct {
 	w     io.Writer
 	label string
@@ -29,8 +29,7 @@ const (
 	percentOfDone = 100
 )
 
-// NewProgress returns a progress bar that writes to w. It returns nil if w is not a terminal, or if
-// the terminal cannot clear a line.
+// NewProgress returns nil if w is not a terminal, or is one that cannot clear a line.
 func NewProgress(w io.Writer, label string) *Progress {
 	if !IsTerminal(w) || os.Getenv("TERM") == dumb {
 		return nil
@@ -38,7 +37,7 @@ func NewProgress(w io.Writer, label string) *Progress {
 	return &Progress{w: w, label: label, now: time.Now}
 }
 
-// Set draws the bar for done of total. If total is 0, the total is unknown.
+// Set draws the bar for done of total. A total of 0 means unknown.
 func (p *Progress) Set(done, total uint64) {
 	if p == nil {
 		return

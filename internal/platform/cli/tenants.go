@@ -10,8 +10,8 @@ import (
 
 const severalTenants = "hooktrail_several_tenants"
 
-// SeveralTenants allows several --tenant flags for cmd. Then [Shared.Tenants] contains all values.
-// [Shared.Tenant] is empty unless there is exactly one value.
+// SeveralTenants allows several --tenant flags for cmd. [Shared.Tenants] then contains all values,
+// and [Shared.Tenant] is empty unless there is exactly one.
 func SeveralTenants(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = make(map[string]string)
@@ -26,10 +26,9 @@ func (s *Shared) checkTenants(cmd *cobra.Command) error {
 	return nil
 }
 
-// tenants is the value of --tenant.
 type tenants Shared
 
-// Set adds a tenant. If tenant is empty, Set removes all tenants.
+// Set adds a tenant. An empty tenant removes all tenants.
 func (t *tenants) Set(tenant string) error {
 	if tenant == "" {
 		t.Tenant, t.Tenants = "", nil

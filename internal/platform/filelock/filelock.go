@@ -1,7 +1,7 @@
 // Package filelock locks files with flock(2). The operating system releases a lock when the process
 // exits. A lock belongs to an open file and not to a process, so a second [Try] fails even in the
-// same process. Lock files are never removed. Otherwise one process could lock the removed file
-// while another one locks a new file with the same name.
+// same process. Lock files are never removed, because then one process could lock the removed file
+// and another one its successor.
 package filelock
 
 import (
@@ -21,8 +21,8 @@ const pollEvery = 25 * time.Millisecond
 // Lock is a locked file.
 type Lock struct{ file *os.File }
 
-// Try locks the file at path and creates it if it is missing. It does not wait. If the file is
-// already locked, the error wraps [ErrHeld].
+// Try locks the file at path and creates it if it is missing. If the file is already locked, Try
+// does not wait, and its error wraps [ErrHeld].
 func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
 
 func try(path string, how int) (*Lock, error) {
@@ -46,14 +46,13 @@ func try(path string, how int) (*Lock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// Wait locks the file at path. If the file is already locked, Wait calls held once, and then waits
-// until the file is unlocked or ctx ends.
+// Wait locks the file at path. If the file is already locked, Wait calls held once and waits until
+// it is unlocked or ctx ends.
 func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_EX, held)
 }
 
-// Share locks the file at path with a shared lock. Several processes can have it, but not together
-// with an exclusive lock. Share waits like [Wait].
+// Share is like [Wait], but other processes can share the lock. It excludes exclusive locks.
 func Share(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_SH, held)
 }

@@ -1,9 +1,9 @@
-// Package groupsocket listens on a Unix socket that the users of a group can connect to. It can
-// name the user at the other end of a connection.
+// Package groupsocket provides a Unix socket that the users of a group can connect to. It can name
+// the user at the other end of a connection.
 //
 // A user who may write to a folder can replace the sockets in it. Therefore [Options.Listen] and
-// [Dial] refuse a folder if other users than its owner may write to it. They also refuse a socket
-// path that is a link.
+// [Dial] refuse a folder that other users than its owner may write to, and a socket path that is a
+// link.
 package groupsocket
 
 import (
@@ -23,8 +23,8 @@ import (
 // DefaultMode lets the owner and the group connect to the socket.
 const DefaultMode = "0660"
 
-// maxPath is the maximum length of a socket path in bytes. Every system accepts 103 bytes, and
-// Listen needs some of them for the name of its temporary folder.
+// maxPath is the maximum length of a socket path in bytes. Every system accepts 103 bytes. Listen
+// needs some of them for its temporary folder.
 const maxPath = 103 - len("/.socket-0123456789")
 
 // Options describes a socket.
@@ -67,7 +67,7 @@ func (o Options) mode() (fs.FileMode, error) {
 	return fs.FileMode(n), nil
 }
 
-// group returns the number of the group. It returns -1 if the group should not be changed.
+// group returns the number of the group, or -1 to keep the group of the process.
 func (o Options) group() (int, error) {
 	if o.Group == "" {
 		return -1, nil
@@ -82,9 +82,9 @@ func (o Options) group() (int, error) {
 	return n, nil
 }
 
-// Listen creates the socket and listens on it. If the folder is missing, Listen creates it. If path
-// has the socket of a process that has ended, Listen replaces it. It replaces no other file. The
-// function remove removes the socket unless another process has replaced it.
+// Listen creates the socket, and its folder if that is missing. It replaces the socket of a process
+// that has ended, but no other file. The function remove removes the socket unless another process
+// has replaced it.
 func (o Options) Listen(ctx context.Context) (l net.Listener, remove func() error, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
@@ -122,7 +122,7 @@ func (o Options) listen(ctx context.Context) (net.Listener, error) {
 	return o.bind(ctx, dir, gid)
 }
 
-// bind creates the socket in a private folder and then moves it to its path. So no client can
+// bind creates the socket in a private folder and then moves it to its path, so that no client can
 // connect before the socket has its group and mode.
 func (o Options) bind(ctx context.Context, dir string, gid int) (_ net.Listener, err error) {
 	mode, err := o.mode()
@@ -159,7 +159,6 @@ func (o Options) bind(ctx context.Context, dir string, gid int) (_ net.Listener,
 	return l, nil
 }
 
-// makeFolder creates dir if it is missing, and lets the group enter it.
 func makeFolder(dir string, gid int) error {
 	err := os.Mkdir(dir, 0o750)
 	if errors.Is(err, fs.ErrExist) {
@@ -194,8 +193,7 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// checkStale returns an error unless path is free or contains the socket of a process that has
-// ended.
+// checkStale returns nil if path is free, or if it has the socket of a process that has ended.
 func checkStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -219,8 +217,8 @@ func checkStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It refuses a socket that a user other than root or the owner
-// of the folder may have put there.
+// Dial connects to the socket at path. It refuses a socket that another user than root or the
+// folder's owner may have placed.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"testing"
 )
 
-// folder returns a folder that only its owner may change.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -65,7 +64,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A killed process leaves its socket, which the next one replaces. Then the first does not
+// A killed process leaves its socket, which the next process replaces. The first process must not
 // remove the socket of the second.
 func TestListen_Stale(t *testing.T) {
 	o := Options{Path: filepath.Join(folder(t), "s.sock"), Mode: "0600"}
@@ -84,7 +83,7 @@ func TestListen_Stale(t *testing.T) {
 	conn.Close()
 }
 
-// Nothing that another user could have placed is replaced, served or dialled.
+// Listen and Dial refuse everything that another user could have placed.
 //
 //guarantee:socket-safe
 func TestListen_Unsafe(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// PeerUID returns the user id of the process at the other end of a connection. The operating system
+// PeerUID returns the user id of the process at the other end of conn. The operating system
 // provides it, so the client cannot choose it.
 func PeerUID(conn net.Conn) (uid int, err error) {
 	unix, ok := conn.(*net.UnixConn)

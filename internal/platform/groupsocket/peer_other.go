@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// PeerUID returns an error. The user at the other end is only available on Linux.
+// PeerUID returns an error, because only Linux provides the user.
 func PeerUID(net.Conn) (uid int, err error) {
 	return 0, errors.New("user of a connection: not supported on this system")
 }

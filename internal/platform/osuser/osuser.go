@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Current returns the user of this process as USER@HOST. It asks the operating system and does not
-// read the environment, because the caller of a command can choose environment variables. For a
-// user without a name, USER is "uid N".
+// Current returns the user of this process as USER@HOST. It does not read the environment, which
+// the caller of a command can change. For a user without a name, USER is "uid N".
 func Current() string {
 	if os.Getuid() < 0 { // this system has no user ids
 		if u, err := user.Current(); err == nil {
@@ -20,7 +19,7 @@ func Current() string {
 	return Named(os.Getuid())
 }
 
-// Named returns USER@HOST for the user with the id uid.
+// Named returns USER@HOST for a user id.
 func Named(uid int) string {
 	number := strconv.Itoa(uid)
 	if u, err := user.LookupId(number); err == nil && u.Username != "" {
@@ -29,7 +28,6 @@ func Named(uid int) string {
 	return at("uid " + number)
 }
 
-// at appends "@" and the name of this host to name.
 func at(name string) string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
@@ -38,8 +36,8 @@ func at(name string) string {
 	return name + "@" + host
 }
 
-// WithNote returns by, the name that a person gave for the record. If it is not the name of the
-// system user current, WithNote adds current in parentheses.
+// WithNote returns by, a name that a person gave. If it differs from the system user current,
+// WithNote adds current in parentheses.
 func WithNote(by, current string) string {
 	if !Differs(by, current) {
 		return by
@@ -47,8 +45,8 @@ func WithNote(by, current string) string {
 	return by + " (" + current + ")"
 }
 
-// Differs reports whether by is neither current nor the name in current, which has the form
-// USER@HOST. If current is empty, as in older records, it returns false.
+// Differs reports whether by is neither current, which is USER@HOST, nor USER. If current is empty,
+// as in older records, it returns false.
 func Differs(by, current string) bool {
 	name, _, _ := strings.Cut(current, "@")
 	return current != "" && by != name && by != current

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// SafeJSON returns a writer that copies JSON text to w. It escapes every character that [Printable]
-// escapes, which does not change the JSON values. Each write must end at a character boundary, as
-// the writes of a json.Encoder do.
+// SafeJSON returns a writer that copies JSON to w and escapes what [Printable] escapes. The JSON
+// values stay the same. Each write must end at a character boundary, as the writes of a
+// json.Encoder do.
 func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }
 
-// Write implements [io.Writer]. The characters that it escapes can only occur inside JSON strings.
+// Write implements [io.Writer]. The escaped characters can only occur inside JSON strings.
 func (s safeJSON) Write(p []byte) (int, error) {
 	done := 0
 	var out []byte

@@ -17,7 +17,6 @@ func TestSafeJSON(t *testing.T) {
 	}
 }
 
-// FuzzSafeJSON checks that escaping keeps the value and leaves no control character.
 func FuzzSafeJSON(f *testing.F) {
 	f.Add("a\u202eb\x1b\x7f\u0085\ufeff\U000e0001")
 	f.Fuzz(func(t *testing.T, s string) {

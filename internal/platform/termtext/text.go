@@ -1,5 +1,4 @@
-// Package termtext prepares texts from agents for a terminal: it escapes dangerous characters and
-// shortens long texts.
+// Package termtext makes texts from agents safe and short for a terminal.
 package termtext
 
 import (
@@ -9,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Printable returns s with Go escapes in place of the characters that could control a terminal or
-// deceive a reader. Line feeds and tabs are not escaped.
+// Printable escapes the characters of s that could control a terminal or deceive a reader. It keeps
+// line feeds and tabs.
 func Printable(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -27,20 +26,18 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether r could control a terminal or deceive a reader. That is true for
-// control characters, for format characters such as a change of text direction, and for U+FFFD,
-// which stands for invalid UTF-8.
+// unsafeRune covers control characters, format characters such as a change of text direction, and
+// U+FFFD, which replaces invalid UTF-8.
 func unsafeRune(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
 }
 
-// OneLine returns s with each run of white space replaced by one space. It does not escape any
-// character.
+// OneLine replaces each run of white space in s by one space. It escapes nothing.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 const maxCell = 80
 
-// Cell returns s for a cell of a table: on one line, cut to 80 characters, and escaped with
+// Cell returns s for a cell of a table: on one line, at most 80 characters, and escaped with
 // [Printable].
 func Cell(s string) string {
 	s = OneLine(s)
@@ -53,7 +50,7 @@ func Cell(s string) string {
 // Time returns t in the form 2026-03-02 09:00:00 UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
 
-// ShellQuote returns a command line. A POSIX shell splits it into exactly args.
+// ShellQuote returns a command line that a POSIX shell splits into exactly args.
 func ShellQuote(args ...string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {

@@ -4,9 +4,8 @@
 //	consume     reads a stream in batches
 //	projection  commits a service's state together with its stream position
 //
-// The broker delivers messages, and consume passes them in batches to the projection of a service.
-// After the projection has committed a batch, consume acknowledges it. After a crash, the service
-// resumes at the committed position.
+// The consumer passes each batch to the projection of a service and acknowledges it after the
+// commit. After a crash, the service resumes at the committed position.
 //
-// The packages know subjects and events, but no service.
+// The packages import subjects and events, but no service.
 package stream

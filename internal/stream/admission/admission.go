@@ -1,5 +1,5 @@
-// Package admission decides which tenants a service accepts. Without a limit, a client that may
-// name any tenant in an event could create any number of ledgers.
+// Package admission decides which tenants a service accepts. Without a limit, one client could
+// create any number of ledgers by naming tenants in events.
 package admission
 
 import (
@@ -15,35 +15,33 @@ import (
 // DefaultTenant is the tenant of events that name no tenant. It is always accepted.
 const DefaultTenant = "default"
 
-// DefaultLimit is the limit that commands use by default for [Options].Limit.
+// DefaultLimit is the limit that commands use.
 const DefaultLimit = 64
 
-// recheck is the minimum time between two calls of Options.Known.
+// recheck is the minimum interval between calls of Options.Known.
 const recheck = time.Second
 
-// ErrTenant is wrapped by the error for a tenant that is not accepted.
+// ErrTenant is wrapped when a tenant is not accepted.
 var ErrTenant = errors.New("unknown tenant")
 
 // Options configures a [Policy].
 type Options struct {
-	// Limit is the largest number of tenants that a service accepts without a key or a token.
+	// Limit is the largest number of accepted tenants without a key or token.
 	Limit int
 
-	// Known returns the tenants that have a key or a token. If it returns an error, it must also
-	// return the tenants that it could read. For an unknown tenant, the policy calls Known again,
-	// at most once a second.
+	// Known returns the tenants with a key or token. If it fails, it must also return those that it
+	// could read. The policy calls Known again for an unknown tenant, at most once a second.
 	Known func() ([]string, error)
 
-	// Present lists the tenants that the service already has. The policy accepts all of them. Those
+	// Present lists the tenants that the service already has. All of them are accepted. Those
 	// without a key or token count towards Limit.
 	Present []string
 
 	Now func() time.Time // time.Now by default
 }
 
-// Policy accepts known and present tenants, and other tenants up to a limit. Once it has accepted a
-// tenant, it always accepts that tenant. A nil Policy accepts every tenant. Its methods may be
-// called concurrently.
+// Policy accepts known and present tenants, and other tenants up to a limit. It never withdraws an
+// acceptance. A nil Policy accepts every tenant. Its methods may be called concurrently.
 type Policy struct {
 	opts Options
 
@@ -51,7 +49,7 @@ type Policy struct {
 	accepted map[string]bool
 	unknown  map[string]bool // accepted tenants that count towards the limit
 	known    []string
-	unread   error // error of the last call of Known
+	unread   error // last error of Known
 	checked  time.Time
 }
 
@@ -68,8 +66,7 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// accept adds tenant to the accepted ones. If tenant is not known, it counts towards the limit. The
-// caller must hold p.mu.
+// accept also counts an unknown tenant towards the limit. The caller must hold p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true
@@ -77,7 +74,7 @@ func (p *Policy) accept(tenant string) {
 	p.accepted[tenant] = true
 }
 
-// refresh reads the known tenants again. The caller must hold p.mu.
+// The caller of refresh must hold p.mu.
 func (p *Policy) refresh() {
 	p.checked = p.opts.Now()
 	if p.opts.Known == nil {
@@ -90,7 +87,7 @@ func (p *Policy) refresh() {
 	}
 }
 
-// Fingerprint returns a text that is different for another limit or other known tenants.
+// Fingerprint returns a text that changes with the limit and the known tenants.
 func (p *Policy) Fingerprint() string {
 	if p == nil {
 		return "all"
@@ -102,8 +99,8 @@ func (p *Policy) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Admit returns nil if tenant is accepted. It accepts an unknown tenant as long as the limit is not
-// reached. Otherwise it returns an error that wraps [ErrTenant] and names the remedy.
+// Admit returns nil if tenant is accepted. It accepts unknown tenants until the limit is reached.
+// Then its error wraps [ErrTenant] and names the remedy.
 func (p *Policy) Admit(tenant string) error {
 	if p == nil {
 		return nil
@@ -128,7 +125,6 @@ func (p *Policy) Admit(tenant string) error {
 	return errors.Join(err, p.unread)
 }
 
-// clip shortens an id for an error text. The id can be very long, because a client chooses it.
 func clip(tenant string) string {
 	const most = 80
 	if len(tenant) <= most {

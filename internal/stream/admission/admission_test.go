@@ -67,7 +67,7 @@ func TestPolicy_BecomesKnown(t *testing.T) {
 	}
 }
 
-// A file that cannot be read is named, and what was read counts.
+// If a file cannot be read, the error names it, and tenants from other files are accepted.
 func TestPolicy_Unreadable(t *testing.T) {
 	p := admission.New(admission.Options{Known: func() ([]string, error) { return []string{"one"}, errors.New("broken file") }})
 	if err := p.Admit("one"); err != nil {

@@ -19,7 +19,7 @@ type AuthMode string
 
 // The values of AuthMode.
 const (
-	// AuthKept keeps the mode stored in the data directory. In a new one, that is AuthOpen.
+	// AuthKept keeps the stored mode, or means AuthOpen in a new data directory.
 	AuthKept     AuthMode = ""
 	AuthOpen     AuthMode = "open"     // clients without credentials get the rights of a publisher
 	AuthRequired AuthMode = "required" // clients without credentials are rejected
@@ -33,8 +33,7 @@ func (m AuthMode) validate() error {
 	return fmt.Errorf("--auth %q: want %s or %s", string(m), AuthOpen, AuthRequired)
 }
 
-// newAuthenticator returns the authenticator for the folder dir and stores the mode of opts there.
-// The caller must hold the lock of dir.
+// newAuthenticator stores the mode of opts in dir, which the caller must have locked.
 func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) {
 	mode, err := readAuthMode(dir)
 	if err != nil {
@@ -60,8 +59,7 @@ func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) 
 	}, nil
 }
 
-// readAuthMode reads the mode that is stored in dir. It returns an error for an unknown mode.
-// Falling back to the default could accept too many clients.
+// readAuthMode rejects an unknown mode, because the default could accept too many clients.
 func readAuthMode(dir string) (AuthMode, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "auth"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +75,6 @@ func readAuthMode(dir string) (AuthMode, error) {
 	return mode, nil
 }
 
-// errAuthMode is wrapped when another process runs the server with another mode than requested.
 var errAuthMode = errors.New("the broker runs with another --auth")
 
 func (m AuthMode) checkRunning(dir string) error {

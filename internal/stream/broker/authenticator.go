@@ -14,14 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// authenticator decides which clients the embedded server accepts, and which rights they get:
+// authenticator decides which clients the embedded server accepts, and with which rights:
 //
 //	owner, with the secret of the server    all rights
 //	services, with a key in keys            the rights of their role
 //	engines, with a key in tenants          an account with the routes of their tenant
 //	clients without credentials             the account LOCAL, or they are rejected
 //
-// It reads the key files again for each new connection, so changes take effect at once.
+// It reads the key files for each new connection, so changes take effect at once.
 type authenticator struct {
 	dir      string
 	secret   string
@@ -33,7 +33,7 @@ type authenticator struct {
 
 	mu       sync.Mutex // guards accounts and clients; may be held while the server takes its own locks
 	accounts map[string]*server.Account
-	clients  map[uint64]restrictedClient // key is the id of the connection
+	clients  map[uint64]restrictedClient // by connection id
 }
 
 // Check implements server.Authentication.
@@ -73,8 +73,7 @@ func (a *authenticator) user(c server.ClientAuthentication) (*server.User, error
 	return a.admit(c, loopbackUser, restrictedClient{account: localAccount}, subjects.LocalRoutes(a.space))
 }
 
-// verified reports whether a client has the private half of the key that it names. It checks the
-// client's signature of nonce.
+// verified checks the client's signature of nonce, which proves that it has the private key.
 func verified(o *server.ClientOpts, nonce []byte) bool {
 	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)
 	if err != nil {
@@ -94,9 +93,9 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 			return nil, errUnknown
 		}
 		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
-		// A service with another data directory connects by URL and uses the inbox prefix for an
-		// external server. Allowing that prefix is safe: clients that are not services have other
-		// accounts, so they cannot listen there.
+		// A service with another data directory connects by URL and then uses the inbox prefix for
+		// an external server. Allowing that prefix is safe, because clients that are not services
+		// have other accounts and cannot listen there.
 		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
 		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}

@@ -12,26 +12,26 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker is a connection to JetStream. Among the processes that use the same data directory, one
-// also runs the embedded server. The methods may be called concurrently.
+// Broker is a connection to JetStream. One of the processes that share a data directory also runs
+// the embedded server. The methods may be called concurrently.
 type Broker struct {
 	opts   Options
 	conn   *connection
 	health *health
 
 	embedded atomic.Pointer[embedded] // nil while this process runs no server
-	joined   string                   // set by Open: folder of the server, if another process ran it then
-	ready    bool                     // set by Open: whether the streams exist
+	joined   string                   // folder of the server that another process ran during Open
+	ready    bool                     // the streams existed during Open
 
 	stop       context.CancelFunc // ends the background goroutines
 	background sync.WaitGroup
 	ending     sync.Once
-	ended      error // result of Close; set by ending
+	ended      error // result of Close
 }
 
 // Open connects to the broker of opts and creates missing streams. If opts name no external broker,
-// it starts the embedded server or joins the process that already runs it. Open never changes an
-// existing stream. [Broker.Drift] lists the settings that differ.
+// it starts the embedded server or joins the process that runs it. Open never changes an existing
+// stream. [Broker.Drift] lists the settings that differ.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -82,8 +82,6 @@ func (b *Broker) ensureStreams(ctx context.Context) error {
 	return b.ensureStreamsOf(ctx, b.conn.streams, b.embedded.Load())
 }
 
-// ensureStreamsOf creates missing streams with the connection js. e is the embedded server if this
-// process runs it, and otherwise nil.
 func (b *Broker) ensureStreamsOf(ctx context.Context, js jetstream.JetStream, e *embedded) error {
 	streams := StreamOptions{MaxBytes: b.opts.StreamMaxBytes, Replicas: b.opts.Replicas, AllowTamper: b.opts.AllowTamper}
 	if e != nil {
@@ -120,7 +118,7 @@ func (b *Broker) Conn() *nats.Conn { return b.conn.nc }
 func (b *Broker) JetStream() jetstream.JetStream { return b.conn.js }
 
 // Embedded reports whether this process runs the server. The result can change, because a process
-// can take over the server.
+// can take over.
 func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.
@@ -134,16 +132,14 @@ func (b *Broker) URL() string {
 // Space returns the prefixes of the subjects and streams.
 func (b *Broker) Space() subjects.Space { return b.opts.Space }
 
-// Drift lists the settings of existing streams that differ from those of a new stream. Each entry
-// has the form "STREAM field: want X, got Y".
+// Drift lists how existing streams differ from new ones, as "STREAM field: want X, got Y".
 func (b *Broker) Drift() []string { return b.health.driftNow() }
 
-// Warnings lists the current problems that an operator should solve.
+// Warnings lists current problems that an operator should solve.
 func (b *Broker) Warnings() []string { return b.health.warningsNow() }
 
 // Close flushes buffered messages, closes the connection and stops the server if this process runs
-// it. When ctx ends, it closes the connection without flushing. Later calls return the result of
-// the first call.
+// it. When ctx ends, it closes without flushing. Later calls return the result of the first one.
 func (b *Broker) Close(ctx context.Context) error {
 	b.ending.Do(func() { b.ended = b.end(ctx) })
 	return b.ended

@@ -18,7 +18,7 @@ import (
 
 const mib = 1 << 20
 
-// open opens a broker. It is closed at the end of the test, or earlier by close.
+// open opens a broker until the end of the test.
 func open(t *testing.T, opts broker.Options) *broker.Broker {
 	t.Helper()
 	if opts.StreamMaxBytes == 0 {

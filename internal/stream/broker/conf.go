@@ -11,22 +11,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// OwnerAccount is the account that contains the streams on an external server.
+// OwnerAccount is the account of the streams on an external server.
 const OwnerAccount = "HOOKTRAIL"
 
-// ConfUser is a user in the configuration of a nats-server. It has either a key, or a name and a
-// password.
+// ConfUser is a user of a nats-server, with either a key, or a name and a password.
 type ConfUser struct {
 	Role     subjects.Role
-	Durable  string // durable consumer of the service, if it has one
+	Durable  string // the service's consumer, if any
 	EngineOf string
 	Key      string // public key
 	Name     string
-	Password string // name of the server's environment variable with the password
+	Password string // environment variable of the server with the password
 }
 
-// ConfUsers returns the users whose keys are in a data directory. It creates missing keys of
-// services. If tenant is not empty, the consumers may only read that tenant.
+// ConfUsers returns the users with keys in a data directory. It creates missing keys of services.
+// If tenant is not empty, consumers may only read that tenant.
 func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
 	dir := filepath.Join(dataDir, "nats")
 	names := map[subjects.Role]string{subjects.Owner: ownerKey}
@@ -58,8 +57,8 @@ func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser,
 
 const ownerKey = "owner"
 
-// WriteConf writes the accounts block of a nats-server configuration. It gives each user the same
-// rights that the embedded server would give.
+// WriteConf writes the accounts block of a nats-server configuration. Each user gets the same
+// rights as at the embedded server.
 func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	c := conf{w: bufio.NewWriter(out), space: space}
 	var tenants []string
@@ -174,8 +173,8 @@ func (c *conf) exports(tenants []string, engines map[string][]ConfUser) error {
 }
 
 // tenant writes one account for each key of a tenant. Keys must not share an account, because
-// clients of the same account can subscribe to each other's replies. All accounts of a tenant share
-// one limit of connections.
+// clients of one account can subscribe to each other's replies. The accounts of a tenant share one
+// limit of connections.
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {
@@ -198,9 +197,8 @@ func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	return nil
 }
 
-// quotedAccounts returns the quoted names of the accounts for the keys of a tenant. A slash and a
-// number distinguish them. The names stay unique, because the token of a tenant never contains a
-// slash.
+// quotedAccounts returns the quoted account names for the keys of a tenant. All but the first end
+// with a slash and a number. They are unique, because a tenant's token never contains a slash.
 func quotedAccounts(tenant string, keys int) []string {
 	var names []string
 	for i := range keys {

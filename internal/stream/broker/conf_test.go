@@ -59,8 +59,7 @@ func TestConf_Deployed(t *testing.T) {
 	}
 }
 
-// A server accepts the configuration for the keys of a data directory. Each key has
-// the same rights as at the embedded server.
+// Each key has the same rights as at the embedded server.
 //
 //guarantee:connections
 func TestConf_Keys(t *testing.T) {
@@ -106,7 +105,6 @@ func TestConf_Keys(t *testing.T) {
 	}
 }
 
-// serve runs a server with JetStream and this configuration.
 func serve(t *testing.T, conf []byte) (url string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nats.conf")

@@ -32,7 +32,7 @@ type connection struct {
 
 	nc      *nats.Conn
 	js      jetstream.JetStream
-	streams jetstream.JetStream // has all rights if this process runs the server
+	streams jetstream.JetStream // with all rights if this process runs the server
 	closed  chan struct{}
 }
 
@@ -40,8 +40,7 @@ func newConnection(opts Options, h *health) *connection {
 	return &connection{opts: opts, health: h, closed: make(chan struct{})}
 }
 
-// options returns the options that every connection has. A disconnected client does not buffer
-// messages, so that sending fails at once.
+// options turns off the buffer of a disconnected client, so that sending fails at once.
 func (c *connection) options() []nats.Option {
 	log := c.opts.Logger
 	return []nats.Option{
@@ -71,8 +70,8 @@ func (c *connection) options() []nats.Option {
 	}
 }
 
-// reconnectFailed reports that the server rejected an attempt to reconnect. It ignores an
-// unreachable server, because the loss of the connection is already in the log.
+// reconnectFailed ignores an unreachable server, because the log already contains the loss of the
+// connection.
 func (c *connection) reconnectFailed(err error) {
 	if c.opts.URL == "" || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
 		return
@@ -80,8 +79,7 @@ func (c *connection) reconnectFailed(err error) {
 	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
 }
 
-// reconnectDelay returns the pause before the next attempt. It doubles from 50 ms to 2 s and is
-// shortened by a random part of up to one half.
+// reconnectDelay doubles from 50 ms to 2 s. Jitter shortens it by up to one half.
 func reconnectDelay(attempts int) time.Duration {
 	d := reconnectMost
 	if attempts < 6 {
@@ -100,7 +98,6 @@ func (c *connection) connect(address string, options ...nats.Option) error {
 	return err
 }
 
-// connectEmbedded connects to the embedded server of dir with the rights of the role in c.opts.
 func (c *connection) connectEmbedded(dir, address string, how nats.Option) error {
 	var options []nats.Option
 	var err error
@@ -119,8 +116,6 @@ func (c *connection) connectEmbedded(dir, address string, how nats.Option) error
 	return err
 }
 
-// connectExternal connects to the broker at c.opts.URL. It retries until the server answers or ctx
-// ends.
 func (c *connection) connectExternal(ctx context.Context) error {
 	for {
 		err := c.dialExternal()
@@ -180,7 +175,7 @@ func (c *connection) whenConnected(ctx context.Context, do func(context.Context)
 
 func (c *connection) drain(ctx context.Context) error {
 	if err := c.nc.Drain(); err != nil {
-		c.nc.Close() // a disconnected client has nothing to flush, so close it
+		c.nc.Close() // a disconnected client has nothing to flush
 	}
 	select {
 	case <-c.closed:
@@ -201,13 +196,12 @@ func contextJetStream(nc *nats.Conn, s natscontext.Settings) (jetstream.JetStrea
 	return jetstream.New(nc)
 }
 
-// retryable reports whether err means that the server was not reachable.
 func retryable(err error) bool {
 	var network net.Error
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network)
 }
 
-// redactURL removes the credentials from each URL in list, which is separated by commas.
+// redactURL removes the credentials from a comma-separated list of URLs.
 func redactURL(list string) string {
 	urls := strings.Split(list, ",")
 	for i, u := range urls {

@@ -10,9 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Credential is one of the files that [WriteCredentials] has written.
+// Credential is a file that [WriteCredentials] has written.
 type Credential struct {
-	User string `json:"user"` // "nats" for the accounts file of the server
+	User string `json:"user"` // "nats" for the server's accounts file
 	File string `json:"file"`
 }
 
@@ -22,14 +22,13 @@ const (
 )
 
 // WriteCredentials writes the accounts file for an external server and the seeds of its users. Each
-// user gets a separate folder below dir, so that a service only needs access to the folder with its
-// seed:
+// user gets a separate folder below dir, so that a service needs access to no other seed:
 //
 //	nats/accounts.conf   the accounts, see [WriteConf]
 //	NAME/NAME.nk         the seed of the owner or of a role
 //
-// WriteCredentials uses the keys in the data directory and creates missing ones. Therefore a second
-// call writes the same files. Only the user who runs the process can read them.
+// It uses the keys in the data directory and creates missing ones, so a second call writes the same
+// files. Only the user of this process can read them.
 func WriteCredentials(dataDir, dir string, space subjects.Space, tenant string) ([]Credential, error) {
 	users, err := ConfUsers(dataDir, space, tenant)
 	if err != nil {
@@ -54,8 +53,7 @@ func WriteCredentials(dataDir, dir string, space subjects.Space, tenant string) 
 		}
 		written = append(written, c)
 	}
-	// Write this file last, because the server cannot start without it. When the server can start,
-	// all seeds exist.
+	// Write this file last. The server cannot start without it, so all seeds exist when it starts.
 	c, err := writeCredential(dir, serverFolder, accountsFile, conf.Bytes())
 	if err != nil {
 		return written, err

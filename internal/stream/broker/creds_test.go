@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// operator runs a server that accepts only JWTs signed by an account of its operator.
-// It returns the credentials file of a user.
+// operator runs a server that requires JWTs, and returns a user's credentials file.
 func operator(t *testing.T) (url, creds string) {
 	t.Helper()
 	pair := func(create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string) {

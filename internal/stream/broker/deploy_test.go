@@ -31,7 +31,7 @@ func deployedConf(t *testing.T) string {
 	return filepath.Join(dir, "nats.conf")
 }
 
-// Without credentials the deployed server does not start, instead of serving everyone.
+// Without credentials, the deployed server must not start, because it would serve everyone.
 //
 //guarantee:deploy-auth
 func TestDeployedServer_NeedsAccounts(t *testing.T) {
@@ -44,8 +44,8 @@ func TestDeployedServer_NeedsAccounts(t *testing.T) {
 	}
 }
 
-// The credentials are readable by their owner alone, each user has a folder, and a second
-// call keeps every key.
+// Only their owner can read the credentials. Each user has a folder, and a second call keeps every
+// key.
 func TestWriteCredentials(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	if _, _, err := AddTenant(data, "acme"); err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ErrNotRunning is wrapped by the error of [Dial] when no process runs the embedded server.
+// ErrNotRunning is wrapped by [Dial] when no process runs the embedded server.
 var ErrNotRunning = errors.New("no process runs the embedded broker")
 
 // Dial connects to the external broker of opts, or to the embedded server that another process
-// runs. The connection has the rights of opts.Role. Dial starts no server and creates no streams.
-// The caller must close the connection.
+// runs, with the rights of opts.Role. It starts no server and creates no streams. The caller must
+// close the connection.
 func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 	options := []nats.Option{nats.Name(opts.Name), nats.Timeout(dialTimeout)}
 	if deadline, ok := ctx.Deadline(); ok {

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// serverName returns a name that identifies the server without revealing its secret.
+// serverName must not reveal the secret.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the server of the folder dir. It reads the file url for each connection,
-// because a restarted server can have another address. It also checks the name of the server,
-// because another program can get the port of a killed server.
+// dialer connects to the server of the folder dir. It reads the file url each time, because a
+// restarted server can have another address. It checks the server's name, because another program
+// can get the port of a killed server.
 type dialer struct{ dir, name string }
 
 func dialerOf(dir string) (dialer, error) {
@@ -53,8 +53,8 @@ func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	return greeted, nil
 }
 
-// greet reads the INFO line of the server and compares the name in it. It does so before the client
-// sends any data, because the client would send the secret.
+// greet compares the name in the server's INFO line before the client sends anything, because the
+// client sends the secret.
 func (d dialer) greet(conn net.Conn) (net.Conn, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout)); err != nil {
 		return nil, err
@@ -94,8 +94,7 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address returns the address in the file url. It rejects an address outside the loopback, because
-// the client sends the secret to that address.
+// address rejects addresses outside the loopback, because the client sends the secret there.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 // ErrDiskSmall is wrapped when the streams do not fit on the disk.
 var ErrDiskSmall = errors.New("the disk is too small for the broker")
 
-// storeLimit returns the maximum size of the store in dir. It is asked if that is not 0. Otherwise
-// it is 90 % of the space that is free or already used by the store.
+// storeLimit returns the maximum size of the store in dir: asked or, if that is 0, 90 % of the
+// space that is free or already used by the store.
 func storeLimit(dir string, asked int64) (int64, error) {
 	free, err := diskFree(dir)
 	if err != nil {
@@ -42,15 +42,14 @@ func storeLimit(dir string, asked int64) (int64, error) {
 	return room, nil
 }
 
-// limit sets the default size of the event stream so that all streams together fit into e.maxStore.
-// It returns an error if the requested size does not fit.
+// limit sets the default size of the event stream so that all streams fit into e.maxStore.
 func (e *embedded) limit(opts *StreamOptions, asked int64) error {
 	room := e.maxStore - otherStreams - 1
 	if asked > room && asked > 0 {
 		return fmt.Errorf("%w: a stream of %s was requested, the store has space for %s; "+
 			"free some space, choose another --data-dir, or request less", ErrDiskSmall, size(asked), size(room))
 	}
-	// Leave the other half for the ledger and the projections, which store the same data.
+	// Leave half for the ledger and the projections, which store the same data.
 	opts.DefaultBytes = min(DefaultStreamBytes, max(room/2, smallestStream))
 	return nil
 }
@@ -63,8 +62,7 @@ func diskFree(dir string) (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:unconvert // 32 bits on other systems
 }
 
-// folderSize returns the total size of the files below dir. It ignores files that disappear while
-// it runs.
+// folderSize ignores files that disappear while it runs.
 func folderSize(dir string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

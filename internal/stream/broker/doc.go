@@ -1,12 +1,13 @@
 // Package broker connects to NATS JetStream. The server is either external or the embedded server
-// of a data directory. The first process that needs the embedded server runs it. All other
-// processes with the same data directory join it.
+// of a data directory. The first process that needs the embedded server runs it, and other
+// processes with the same data directory join it. When that process exits, one of the others starts
+// the server again.
 //
 // The process that has locked DataDir/nats/lock runs the server. The folder contains:
 //
 //	lock       locked by the process that runs the server
 //	url        address of the running server
-//	port       last port, so that a restarted server gets the same one
+//	port       last port, which a restarted server uses again
 //	name       server name, with which clients recognise the server
 //	secret     password of the owner, created once
 //	keys       seeds of services, one file for each durable
@@ -15,13 +16,7 @@
 //	jetstream  the store
 //
 // The embedded server syncs every write to disk before it acknowledges the write. It only listens
-// on the loopback. Each service has the rights of its role. Engines of tenants and clients without
-// credentials have accounts that are separate from the services. Clients without credentials get
-// the rights of a publisher or are rejected. A request without the necessary right fails at once
-// and appears in [Broker.Warnings]. The streams together cannot exceed the limit of the store, and
-// that limit is below the free disk space.
-//
-// A connection tries to reconnect without a limit of attempts. When the process that runs the
-// server exits, one of the joined processes starts it again, and the others connect to its new
-// address.
+// on the loopback. Each service has the rights of its role. Engines and clients without credentials
+// have accounts that are separate from the services. A request without the necessary right fails at
+// once and appears in [Broker.Warnings].
 package broker

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	maxMemory    = 64 << 20 // memory for streams in memory, which Hooktrail does not use
-	maxPayload   = 1 << 20  // enough for an event of 1,000,000 bytes with its headers
+	maxMemory    = 64 << 20 // for streams in memory, which Hooktrail does not use
+	maxPayload   = 1 << 20  // an event of 1,000,000 bytes with its headers
 	maxClients   = 1024
 	maxBatches   = 1000 // unfinished atomic batches; the server drops them after 10 s
 	readyTimeout = 10 * time.Second
@@ -39,14 +39,14 @@ type embedded struct {
 	lock     *filelock.Lock
 	maxStore int64
 
-	owner    *nats.Conn // manages the streams; nil if the connection of the Broker does that
-	lookups  *nats.Conn // connection of guardLookups
+	owner    *nats.Conn // manages the streams; nil if the Broker's connection does that
+	lookups  *nats.Conn
 	closing  chan struct{}
 	watching sync.WaitGroup
 }
 
-// startLocked starts the server of dir. The caller has locked dir with lock. From now on the server
-// owns the lock. If the start fails, startLocked releases it.
+// startLocked starts the server of dir. The server takes over lock, which the caller holds on dir.
+// If the start fails, startLocked releases it.
 func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
 	e, err := startEmbedded(ctx, dir, opts)
 	if err != nil {
@@ -56,13 +56,12 @@ func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Opti
 	return e, nil
 }
 
-// startEmbedded starts the server of dir. It uses the previous port if that is free.
 func startEmbedded(ctx context.Context, dir string, opts Options) (*embedded, error) {
 	secret, err := loadSecret(dir)
 	if err != nil {
 		return nil, err
 	}
-	// A killed process cannot remove the file with its address.
+	// A killed process leaves the file with its address.
 	if err := os.RemoveAll(filepath.Join(dir, "url")); err != nil {
 		return nil, fmt.Errorf("stale broker address: %w", err)
 	}
@@ -120,7 +119,7 @@ func serverOptions(dir, secret string, auth *authenticator) *server.Options {
 		SyncAlways:             true,
 	}
 	if auth != nil && !auth.required {
-		// Because of these options, the first INFO line does not ask clients for credentials. The
+		// With these options, the first INFO line does not ask clients for credentials. The
 		// authenticator still identifies each client.
 		o.NoAuthUser, o.Users = loopbackUser, []*server.User{{Username: loopbackUser}}
 	}
@@ -151,8 +150,8 @@ func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*se
 	return srv, nil
 }
 
-// announce writes the file with the server's address, so that other processes can join. The streams
-// must already exist.
+// announce writes the server's address, so that other processes can join. The streams must already
+// exist.
 func (e *embedded) announce() error {
 	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {
 		return fmt.Errorf("announce broker address: %w", err)
@@ -160,7 +159,6 @@ func (e *embedded) announce() error {
 	return nil
 }
 
-// connectOwner opens a connection with all rights. The method stop closes it.
 func (e *embedded) connectOwner(name string) (jetstream.JetStream, error) {
 	options := append(ownerOptions(e.secret), nats.InProcessServer(e.server), nats.Name(name+" (server)"), nats.MaxReconnects(-1))
 	nc, err := nats.Connect(e.url, options...)
@@ -171,8 +169,7 @@ func (e *embedded) connectOwner(name string) (jetstream.JetStream, error) {
 	return jetstream.New(nc)
 }
 
-// stop removes the file with the address, then stops the server, then releases the lock. With this
-// order, the next process that gets the lock finds a closed store.
+// stop releases the lock last, so that the next process that gets it finds a closed store.
 func (e *embedded) stop() error {
 	err := os.RemoveAll(filepath.Join(e.dir, "url"))
 	close(e.closing)

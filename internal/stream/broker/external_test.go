@@ -53,7 +53,6 @@ func TestOpen_ExternalOutOfReach(t *testing.T) {
 	}
 }
 
-// When an unavailable broker starts, the client connects and creates the streams.
 func TestOpen_Later(t *testing.T) {
 	s := natstest.Listen(t, t.TempDir(), natstest.Options{NoStreams: true})
 	s.Stop()

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// put writes a file of another program.
 func put(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -25,8 +24,8 @@ func put(t *testing.T, path string, data []byte) {
 	}
 }
 
-// A key file contains the key of a user, which only its public half finds, or causes an
-// error that does not quote the file.
+// A key file either contains a user's key, which only its public half finds, or causes an error
+// that does not quote the file.
 func FuzzKeyFile(f *testing.F) {
 	_, seed, err := newKey()
 	if err != nil {
@@ -57,8 +56,7 @@ func FuzzKeyFile(f *testing.F) {
 	})
 }
 
-// The file of a tenant's key admits only that key. The routes of the tenant reach no
-// other tenant, and Tenants lists the same key.
+// The file of a tenant's key admits only that key, and its routes reach no other tenant.
 func FuzzTenantFile(f *testing.F) {
 	public, _, err := newKey()
 	if err != nil {
@@ -97,7 +95,6 @@ func FuzzTenantFile(f *testing.F) {
 	})
 }
 
-// Refusal recognises every permissions violation and repeats its text.
 func FuzzRefusal(f *testing.F) {
 	f.Add(`Permissions Violation for Publish to "hooktrail.ev.a.p.r.custom"`)
 	f.Add(`Permissions Violation for Subscription to "_INBOX.x.*" using queue "q"`)

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The names of the problems that Warnings reports, in the order of its result.
+// Problems that Warnings reports, in this order.
 const (
 	warnConnection = "connection"
 	warnRights     = "permissions"
@@ -20,14 +20,13 @@ const (
 	warnSubjects   = "subjects"
 )
 
-// maxRefusals limits how many different refusals are remembered for one connection.
 const maxRefusals = 10
 
-// ErrPermission is wrapped when the user of the connection lacks a right for the request.
+// ErrPermission is wrapped when the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts err, an asynchronous error of a connection, to an error that wraps
-// [ErrPermission] and names the subject. It returns nil if err is not about missing rights.
+// Refusal converts a permission error of a connection to one that wraps [ErrPermission] and names
+// the subject. For any other error, it returns nil.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -39,8 +38,6 @@ func Refusal(err error) error {
 	return fmt.Errorf("%w: %s", ErrPermission, action)
 }
 
-// ofSubscription reports whether the broker refused a subscription to replies. refusal is a result
-// of Refusal.
 func ofSubscription(refusal error) bool {
 	return strings.HasPrefix(refusal.Error(), ErrPermission.Error()+": Subscription to ")
 }
@@ -48,11 +45,11 @@ func ofSubscription(refusal error) bool {
 type health struct {
 	log *slog.Logger
 
-	mu       sync.Mutex // guards the fields below; no other lock is taken while it is locked
+	mu       sync.Mutex // guards the fields below; no other lock is taken under it
 	drift    []string
-	warnings map[string]string       // key is the name of the problem
-	refused  map[string]bool         // texts of the refusals on the current connection
-	cancel   context.CancelCauseFunc // cancels the running call of unlessRefused; nil if there is none
+	warnings map[string]string       // by problem
+	refused  map[string]bool         // texts of the refusals on this connection
+	cancel   context.CancelCauseFunc // cancels the running unlessRefused; nil if there is none
 }
 
 func newHealth(log *slog.Logger) *health {
@@ -86,7 +83,7 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn sets the warning for a problem, or clears it if text is empty. It logs the change.
+// warn clears the warning if text is empty. It logs only changes.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]
@@ -104,8 +101,8 @@ func (h *health) warn(ctx context.Context, name, text string) {
 	}
 }
 
-// asyncError handles an asynchronous error of the connection. The server reports every message that
-// it refuses. asyncError logs only the first refusal of each subject.
+// asyncError logs only the first refusal of each subject, although the server reports every refused
+// message.
 func (h *health) asyncError(err error) {
 	refusal := Refusal(err)
 	if refusal == nil {
@@ -138,8 +135,7 @@ func (h *health) connectFailed(text string) {
 	}
 }
 
-// connected removes the refusals of the previous connection. The user of the new connection may
-// have other rights.
+// connected forgets the refusals, because the user of the new connection may have other rights.
 func (h *health) connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,9 +144,8 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused calls do, which sends requests about streams. The server sends no answer to a
-// refused request. Therefore a refusal cancels the context of do, and unlessRefused returns the
-// refusal.
+// unlessRefused calls do, which sends requests about streams. The server does not answer a refused
+// request, so a refusal cancels the context of do. unlessRefused then returns the refusal.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -18,11 +18,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// world is a server with the streams, and the hostile clients that it admits.
+// world is a server with the streams, and hostile clients.
 type world struct {
 	owner    *broker.Broker
 	hostile  map[string]*nats.Conn // each may write events of acme
-	victim   *nats.Conn            // another engine of acme, with another key
+	victim   *nats.Conn            // an engine of acme with another key
 	embedded bool
 }
 
@@ -50,7 +50,6 @@ func requiredWorld(t *testing.T) world {
 	return embeddedWorld(t, broker.AuthRequired)
 }
 
-// embeddedWorld is an embedded server in a mode.
 func embeddedWorld(t *testing.T, mode broker.AuthMode) world {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +65,7 @@ func embeddedWorld(t *testing.T, mode broker.AuthMode) world {
 	return w
 }
 
-// deployedWorld is a server with deploy/nats.conf and the accounts of nats creds.
+// deployedWorld is a server with deploy/nats.conf and the accounts of hooktrail nats creds.
 func deployedWorld(t *testing.T) world {
 	t.Helper()
 	data, dir := t.TempDir(), t.TempDir()
@@ -99,8 +98,8 @@ func deployedWorld(t *testing.T) world {
 	return w
 }
 
-// A hostile client with the rights of a guest or an engine alone reads no event, changes no
-// stream, hears no other client, and writes in no service's name.
+// A hostile guest or engine reads no event, changes no stream, hears no other client, and writes in
+// no service's name.
 //
 //guarantee:hostile-client
 func TestHostile(t *testing.T) {
@@ -136,7 +135,6 @@ func messages(t *testing.T, w world) string {
 	return text.String()
 }
 
-// intrude uses every right that neither a guest nor an engine has.
 func (w world) intrude(t *testing.T, who string, nc *nats.Conn) {
 	t.Helper()
 	var attempts []string
@@ -184,7 +182,6 @@ func (w world) intrude(t *testing.T, who string, nc *nats.Conn) {
 	}
 }
 
-// snoop listens to the answers to other clients, and has answers sent elsewhere.
 func (w world) snoop(t *testing.T, who string, nc *nats.Conn) {
 	t.Helper()
 	heard, err := nc.SubscribeSync("_INBOX.>")
@@ -214,8 +211,6 @@ func (w world) snoop(t *testing.T, who string, nc *nats.Conn) {
 	}
 }
 
-// lookUp looks for chains of other producers, with wildcards and with bodies that select
-// other messages.
 func (w world) lookUp(t *testing.T, who string, nc *nats.Conn) {
 	t.Helper()
 	const lookup = "$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme."
@@ -235,7 +230,7 @@ func (w world) lookUp(t *testing.T, who string, nc *nats.Conn) {
 	if w.embedded && reads {
 		t.Errorf("%s reads the chain of another producer without its id", who)
 	}
-	if !w.embedded && !reads { // SECURITY.md says so
+	if !w.embedded && !reads { // as SECURITY.md says
 		t.Errorf("%s: a wildcard within the tenant: %v, %v", who, got, err)
 	}
 }

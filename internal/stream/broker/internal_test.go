@@ -132,8 +132,8 @@ func TestRedactURL(t *testing.T) {
 	}
 }
 
-// Another program may get the port of a killed server. A reconnecting client sends it
-// nothing, in particular no password.
+// Another program may get the port of a killed server. A reconnecting client must not send its
+// password there.
 //
 //guarantee:port-taken
 func TestDialer_OtherServerOnTheOldPort(t *testing.T) {

@@ -4,13 +4,12 @@ import (
 	"log/slog"
 )
 
-// IssuerKey returns the path of the key with which the owner of a data directory enrols outboxes.
-// It creates the key if it is missing.
+// IssuerKey returns the path of the key with which the owner of a data directory enrols outboxes,
+// and creates the key if it is missing.
 func IssuerKey(dataDir string) (path string, err error) { return loadKey(dataDir, "issuer") }
 
-// Issuer returns the path of [IssuerKey] for [publish.Options.Issuer]. If the key is not readable,
-// Issuer logs a warning and returns "". Outboxes work without the key, but their producers are not
-// enrolled.
+// Issuer returns [IssuerKey] for [publish.Options.Issuer]. If the key is not readable, Issuer logs
+// a warning and returns "". Outboxes then work, but their producers are not enrolled.
 func Issuer(dataDir string, logger *slog.Logger) string {
 	path, err := IssuerKey(dataDir)
 	if err == nil {

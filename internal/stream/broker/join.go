@@ -22,9 +22,8 @@ const (
 	dialTimeout = 2 * time.Second
 )
 
-// connectEmbedded runs the server of the data directory, or joins the process that runs it. It
-// repeats both attempts until one succeeds, because the other process may just be starting or
-// exiting.
+// connectEmbedded tries in turn to run the server and to join the process that runs it, because
+// that process may be starting or exiting.
 func (b *Broker) connectEmbedded(ctx context.Context) error {
 	dir := filepath.Join(b.opts.DataDir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -55,8 +54,8 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 	}
 }
 
-// checkPrivate returns an error if every user may write to one of the folders. Another user could
-// then add a key or learn the secret.
+// checkPrivate rejects folders that every user may write to, because another user could add a key
+// or learn the secret.
 func checkPrivate(folders ...string) error {
 	for _, dir := range folders {
 		info, err := os.Stat(dir)
@@ -73,9 +72,8 @@ func checkPrivate(folders ...string) error {
 	return nil
 }
 
-// runEmbedded starts the server and connects to it. The connection of the Broker has only the
-// rights of its role, as in every other process. Therefore a second connection with all rights
-// manages the streams.
+// runEmbedded opens a second connection to manage the streams, because the Broker's connection only
+// has the rights of its role, as in every other process.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	e, err := startLocked(ctx, dir, lock, b.opts)
 	if err != nil {

@@ -34,8 +34,7 @@ func roleOf(name string) (role subjects.Role, durable string, ok bool) {
 	return "", "", false
 }
 
-// loadKey returns the path of the key called name in dir. It creates the key if it is missing.
-// Several processes may call it at the same time.
+// loadKey creates the key if it is missing. Several processes may call it at the same time.
 func loadKey(dir, name string) (string, error) {
 	path := filepath.Join(keyDir(dir), name+keyEnding)
 	switch _, err := os.Stat(path); {
@@ -95,7 +94,6 @@ func publicKey(path string) (string, error) {
 	return pair.PublicKey()
 }
 
-// keyOwner returns the name of the key in dir that has this public key.
 func keyOwner(dir, public string) (name string, ok bool) {
 	files, err := filepath.Glob(filepath.Join(keyDir(dir), "*"+keyEnding))
 	if err != nil {

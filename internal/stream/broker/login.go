@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Login holds the credentials for an external broker. It is empty if they are part of the URL.
+// Login holds the credentials for an external broker, unless they are in the URL.
 type Login struct {
 	Creds string // file with a user's JWT and seed
 	NKey  string // file with a user's seed
@@ -73,8 +73,8 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	return o.URL, options, err
 }
 
-// ExternalInbox returns the inbox prefix of a role at an external broker. It is below _INBOX, to
-// which users can usually subscribe. A NATS context can set another prefix.
+// ExternalInbox returns a role's inbox prefix at an external broker. It is below _INBOX, to which
+// users can usually subscribe. A NATS context can set another one.
 func ExternalInbox(role subjects.Role) string {
 	return subjects.LoopbackInbox + "." + string(role)
 }
@@ -112,7 +112,6 @@ func roleLogin(dir string, opts Options) ([]nats.Option, error) {
 	return []nats.Option{key, nats.CustomInboxPrefix(inboxOf(opts.Role))}, nil
 }
 
-// loadSecret returns the password of the owner. It creates the password if it is missing.
 func loadSecret(dir string) (string, error) {
 	path := filepath.Join(dir, "secret")
 	data, err := os.ReadFile(path)

@@ -21,7 +21,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// issuer signs certificates.
 type issuer struct {
 	dir  string
 	cert *x509.Certificate
@@ -35,7 +34,6 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// issue writes NAME.pem and NAME.key.
 func (i *issuer) issue(t *testing.T, name string) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -75,7 +73,6 @@ func (i *issuer) issue(t *testing.T, name string) (*x509.Certificate, *ecdsa.Pri
 
 func (i *issuer) file(name string) string { return filepath.Join(i.dir, name) }
 
-// The server requires a client certificate and a password.
 func TestLogin_TLS(t *testing.T) {
 	ca := newIssuer(t)
 	ca.issue(t, "server")
@@ -119,7 +116,6 @@ func TestLogin_Token(t *testing.T) {
 	}
 }
 
-// With Later, a client reports why an available broker rejects it.
 func TestLogin_RefusedLater(t *testing.T) {
 	url := running(t, &server.Options{Authorization: "sesame"})
 	b := open(t, broker.Options{URL: strings.Replace(url, "//", "//wrong@", 1), Later: true})
@@ -139,7 +135,6 @@ func TestLogin_RefusedLater(t *testing.T) {
 	}
 }
 
-// Errors about unusable files name the flag.
 func TestLogin_BadFiles(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for want, login := range map[string]broker.Login{
@@ -157,7 +152,6 @@ func TestLogin_BadFiles(t *testing.T) {
 	}
 }
 
-// running runs a server with JetStream on the loopback.
 func running(t *testing.T, opts *server.Options) (url string) {
 	t.Helper()
 	opts.Host, opts.Port, opts.NoSigs, opts.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true

@@ -14,9 +14,8 @@ import (
 
 const lookupTimeout = 2 * time.Second
 
-// guardLookups answers requests of restricted clients for the last manifest of a chain. It forwards
-// a request that names one chain, and refuses a request with wildcards. The caller must close the
-// connection that it returns.
+// guardLookups answers restricted clients' requests for the last manifest of a chain. It refuses
+// requests with wildcards. The caller must close the connection.
 func guardLookups(srv *server.Server, secret string, space subjects.Space, log *slog.Logger) (*nats.Conn, error) {
 	options := append(ownerOptions(secret), nats.InProcessServer(srv), nats.Name("hooktrail (lookups)"))
 	nc, err := nats.Connect("", options...)
@@ -27,8 +26,8 @@ func guardLookups(srv *server.Server, secret string, space subjects.Space, log *
 		if m.Reply == "" {
 			return
 		}
-		// Send a new request and copy its answer into the reply. A client cannot forward a request
-		// with a reply subject of another account.
+		// Send a new request, because a client cannot forward one with a reply subject of another
+		// account.
 		answer := &nats.Msg{Header: nats.Header{"Status": {"408"}, "Description": {"A lookup names one chain"}}}
 		if to, ok := subjects.ChainLookup(space, m.Subject); ok {
 			found, err := nc.RequestMsg(&nats.Msg{Subject: to, Header: m.Header, Data: m.Data}, lookupTimeout)

@@ -26,8 +26,7 @@ func (b *Broker) monitor(ctx context.Context) {
 	}
 }
 
-// createStreamsLater creates the streams if the broker was unavailable during Open. It retries
-// until that succeeds or ctx ends.
+// createStreamsLater creates the streams if the broker was unavailable during Open.
 func (b *Broker) createStreamsLater(ctx context.Context) {
 	for failures := 0; !b.ready && ctx.Err() == nil; failures++ {
 		err := b.conn.whenConnected(ctx, b.ensureStreams)
@@ -82,8 +81,8 @@ func diskWarning(dir string, left int64) string {
 	return ""
 }
 
-// storeWarning returns a warning if the streams may become larger than the store. This occurs when
-// the disk has less free space now than when the streams were created.
+// storeWarning warns if the streams may outgrow the store, because the disk has less free space
+// than when they were created.
 func storeWarning(streams, store int64) string {
 	if streams < store {
 		return ""

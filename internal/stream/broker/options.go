@@ -12,33 +12,32 @@ import (
 // Options selects and configures a broker.
 type Options struct {
 	DataDir string // the embedded server keeps its store in DataDir/nats
-	// URL names an external broker, or a NATS context as nats://context:NAME. If it is empty, the
-	// embedded server is used.
+	// URL names an external broker, or a NATS context as nats://context:NAME. Empty means the
+	// embedded server.
 	URL    string
 	Login  Login  // credentials for URL
 	Name   string // name of the connection, such as "auditor"
-	Listen string // address of the embedded server; must be on the loopback; "127.0.0.1:0" by default
+	Listen string // address of the embedded server, on the loopback; "127.0.0.1:0" by default
 	Space  subjects.Space
 
-	// Role determines the rights of the connection at the embedded server. The zero Role has all
-	// rights. If Tenant is set, a consumer may only read that tenant.
+	// Role determines the rights of the connection. The zero Role has all rights. If Tenant is set,
+	// a consumer may only read that tenant.
 	Role   subjects.Role
 	Tenant string
 
-	// Auth decides whether the embedded server accepts clients without credentials.
 	Auth AuthMode
 
 	MaxStore int64 // size of the embedded server's store; 0 means most of the free disk space
-	// StreamMaxBytes is the size of the event stream. 0 keeps the size of an existing stream. For
-	// a new stream, 0 means a share of the disk.
+	// StreamMaxBytes is the size of the event stream. 0 keeps the size of an existing stream, and
+	// gives a new one a share of the disk.
 	StreamMaxBytes int64
-	Replicas       int  // of new streams on a cluster; 0 means 1
+	Replicas       int  // replicas of new streams on a cluster; 0 means 1
 	AllowTamper    bool // only for tests: new streams allow deletions
 
-	// Later lets Open return even if an external broker is unavailable. The Broker then connects in
+	// Later lets Open return while an external broker is unavailable. The Broker then connects in
 	// the background.
 	Later          bool
-	ConnectTimeout time.Duration // time limit of Open; 15 s by default
+	ConnectTimeout time.Duration // limit for Open; 15 s by default
 	Logger         *slog.Logger
 }
 

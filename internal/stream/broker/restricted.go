@@ -14,7 +14,7 @@ import (
 
 const localAccount = "LOCAL"
 
-// Limits of open connections of restricted clients. The remaining connections are for services.
+// Limits of restricted clients' open connections. The rest is for services.
 const (
 	maxOfAccount  = 256
 	maxRestricted = maxClients - 128
@@ -23,13 +23,13 @@ const (
 const revokeEvery = time.Second
 
 // restrictedClient is a connection of a tenant's engine, or of a local client without credentials.
-// While the connection is open, it has a separate account, for two reasons. Clients of one account
-// can subscribe to each other's replies. Also, the server sends a reply to any reply subject with
-// all rights of the account, so the account may contain nothing but routes.
+// Each open connection has a separate account, because clients of one account can subscribe to each
+// other's replies. The account contains nothing but routes, because the server sends a reply to any
+// reply subject with all rights of the account.
 type restrictedClient struct {
 	account string // first part of the account's name
-	number  int    // last part of the account's name: the smallest number that no other connection has
-	key     string // public key of an engine
+	number  int    // last part of the account's name, unique among open connections
+	key     string // public key of an engine, or ""
 }
 
 var errFull = errors.New("too many connections of this account or of all restricted clients")
@@ -52,8 +52,7 @@ func (a *authenticator) admit(c server.ClientAuthentication, name string, r rest
 	return &server.User{Username: name, Account: account, Permissions: permissions(subjects.RouteRights(a.space, routes))}, nil
 }
 
-// full reports whether no more clients may connect, because the account or all restricted clients
-// together have reached their limit. The caller must hold a.mu.
+// The caller of full must hold a.mu.
 func (a *authenticator) full(account string) bool {
 	n := 0
 	for _, r := range a.clients {
@@ -64,8 +63,7 @@ func (a *authenticator) full(account string) bool {
 	return n >= maxOfAccount || len(a.clients) >= maxRestricted
 }
 
-// freeNumber returns the smallest number that no open connection of account has. The caller must
-// hold a.mu.
+// The caller of freeNumber must hold a.mu.
 func (a *authenticator) freeNumber(account string) int {
 	taken := map[int]bool{}
 	for _, r := range a.clients {
@@ -80,7 +78,7 @@ func (a *authenticator) freeNumber(account string) int {
 	return n
 }
 
-// forget removes connections that were closed. The caller must hold a.mu.
+// forget removes closed connections. The caller must hold a.mu.
 func (a *authenticator) forget() {
 	for id := range a.clients {
 		if a.server.GetClient(id) == nil {
@@ -89,8 +87,8 @@ func (a *authenticator) forget() {
 	}
 }
 
-// account returns the account with this name and creates it if it is missing. Messages can leave
-// the account only through routes. The caller must hold a.mu.
+// account creates the account if it is missing. Messages can leave it only through routes. The
+// caller must hold a.mu.
 func (a *authenticator) account(name string, routes []subjects.Route) (*server.Account, error) {
 	if account, ok := a.accounts[name]; ok {
 		return account, nil
@@ -110,7 +108,6 @@ func (a *authenticator) account(name string, routes []subjects.Route) (*server.A
 	return account, nil
 }
 
-// watch disconnects clients whose key was removed. It returns when stop is closed.
 func (a *authenticator) watch(stop <-chan struct{}) {
 	tick := time.NewTicker(revokeEvery)
 	defer tick.Stop()

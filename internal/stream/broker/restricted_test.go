@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// anonymous connects without credentials.
 func anonymous(t *testing.T, b *broker.Broker) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(b.URL())
@@ -27,9 +26,9 @@ func anonymous(t *testing.T, b *broker.Broker) *nats.Conn {
 	return quiet(nc)
 }
 
-// The server sends an answer to any reply subject with all rights of the account, and a
-// publisher chooses the content of a manifest. A client could therefore use an answer to
-// read or delete the data of others. Separate accounts prevent that.
+// The server sends an answer to any reply subject with all rights of the account, and a publisher
+// chooses the content of a manifest. Separate accounts prevent that a client reads or deletes the
+// data of others through an answer.
 //
 //guarantee:reply-foreign
 func TestRestricted_AnswersGoNowhereElse(t *testing.T) {
@@ -54,7 +53,7 @@ func TestRestricted_AnswersGoNowhereElse(t *testing.T) {
 				}
 			}
 		}
-		// After this answer, all earlier ones have been delivered.
+		// The earlier answers arrive before this one.
 		if _, err := nc.Request("$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme.none", nil, 5*time.Second); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +61,6 @@ func TestRestricted_AnswersGoNowhereElse(t *testing.T) {
 	}
 }
 
-// untouched requires streams without changes and without consumers.
 func untouched(t *testing.T, b *broker.Broker, who string) {
 	t.Helper()
 	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "KV_HOOKTRAIL_CHECKPOINTS"} {
@@ -80,7 +78,6 @@ func untouched(t *testing.T, b *broker.Broker, who string) {
 	}
 }
 
-// Without a decision service a request fails at once.
 func TestRestricted_NoDecisionService(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, broker.Options{DataDir: dir})
@@ -91,8 +88,6 @@ func TestRestricted_NoDecisionService(t *testing.T) {
 	}
 }
 
-// A tenant that opens its maximum of connections does not affect others.
-//
 //guarantee:connections
 func TestRestricted_Connections(t *testing.T) {
 	dir := t.TempDir()
@@ -122,7 +117,7 @@ func TestRestricted_Connections(t *testing.T) {
 	open(t, broker.Options{DataDir: dir, Role: subjects.AuditorRole})
 	conns[0].Close()
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		nc, err := nats.Connect(b.URL(), key) // when the server has seen the end of the first
+		nc, err := nats.Connect(b.URL(), key) // after the server has noticed the end of the first one
 		if err == nil {
 			conns = append(conns, nc)
 			return
@@ -133,7 +128,6 @@ func TestRestricted_Connections(t *testing.T) {
 	}
 }
 
-// A connection without CONNECT has no rights.
 func TestRestricted_WithoutConnect(t *testing.T) {
 	b := open(t, broker.Options{DataDir: t.TempDir()})
 	for _, first := range []string{"SUB > 1", "PUB hooktrail.ev.a.p.r.custom 0\r\n", "PING"} {
@@ -149,7 +143,6 @@ func TestRestricted_WithoutConnect(t *testing.T) {
 	}
 }
 
-// The subscriptions of a connection are limited.
 func TestRestricted_Subscriptions(t *testing.T) {
 	nc := anonymous(t, open(t, broker.Options{DataDir: t.TempDir()}))
 	for n := range 2000 {
@@ -165,8 +158,8 @@ func TestRestricted_Subscriptions(t *testing.T) {
 	}
 }
 
-// No guest learns from the broker which chains exist, or reads a chain whose id it does not
-// know: not with wildcards, and not from the answers to others.
+// A guest can neither list chains nor read a chain whose id it does not know: not with wildcards,
+// and not from the answers to others.
 //
 //guarantee:chain-private
 func TestRestricted_ChainsArePrivate(t *testing.T) {

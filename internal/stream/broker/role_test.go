@@ -54,7 +54,6 @@ func TestRole_OnlyItsOwn(t *testing.T) {
 	}
 }
 
-// quiet discards the log of expected refusals.
 func quiet(nc *nats.Conn) *nats.Conn {
 	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	return nc
@@ -71,7 +70,6 @@ func allowed(t *testing.T, nc *nats.Conn, subject string) {
 	}
 }
 
-// The process that runs the server has the same rights as a process that joins it.
 func TestRole_RunsTheServer(t *testing.T) {
 	b := open(t, broker.Options{DataDir: t.TempDir(), Role: subjects.MetricsRole})
 	if !b.Embedded() {
@@ -87,7 +85,7 @@ func TestRole_RunsTheServer(t *testing.T) {
 func TestRole_KeysAreTheOwnersAlone(t *testing.T) {
 	dir := t.TempDir()
 	open(t, broker.Options{DataDir: dir})
-	open(t, broker.Options{DataDir: dir, Role: subjects.AuditorRole, Tenant: "a/b"}) // a durable, and a key, of its own
+	open(t, broker.Options{DataDir: dir, Role: subjects.AuditorRole, Tenant: "a/b"}) // with a separate durable and key
 	if _, _, err := broker.AddTenant(dir, "acme"); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +122,6 @@ func TestAuth_Required(t *testing.T) {
 	}
 	closeBroker(t, joined) // otherwise it could take over the server with the old mode
 	closeBroker(t, b)
-	// The mode stays until another one is set.
 	b, err = broker.Open(t.Context(), broker.Options{DataDir: dir, Role: subjects.MetricsRole, StreamMaxBytes: 64 * mib})
 	if err != nil {
 		t.Fatal(err)
@@ -142,8 +139,8 @@ func TestAuth_Required(t *testing.T) {
 	}
 }
 
-// anonymousAllowed requires that the server accepts or rejects clients without
-// credentials. It must reject wrong credentials in both cases.
+// anonymousAllowed requires that the server accepts or rejects clients without credentials, and
+// that it rejects wrong ones.
 func anonymousAllowed(t *testing.T, b *broker.Broker, taken bool) {
 	t.Helper()
 	patient := nats.Timeout(30 * time.Second)
@@ -168,10 +165,9 @@ func anonymousAllowed(t *testing.T, b *broker.Broker, taken bool) {
 	}
 }
 
-// asksForCredentials returns auth_required of the first INFO, which a client reads
-// before it sends CONNECT. The server sends a second INFO after the first PONG, where
-// auth_required is true whenever there is an authenticator. nats.Conn.AuthRequired
-// returns either value, because the second INFO can arrive before or after the call.
+// asksForCredentials returns auth_required of the first INFO, which a client reads before it sends
+// CONNECT. nats.Conn.AuthRequired may return the value of a second INFO, which is true whenever
+// there is an authenticator.
 func asksForCredentials(t *testing.T, address string) bool {
 	t.Helper()
 	var d net.Dialer
@@ -192,7 +188,6 @@ func asksForCredentials(t *testing.T, address string) bool {
 	return info.AuthRequired
 }
 
-// unknownKey returns an unknown key.
 func unknownKey(t *testing.T) nats.Option {
 	t.Helper()
 	dir := t.TempDir()
@@ -211,7 +206,6 @@ func unknownKey(t *testing.T) nats.Option {
 	return key
 }
 
-// Dial with the role of the owner has all rights.
 func TestDial_Owner(t *testing.T) {
 	dir := t.TempDir()
 	open(t, broker.Options{DataDir: dir, Auth: broker.AuthRequired})
@@ -223,7 +217,6 @@ func TestDial_Owner(t *testing.T) {
 	allowed(t, nc, "replay.acme")
 }
 
-// A key folder that every user can write to is rejected.
 func TestOpen_FolderOfEverybody(t *testing.T) {
 	for _, name := range []string{"nats", "nats/keys", "nats/tenants"} {
 		dir := t.TempDir()

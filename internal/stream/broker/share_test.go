@@ -33,7 +33,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child runs the server, publishes to it and prints a line for each acknowledgement.
 func child(dir string) error {
 	ctx := context.Background()
 	b, err := broker.Open(ctx, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib})
@@ -48,8 +47,6 @@ func child(dir string) error {
 	}
 }
 
-// A client sends nothing to another program on the old port.
-//
 //guarantee:port-taken
 func TestDial_OtherServerOnTheOldPort(t *testing.T) {
 	dir := t.TempDir()
@@ -72,7 +69,7 @@ func TestDial_OtherServerOnTheOldPort(t *testing.T) {
 		}
 		defer conn.Close()
 		fmt.Fprint(conn, `INFO {"server_id":"X","server_name":"another","version":"2.15.2","headers":true,"max_payload":1048576}`+"\r\n")
-		got, _ := io.ReadAll(conn) // what came before it hung up
+		got, _ := io.ReadAll(conn) // everything before the client disconnected
 		told <- len(got)
 	}()
 	nc, err := broker.Dial(t.Context(), broker.Options{DataDir: dir, Name: "test"})
@@ -85,7 +82,6 @@ func TestDial_OtherServerOnTheOldPort(t *testing.T) {
 	}
 }
 
-// publish stores a message and waits for the connection if necessary.
 func publish(t *testing.T, b *broker.Broker) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -94,7 +90,7 @@ func publish(t *testing.T, b *broker.Broker) {
 	defer b.Conn().RemoveStatusListener(status)
 	id := rand.Text()
 	for {
-		// A server that stops at this moment sends no answer.
+		// A server that stops now sends no answer.
 		once, stop := context.WithTimeout(ctx, time.Second)
 		_, err := b.JetStream().Publish(once, chain(t), []byte("{}"), jetstream.WithMsgID(id))
 		stop()
@@ -242,8 +238,7 @@ func TestBroker_FollowsTheServer(t *testing.T) {
 	}
 }
 
-// When the process that runs the server exits, a joined process takes over the server,
-// and after that another one.
+// When the process that runs the server exits, joined processes take over one after another.
 //
 //guarantee:server-ends
 func TestBroker_TakesOver(t *testing.T) {

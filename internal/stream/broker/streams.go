@@ -22,30 +22,29 @@ const (
 	deadLetterAge = 365 * 24 * time.Hour
 	duplicates    = 2 * time.Minute
 
-	checkpointHistory = 8 // number of stored checkpoints for each key
+	checkpointHistory = 8 // stored checkpoints per key
 )
 
-// Error codes of the server that have no name in the client library.
+// Error codes of the server without a name in the client library.
 const (
 	errCodeResources jetstream.ErrorCode = 10023
 	errCodeStorage   jetstream.ErrorCode = 10047
 	errCodeOverlap   jetstream.ErrorCode = 10065
 )
 
-// StreamOptions are the stream settings that a deployment can choose.
+// StreamOptions contains the settings that a deployment can choose.
 type StreamOptions struct {
-	// MaxBytes is the size of the event stream. 0 keeps the size of an existing stream. For a new
-	// stream, 0 means DefaultBytes.
+	// MaxBytes is the size of the event stream. 0 keeps the size of an existing stream, and means
+	// DefaultBytes for a new one.
 	MaxBytes    int64
 	AllowTamper bool // only for tests: new streams lack DenyDelete and DenyPurge
 
-	DefaultBytes int64 // size of a new event stream if MaxBytes is 0; 0 means DefaultStreamBytes
-	Replicas     int   // of new streams on a cluster; 0 means 1
+	DefaultBytes int64 // 0 means DefaultStreamBytes
+	Replicas     int   // replicas of new streams on a cluster; 0 means 1
 }
 
-// EnsureStreams creates the streams that the subject space needs and that are missing. It never
-// changes an existing stream. The result drift lists the settings of existing streams that differ
-// from those of a new stream.
+// EnsureStreams creates the missing streams of a subject space. It never changes an existing
+// stream. drift lists how existing streams differ from new ones.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {
@@ -62,8 +61,7 @@ func EnsureStreams(
 	return drift, nil
 }
 
-// ensure returns the configuration of the stream and creates the stream if it is missing. Several
-// processes may call it at the same time.
+// ensure creates the stream if it is missing. Several processes may call it at the same time.
 func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -122,7 +120,7 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 
 	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
-	// Discard old dead letters, because a full stream would stop the consumer that writes to it.
+	// Discard old dead letters, because a full stream would block the consumer that writes to it.
 	// The consumer's log has all of them.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
@@ -134,10 +132,9 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 	return []jetstream.StreamConfig{ev, dlq, adv, checkpointConfig(base, space, opts)}
 }
 
-// checkpointConfig returns the configuration of the key-value bucket of checkpoints. The auditor
-// writes a checkpoint together with its lease in an atomic batch. It reads from the leader of the
-// bucket and not from replicas, so direct reads are off. There is no maximum age, because the last
-// checkpoint of an inactive ledger must stay.
+// checkpointConfig allows atomic batches, with which the auditor writes a checkpoint and its lease.
+// It turns direct reads off, because the auditor must read from the leader and not from replicas.
+// Nothing expires, because the last checkpoint of an inactive ledger must stay.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

@@ -17,23 +17,23 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// TenantKey describes a key with which engines of a tenant connect. Key is the public key. Later
-// versions may add fields but never rename them.
+// TenantKey describes a public key with which engines of a tenant connect. Later versions may add
+// fields but never rename them.
 type TenantKey struct {
 	Tenant  string    `json:"tenant"`
 	Key     string    `json:"key"`
 	Created time.Time `json:"created"`
 }
 
-// ErrNoKey is wrapped when a tenant does not have the requested key.
+// ErrNoKey is wrapped when a tenant does not have the key.
 var ErrNoKey = errors.New("there is no such key")
 
 func tenantDir(dir string) string { return filepath.Join(dir, "tenants") }
 
 const tenantEnding = ".json"
 
-// AddTenant creates a key with which engines of a tenant can connect to the embedded server of the
-// data directory. It returns the seed, which the engines need, and stores only the public key.
+// AddTenant creates a key for engines of a tenant at the embedded server of the data directory. It
+// returns the seed, which the engines need, and stores only the public key.
 func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	if tenant == "" {
 		return TenantKey{}, nil, errors.New("tenant: empty")
@@ -60,8 +60,8 @@ func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	return k, seed, nil
 }
 
-// Tenants returns the keys of all tenants in a data directory, sorted by tenant and age. If some
-// files contain no valid key, it returns the other keys and an error that names these files.
+// Tenants returns the keys in a data directory, sorted by tenant and age. If some files contain no
+// valid key, it returns the other keys and an error that names these files.
 func Tenants(dataDir string) ([]TenantKey, error) {
 	dir := filepath.Join(dataDir, "nats")
 	files, err := os.ReadDir(tenantDir(dir))
@@ -95,7 +95,6 @@ func Tenants(dataDir string) ([]TenantKey, error) {
 	return keys, errors.Join(errs...)
 }
 
-// readTenant returns the tenant's key that has this public key.
 func readTenant(dir, public string) (TenantKey, error) {
 	if !nkeys.IsValidPublicUserKey(public) {
 		return TenantKey{}, fmt.Errorf("key of a tenant: %w", ErrNoKey)
@@ -118,8 +117,8 @@ func readTenant(dir, public string) (TenantKey, error) {
 	return k, nil
 }
 
-// RemoveTenant removes one key of a tenant, or all of them if key is empty, and returns the removed
-// keys. A running server disconnects the clients with these keys within about a second.
+// RemoveTenant removes one key of a tenant, or all of them if key is empty. A running server
+// disconnects the clients with these keys within about a second.
 func RemoveTenant(dataDir, tenant, key string) ([]TenantKey, error) {
 	keys, err := Tenants(dataDir)
 	keys = slices.DeleteFunc(keys, func(k TenantKey) bool {

@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// engine connects as an engine of a tenant with a new key.
 func engine(t *testing.T, b *broker.Broker, dir, tenant string) *nats.Conn {
 	t.Helper()
 	_, seed, err := broker.AddTenant(dir, tenant)
@@ -25,7 +24,6 @@ func engine(t *testing.T, b *broker.Broker, dir, tenant string) *nats.Conn {
 	return engineWith(t, b, seed)
 }
 
-// keyOption returns the option to log in with a seed.
 func keyOption(t *testing.T, seed []byte) nats.Option {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "engine.nk")
@@ -49,7 +47,6 @@ func engineWith(t *testing.T, b *broker.Broker, seed []byte) *nats.Conn {
 	return nc
 }
 
-// wantStored publishes to one subject and requires that the message is stored on another.
 func wantStored(t *testing.T, b *broker.Broker, nc *nats.Conn, subject, stored string) {
 	t.Helper()
 	ack, err := nc.Request(subject, []byte(subject), 5*time.Second)
@@ -65,7 +62,6 @@ func wantStored(t *testing.T, b *broker.Broker, nc *nats.Conn, subject, stored s
 	}
 }
 
-// refused requires that the server refuses do with this text.
 func refused(t rapid.TB, nc *nats.Conn, what string, do func() error) {
 	t.Helper()
 	before := nc.LastError()
@@ -87,7 +83,7 @@ func TestTenant_WritesItsOwn(t *testing.T) {
 	for subject, stored := range map[string]string{
 		"hooktrail.ev.acme.p.r.custom": "hooktrail.ev.acme.p.r.custom",
 		"hooktrail.chain.acme.p":       "hooktrail.chain.acme.p",
-		"hooktrail.ev.p2.r.custom":     "hooktrail.ev.acme.p2.r.custom", // its token is added
+		"hooktrail.ev.p2.r.custom":     "hooktrail.ev.acme.p2.r.custom", // the route adds its token
 		"hooktrail.chain.p2":           "hooktrail.chain.acme.p2",
 	} {
 		wantStored(t, b, nc, subject, stored)
@@ -125,7 +121,7 @@ func TestTenant_DoesNothingElse(t *testing.T) {
 			return err
 		})
 	}
-	// Accounts do not share inboxes, so a does not receive the messages of b.
+	// Accounts do not share inboxes, so a receives no message of b.
 	sub, err := a.SubscribeSync("_INBOX.>")
 	if err != nil {
 		t.Fatal(err)
@@ -139,8 +135,6 @@ func TestTenant_DoesNothingElse(t *testing.T) {
 	}
 }
 
-// With any ids, a tenant reaches only its own subjects.
-//
 //guarantee:tenant-isolated
 func TestTenant_NastyIDs(t *testing.T) {
 	dir := t.TempDir()

@@ -8,7 +8,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// apply commits the batch to the projection and then acknowledges its messages.
 func (l *loop) apply(ctx context.Context, b *batch) error {
 	if b.end == nil {
 		return nil
@@ -40,9 +39,8 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// commit applies b to the projection. It retries until that succeeds or ctx ends. If b is nil, it
-// only stores the position next. A call of Apply that has started may continue for StopTimeout
-// after ctx has ended.
+// commit retries until the projection has committed b or ctx ends. If b is nil, it only stores the
+// position next. A call of Apply that has started may continue for StopTimeout after ctx has ended.
 func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
 		var messages []Message
@@ -79,9 +77,8 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// happened reports whether an Apply that returned an error has still committed, so that the stored
-// position is next. If the position is neither the old one nor next, moved is an error that says
-// so.
+// happened reports whether an Apply that returned an error has still committed. moved is an error
+// if the stored position is neither the old one nor next.
 func (l *loop) happened(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

@@ -11,28 +11,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch collects consecutive messages for one call of Apply.
 type batch struct {
 	loop     *loop
 	stream   jetstream.Stream
 	last     uint64 // sequence of the last message
 	messages []Message
-	raw      []jetstream.Msg // the same messages as delivered by the server
-	end      jetstream.Msg   // the last message; its acknowledgement covers all messages before it
+	raw      []jetstream.Msg // messages as delivered by the server
+	end      jetstream.Msg   // last message; its acknowledgement covers all earlier ones
 	bytes    int
-	pending  uint64 // messages for this durable that come after end
-	// poisoned lists messages to dead-letter before the batch is applied. They are still in messages.
+	pending  uint64 // messages for this durable after end
+	// poisoned lists messages to dead-letter before the batch is applied. They are also in
+	// messages.
 	poisoned []*Poison
-	dead     []jetstream.Msg // dead-lettered messages, to terminate after the commit
-	reasons  []string        // reason for each message in dead
+	dead     []jetstream.Msg // dead-lettered, to terminate after the commit
+	reasons  []string        // for each message in dead
 }
 
 func (b *batch) full() bool {
 	return len(b.messages) >= b.loop.opts.Batch || b.bytes >= b.loop.opts.BatchBytes
 }
 
-// add adds msg unless it was delivered before. It returns a skipError if messages are missing
-// between msg and the last message of the batch.
+// add skips repeated deliveries. It returns a skipError if messages are missing before msg.
 func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -58,10 +57,10 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing before seq. If the loop reads all tenants, the stream
-// sequences must be consecutive, unless the leader of the stream confirms that messages no longer
-// exist. If the loop reads one tenant, the delivery numbers must be consecutive. follows reports
-// whether they are.
+// checkNext checks that no message is missing before seq. When the loop reads all tenants, stream
+// sequences must be consecutive, unless the leader confirms that the messages between them no
+// longer exist. When it reads one tenant, delivery numbers must be consecutive, which follows
+// reports.
 func (b *batch) checkNext(ctx context.Context, seq uint64, follows bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

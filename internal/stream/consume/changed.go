@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// lastCommon returns the position at which to resume in a changed stream. Among the earlier
-// positions of the projection, it is the latest one whose message is the same in this stream. If
-// there is none, it is the beginning of the stream.
+// lastCommon returns the latest earlier position whose message is the same in the changed stream,
+// or the beginning of the stream.
 func (l *loop) lastCommon(ctx context.Context, stream jetstream.Stream) (Position, error) {
 	begin := Position{Stream: l.created}
 	passed, err := l.opts.Passed(ctx)
@@ -49,8 +48,8 @@ func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool,
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
-// pending returns the sequence of the next message for this durable. If there is none up to last,
-// pending returns 0, and moves the position to last if the messages up to it no longer exist.
+// pending returns the sequence of the next message for this durable, or 0. If the messages up to
+// last no longer exist, it moves the position to last.
 func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
 	if last <= l.pos.Sequence {
 		return 0, nil
@@ -63,8 +62,7 @@ func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64
 }
 
 // passTail moves the position to last, because the messages up to last no longer exist. It does
-// nothing for a reader of one tenant, which cannot distinguish missing messages from those of other
-// tenants.
+// nothing for a reader of one tenant, because other tenants may have these messages.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
 	if l.filters != nil || l.pos.Sequence == 0 { // no message was read yet, so none can be lost
 		return nil

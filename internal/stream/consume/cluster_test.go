@@ -33,7 +33,7 @@ func TestRun_OutlivesLeaders(t *testing.T) {
 	for range 3 {
 		leader := c.Leader(space.EventStream(), "test")
 		if leader < 0 {
-			continue // between two leaders, which is the case under test
+			continue // between two leaders
 		}
 		send(20)
 		c.Stop(leader)
@@ -49,7 +49,7 @@ func TestRun_OutlivesLeaders(t *testing.T) {
 	}
 }
 
-// publishOnce retries until message n is stored, and stores it once.
+// publishOnce retries until message n is stored.
 func publishOnce(t *testing.T, js jetstream.JetStream, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -11,42 +11,40 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Position is the last stream sequence that a projection has committed.
+// Position is an alias of [projection.Position].
 type Position = projection.Position
 
-// Marks stores the highest counted sequence of each producer. Projections use it to recognise
-// repeated events.
+// Marks is an alias of [projection.Marks], with which projections recognise repeated events.
 type Marks = projection.Marks
 
-// ErrStreamChanged is the error of Run when the projection was built from another stream.
+// ErrStreamChanged is wrapped when the projection was built from another stream.
 var ErrStreamChanged = errors.New("the stream is not the one that was read before")
 
-// Message is an event or a manifest as stored in the stream.
+// Message is an event or a manifest in the stream.
 type Message struct {
 	Sequence uint64
 	Subject  string
-	Address  subjects.Address // parsed from Subject; zero if the subject is unknown, see [Options.UnknownSubjects]
+	Address  subjects.Address // zero if the subject is unknown, see [Options.UnknownSubjects]
 	Data     []byte           // the event or manifest, unmodified
-	Stored   time.Time        // time at which the server stored the message
+	Stored   time.Time        // when the server stored the message
 }
 
-// Projection is the state that a service derives from the stream. Run calls the methods from one
-// goroutine only.
+// Projection is the state that a service derives from the stream. Run calls it from one goroutine.
 type Projection interface {
 	// Position returns the last committed position.
 	Position(ctx context.Context) (Position, error)
 
-	// Apply applies the messages of batch in stream order. It commits them together with next in
-	// one transaction. If batch is empty, it only stores next.
+	// Apply applies the messages in stream order and commits them together with next in one
+	// transaction. If batch is empty, it only stores next.
 	//
 	// If a message can never be applied, Apply commits nothing and returns a [*Poison]. Run then
 	// calls Apply again without that message and with the same next. After any other error, Run
-	// calls Position. If the result shows that the batch was not committed, Run retries.
+	// retries unless Position shows that the batch was committed.
 	Apply(ctx context.Context, batch []Message, next Position) error
 }
 
 // Poison is the error for a message that can never be applied. Reason must not quote the message,
-// because it is stored in the stream of dead letters.
+// because it becomes part of the dead letter.
 type Poison struct { //nolint:errname // it names the message as much as the error
 	Sequence uint64
 	Reason   string
@@ -55,21 +53,21 @@ type Poison struct { //nolint:errname // it names the message as much as the err
 // Error implements error.
 func (p *Poison) Error() string { return fmt.Sprintf("message %d: %s", p.Sequence, p.Reason) }
 
-// Gap is a range of stream sequences whose messages no longer exist. It includes First and Last.
+// Gap is a range of stream sequences, both included, whose messages no longer exist.
 type Gap struct {
 	First, Last uint64
-	// Expired is true if limits of age or size removed the messages at the head of the stream. It is
+	// Expired is true if a limit of age or size removed the messages at the head of the stream, and
 	// false if a user deleted them.
 	Expired bool
 }
 
-// Progress describes the state of a call of Run.
+// Progress is the state of a call of Run.
 type Progress struct {
-	Done     uint64   // messages applied in this call
+	Done     uint64   // applied in this call
 	Position Position // last committed position
 	Last     uint64   // last known sequence of the stream
 	Target   uint64   // sequence at which a drain ends; 0 without Drain
-	Lag      uint64   // number of stream messages after Position
+	Lag      uint64   // messages after Position
 	Err      error
 }
 
@@ -77,41 +75,39 @@ type Progress struct {
 type Options struct {
 	Durable string // name of the service, which also names the consumer on the server
 	Space   subjects.Space
-	Tenant  string // read only this tenant; empty means all tenants
+	Tenant  string // empty means all tenants
 
-	// UnknownSubjects makes Run pass messages with unknown subjects to Apply. Otherwise Run
-	// dead-letters these messages.
+	// UnknownSubjects passes messages with unknown subjects to Apply, instead of dead-lettering
+	// them.
 	UnknownSubjects bool
 
-	Batch      int           // maximum number of messages per Apply; 1000 by default
-	BatchBytes int           // approximate maximum number of bytes per Apply; 8 MiB by default
-	Linger     time.Duration // how long a partial batch waits for more messages; 0 by default
+	Batch      int           // messages per Apply; 1000 by default
+	BatchBytes int           // approximate bytes per Apply; 8 MiB by default
+	Linger     time.Duration // how long a partial batch waits for more; 0 by default
 
-	Drain   bool          // return nil after the message that was the last one of the stream at the start
+	Drain   bool          // return nil after the message that was the last one at the start
 	AckWait time.Duration // acknowledgement timeout of the durable; 60 s by default
-	// IdleCheck is the interval between checks of the stream while no message arrives. The default
-	// is 2 s.
+	// IdleCheck is the interval of checks while no message arrives; 2 s by default.
 	IdleCheck   time.Duration
 	RetryMax    time.Duration // longest pause before a retry; 30 s by default
-	StopTimeout time.Duration // how long the current batch may continue after ctx ends; 10 s by default
+	StopTimeout time.Duration // time for the current batch after ctx ends; 10 s by default
 
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is used if the projection has lost its position. It is a position that the stream
-	// must contain. If Expected is zero, this is not checked.
+	// Expected is a position that the stream must contain if the projection has lost its own. The
+	// zero Position is not checked.
 	Expected Position
 
-	// OnGap is called for each range of messages that was lost before Run could read it.
+	// OnGap is called for messages that were lost before Run could read them.
 	OnGap func(Gap)
 
-	// OnStreamChanged is called when the stream was created again or was rolled back to an earlier
-	// state. If it returns an error, Run ends with that error. By default it returns
-	// ErrStreamChanged. If it returns nil, Run resumes after the latest position of Passed whose
-	// message is unchanged, or at the first message.
+	// OnStreamChanged is called when the stream was created again or rolled back. By default it
+	// returns ErrStreamChanged, and Run ends with its error. If it returns nil, Run resumes after
+	// the latest position of Passed whose message is unchanged, or at the first message.
 	OnStreamChanged func(reason string) error
 
-	// Passed returns earlier positions of the projection. The latest one comes first.
+	// Passed returns earlier positions of the projection, the latest one first.
 	Passed func(ctx context.Context) ([]Position, error)
 }
 

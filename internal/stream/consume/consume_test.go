@@ -42,7 +42,7 @@ func TestRun_DrainHandlesAllAndReturns(t *testing.T) {
 	check(t, p, upTo(25))
 }
 
-// Linger fills batches. A drain does not wait at the end.
+// Linger fills batches, but a drain does not wait at the end.
 func TestRun_DrainFillsItsBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js, p, began := natstest.Start(t).JetStream(t), newMemory(), time.Now()
@@ -75,9 +75,8 @@ func TestRun_GoesOnWhereTheProjectionIs(t *testing.T) {
 	js := natstest.Start(t).JetStream(t)
 	publish(t, js, "acme", 1, 30)
 	p := newMemory()
-	// All messages are committed and acknowledged …
 	drain(t, js, consume.Options{}, p)
-	// … but the projection was restored from a backup.
+	// Restore the projection from a backup.
 	p.seqs, p.data = p.seqs[:10], nil
 	p.pos.Sequence, p.pos.Hash = 10, events.HashOf([]byte("acme 10"))
 	drain(t, js, consume.Options{}, p)
@@ -159,7 +158,6 @@ func TestRun_PoisonIsDeadLettered(t *testing.T) {
 	}
 }
 
-// deadLetters returns n dead letters and fails if there are more.
 func deadLetters(t *testing.T, js jetstream.JetStream, n int) []consume.DeadLetter {
 	t.Helper()
 	c, err := js.CreateConsumer(t.Context(), space.DeadLetterStream(), jetstream.ConsumerConfig{
@@ -241,7 +239,6 @@ func TestRun_StopHasADeadline(t *testing.T) {
 	})
 }
 
-// applyFunc calls before and then Apply of the inner projection.
 type applyFunc struct {
 	*memory
 	before func(context.Context) error

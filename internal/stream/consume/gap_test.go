@@ -25,7 +25,6 @@ func lostDeliveries(t *testing.T, tenant string) {
 	t.Helper()
 	js := natstest.Start(t).JetStream(t)
 	p := newMemory()
-	// The other reader uses the durable of the tenant.
 	opts := consume.Options{Tenant: tenant, AckWait: time.Hour, Batch: 2}
 	r := start(t, js, opts, p)
 	publish(t, js, "acme", 1, 1)
@@ -61,7 +60,7 @@ func lostDeliveries(t *testing.T, tenant string) {
 	}
 }
 
-// No message follows the lost one, so that no later sequence reveals the loss.
+// No later sequence reveals the loss of the last message.
 func TestRun_LostLastDeliveryComesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js := natstest.Start(t).JetStream(t)
@@ -80,7 +79,7 @@ func TestRun_LostLastDeliveryComesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			publish(t, js, "acme", n, 2) // one for each of the two readers
+			publish(t, js, "acme", n, 2) // one for each reader
 			for range batch.Messages() {
 				stolen++
 			}
@@ -122,7 +121,7 @@ func TestRun_DeletedMessagesArePassedAndReported(t *testing.T) {
 	if len(gaps) > 0 {
 		t.Errorf("reported again: %+v", gaps)
 	}
-	remove(t, js, 22) // where the position is
+	remove(t, js, 22) // message 22 is the position
 	publish(t, js, "acme", 23, 1)
 	drain(t, js, opts, p)
 	want = []consume.Gap{{First: 22, Last: 22}}
@@ -134,8 +133,7 @@ func TestRun_DeletedMessagesArePassedAndReported(t *testing.T) {
 	}
 }
 
-// A stream that was purged while no consumer was running has no message that reveals the
-// loss.
+// After a purge while no consumer is running, no message reveals the loss.
 //
 //guarantee:verify-stream-replaced
 func TestRun_PurgedTailIsReported(t *testing.T) {
@@ -153,7 +151,7 @@ func TestRun_PurgedTailIsReported(t *testing.T) {
 	if err := stream.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // once is enough
+	for range 2 { // the gap must be reported only once
 		drain(t, js, opts, p)
 	}
 	if diff := cmp.Diff([]consume.Gap{{First: 6, Last: 10, Expired: true}}, gaps); diff != "" {

@@ -17,7 +17,7 @@ import (
 
 var space subjects.Space
 
-// memory is a projection in memory. It survives a restart of Run, like a file.
+// memory is a projection that survives a restart of Run, like a file.
 type memory struct {
 	mu    sync.Mutex // guards the fields below
 	pos   consume.Position
@@ -25,9 +25,9 @@ type memory struct {
 	data  []string
 	calls int
 
-	// fail, if set, decides whether a call commits and which error it returns.
+	// fail decides whether a call commits and which error it returns.
 	fail    func(call int, batch []consume.Message) (commit bool, err error)
-	changed chan struct{} // gets a token after each call, if there is room
+	changed chan struct{} // gets a token after each call
 }
 
 func newMemory() *memory { return &memory{changed: make(chan struct{}, 1)} }
@@ -65,7 +65,6 @@ func (m *memory) applied() []uint64 {
 	return append([]uint64(nil), m.seqs...)
 }
 
-// wait returns after n messages were applied.
 func (m *memory) wait(t *testing.T, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -79,7 +78,6 @@ func (m *memory) wait(t *testing.T, n int) {
 	}
 }
 
-// running is a call of Run in a goroutine.
 type running struct {
 	cancel context.CancelFunc
 	done   chan error
@@ -99,7 +97,6 @@ func start(t *testing.T, js jetstream.JetStream, opts consume.Options, p consume
 	return r
 }
 
-// stop ends the run and requires a nil error.
 func (r *running) stop(t *testing.T) {
 	t.Helper()
 	r.cancel()
@@ -124,7 +121,7 @@ func drain(t *testing.T, js jetstream.JetStream, opts consume.Options, p consume
 	}
 }
 
-// publish stores n messages of tenant. Their data is the tenant and a number from first.
+// publish stores n messages whose data is the tenant and a number from first.
 func publish(t *testing.T, js jetstream.JetStream, tenant string, first, n int) {
 	t.Helper()
 	subject, err := space.Event(tenant, "p1", "r1", "run.started")
@@ -158,7 +155,6 @@ func between(first, last uint64) []uint64 {
 	return all
 }
 
-// remove deletes a message from a stream without deny flags.
 func remove(t *testing.T, js jetstream.JetStream, seq uint64) {
 	t.Helper()
 	stream, err := js.Stream(t.Context(), space.EventStream())

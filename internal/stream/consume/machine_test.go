@@ -20,16 +20,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// machine applies random operations to a stream and its reader, and computes the expected
-// state of the projection.
+// machine applies random operations to a stream and its reader, and compares the projection with
+// the expected one.
 type machine struct {
 	js      jetstream.JetStream
 	stream  jetstream.Stream
 	space   subjects.Space
-	tenant  string // of the reader; empty for all
+	tenant  string // tenant of the reader; empty for all
 	p       *memory
-	stored  []string // data by sequence-1; "" once deleted
-	applied []uint64 // expected state of the projection until the next message
+	stored  []string // data by sequence-1; "" if deleted
+	applied []uint64 // expected state of the projection
 }
 
 func (m *machine) publish(t *rapid.T) {
@@ -47,7 +47,6 @@ func (m *machine) publish(t *rapid.T) {
 	}
 }
 
-// remove deletes any message, even one that was read.
 func (m *machine) remove(t *rapid.T) {
 	if len(m.stored) == 0 {
 		t.Skip("nothing stored")
@@ -62,7 +61,7 @@ func (m *machine) remove(t *rapid.T) {
 	m.stored[i] = ""
 }
 
-// read runs the loop for several calls of Apply. Each can fail before or after its commit.
+// read runs several calls of Apply. Each can fail before or after its commit.
 func (m *machine) read(t *rapid.T) {
 	fates := rapid.SliceOfN(rapid.SampledFrom([]string{"ok", "ok", "fails", "fails after commit"}), 1, 4).Draw(t, "fates")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -117,7 +116,6 @@ func (m *machine) steal(t *rapid.T) {
 	}
 }
 
-// restore resets the projection to an earlier state.
 func (m *machine) restore(t *rapid.T) {
 	if len(m.p.seqs) == 0 {
 		t.Skip("nothing applied")
@@ -132,7 +130,6 @@ func (m *machine) restore(t *rapid.T) {
 	m.p.pos.Sequence, m.p.pos.Hash = m.p.seqs[n-1], events.HashOf([]byte(m.p.data[n-1]))
 }
 
-// drain reads all messages and compares the result with the stream.
 func (m *machine) drain(t *rapid.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -143,8 +140,8 @@ func (m *machine) drain(t *rapid.T) {
 	if err := consume.Run(ctx, m.js, opts, m.p); err != nil {
 		t.Fatal(err)
 	}
-	// Applied messages stay, even if they were deleted. All existing messages
-	// follow them.
+	// Applied messages stay in the projection, even if they were deleted. All existing messages
+	// come after them.
 	var last uint64
 	if n := len(before); n > 0 {
 		last = before[n-1]
@@ -172,8 +169,8 @@ func TestRun_AnythingMayHappen(t *testing.T) {
 	race.Draw(t, 100, 15)
 	for _, tenant := range []string{"", "acme"} {
 		t.Run("tenant="+tenant, func(t *testing.T) {
-			// The streams stay. The server removes the folder of a deleted stream
-			// late, when the next stream may use it already.
+			// Reuse the streams. The server removes the folder of a deleted stream late, when the
+			// next stream may use it already.
 			js := natstest.Start(t, natstest.Options{NoSync: true}).JetStream(t)
 			n := 0
 			rapid.Check(t, func(t *rapid.T) {

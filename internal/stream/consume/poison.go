@@ -14,12 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeadLetter describes a message that a consumer could not handle. It does not contain the payload.
-// Later versions may add fields but never rename them.
+// DeadLetter describes a message that a consumer could not handle, without its payload. Later
+// versions may add fields but never rename them.
 type DeadLetter struct {
 	Consumer string `json:"consumer"`
 	Stream   string `json:"stream"`
-	// Created is the creation time of the stream. Sequences are unique only within one stream.
+	// Created is the creation time of the stream, within which sequences are unique.
 	Created  time.Time   `json:"created"`
 	Sequence uint64      `json:"sequence"`
 	Subject  string      `json:"subject"`
@@ -27,14 +27,14 @@ type DeadLetter struct {
 	Producer string      `json:"producer,omitempty"`
 	Run      string      `json:"run,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
-	SHA256   string      `json:"sha256"` // hash of the message's bytes, in hex
+	SHA256   string      `json:"sha256"` // of the message, in hex
 	Bytes    int         `json:"bytes"`
 	Stored   time.Time   `json:"stored"`
 	Reason   string      `json:"reason"`
 }
 
-// deadLetter removes the poisoned message from the batch and stores a dead letter for it. A crash
-// can cause the letter to be stored twice, but it is never lost.
+// deadLetter removes the poisoned message from the batch and stores a dead letter. A crash can
+// duplicate the letter, but never loses it.
 func (l *loop) deadLetter(ctx context.Context, b *batch, poison *Poison) error {
 	m, raw, ok := b.take(poison.Sequence)
 	if !ok {
@@ -80,5 +80,5 @@ func (l *loop) publishLetter(ctx context.Context, data []byte, id string) error 
 	return err
 }
 
-// oneLine removes line breaks. An acknowledgement with a reason must not contain any.
+// oneLine removes line breaks, which the reason in an acknowledgement must not contain.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

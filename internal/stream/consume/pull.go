@@ -14,7 +14,7 @@ const (
 	fetchHeartbeat = 5 * time.Second
 	fetchBytes     = 32 << 20 // half of the pending bytes at which the server disconnects a slow client
 
-	replicatedFetch = 256 // messages per request on a replicated stream, where bytes cannot be limited
+	replicatedFetch = 256 // messages per request, because a request to a replicated stream cannot limit bytes
 )
 
 var errStalled = errors.New("messages are pending but not delivered")
@@ -25,17 +25,16 @@ func (e *skipError) Error() string {
 	return fmt.Sprintf("message %d was delivered after %d: a delivery between them is missing", e.got, e.after)
 }
 
-// fetch sends one request for messages and applies the messages that arrive. If none arrive, the
-// stream may still have more.
+// fetch may apply no message although the stream has more.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// On a replicated stream, a request must not have a limit of bytes. The status that ends
-		// such a request can arrive before messages that still wait for their quorum. The client
-		// would then drop these messages. The same would happen if the limit of messages ended a
-		// request that also has a limit of bytes.
+		// A request to a replicated stream must not limit bytes. The status that ends such a
+		// request can arrive before messages that still wait for their quorum, and the client would
+		// drop these messages. Reaching a limit of messages would have the same effect if the
+		// request also limits bytes.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
@@ -46,8 +45,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 		return fmt.Errorf("request messages: %w", err)
 	}
 	messages := batch.Messages()
-	// Wait until the goroutine of the request has ended. It must not run during the next reset,
-	// which makes the server deliver the remaining messages again.
+	// Wait for the goroutine of the request. It must not run during the next reset, after which the
+	// server delivers the remaining messages again.
 	defer func() {
 		cancel()
 		for range messages {
@@ -76,7 +75,6 @@ type reader struct {
 	messages <-chan jetstream.Msg
 }
 
-// readBatch reads and applies one batch. It returns false when the request has no more messages.
 func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	msg, err := r.first(ctx)
 	if msg == nil || err != nil {
@@ -85,7 +83,7 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	r.loop.stalled = 0
 	b := batch{loop: r.loop, stream: r.stream, last: r.loop.pos.Sequence}
 	more, rejected := r.collect(ctx, &b, msg)
-	// Apply the messages before the rejected one, because they are valid.
+	// The messages before the rejected one are valid.
 	if err := r.loop.apply(ctx, &b); err != nil {
 		return false, err
 	}
@@ -96,15 +94,13 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 		return false, errDrained
 	}
 	if r.loop.draining && b.pending == 0 {
-		// The messages up to the target that have not arrived were deleted or belong to other
-		// tenants.
+		// The missing messages up to the target were deleted or belong to other tenants.
 		return more, r.watch(ctx)
 	}
 	return more, nil
 }
 
-// first waits for the first message of a batch. While it waits, it regularly checks the stream,
-// because the request is lost if the server exits.
+// first checks the stream while it waits, because a request is lost if the server exits.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()
@@ -137,15 +133,14 @@ func (r *reader) watch(ctx context.Context) error {
 		r.loop.stalled = 0
 		return nil
 	}
-	// A single check may run after a message was stored and before it is delivered, so one result
-	// is not an error.
+	// One check may run after a message was stored and before it is delivered, so one result is not
+	// an error.
 	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}
 	return nil
 }
 
-// collect adds msg and the messages that are available to b until b is full.
 func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more bool, err error) {
 	var linger <-chan time.Time
 	if r.loop.opts.Linger > 0 {
@@ -166,15 +161,15 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns the next message for the batch b. It returns nil when b should be applied. more
-// reports whether the request may deliver more messages after that.
+// next returns the next message for b, or nil when b should be applied. more reports whether the
+// request can deliver further messages.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed
 		return msg, false
 	default:
 	}
-	// A drain does not wait for new messages. It applies the batch at once.
+	// A drain does not wait for new messages.
 	if linger == nil || r.loop.draining && b.pending == 0 {
 		return nil, true
 	}

@@ -14,11 +14,11 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals detects requests of the loop that the broker has refused. The broker sends no reply to
-// such a request. It only reports an error on the connection.
+// refusals finds requests of the loop that the broker has refused. The broker does not answer them,
+// but only reports an error on the connection.
 type refusals struct {
 	nc      *nats.Conn
-	before  error // last error of the connection when the session started
+	before  error // the connection's last error when the session started
 	stream  string
 	durable string
 	letters string
@@ -29,7 +29,6 @@ func (l *loop) watchRefusals() refusals {
 	return refusals{nc: nc, before: nc.LastError(), stream: l.opts.Space.EventStream(), durable: l.durable, letters: l.letters}
 }
 
-// wait returns the first refusal after the session started. It returns nil when ctx ends.
 func (r refusals) wait(ctx context.Context) error {
 	tick := time.NewTicker(refusalCheck)
 	defer tick.Stop()
@@ -46,7 +45,7 @@ func (r refusals) wait(ctx context.Context) error {
 }
 
 // check returns the last permissions violation of the connection if it concerns this loop. A
-// refused subscription to replies also counts if it occurred before the session started.
+// refused subscription to replies counts even if it is older than the session.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {
@@ -63,7 +62,6 @@ func (r refusals) check() error {
 	return nil
 }
 
-// concerns reports whether this loop sends requests or acknowledgements on subject.
 func (r refusals) concerns(subject string) bool {
 	switch {
 	case subject == r.letters:
@@ -71,7 +69,7 @@ func (r refusals) concerns(subject string) bool {
 	case strings.HasPrefix(subject, "$JS.ACK."):
 		return strings.Contains(subject, "."+r.stream+"."+r.durable+".")
 	case strings.HasPrefix(subject, "$JS.API.DIRECT."):
-		return false // only publishers send these requests
+		return false // only publishers use them
 	}
 	return strings.HasPrefix(subject, "$JS.API.") && strings.Contains(subject+".", "."+r.stream+".")
 }

@@ -18,8 +18,8 @@ import (
 
 const inboxOfReader = "_INBOX.reader"
 
-// readerRights returns the rights that a consumer needs. The connection itself reads the
-// information about other streams.
+// readerRights contains no right that only the connection needs, such as reading about other
+// streams.
 func readerRights() subjects.Rights {
 	r := subjects.RoleRights(subjects.Space{}, subjects.ReaderRole, "reader", inboxOfReader)
 	r.Publish = slices.DeleteFunc(r.Publish, func(s string) bool {
@@ -29,9 +29,8 @@ func readerRights() subjects.Rights {
 	return r
 }
 
-// readAs reads a stream with rights r. The stream has an event and an invalid message, and
-// the durable must be replaced. readAs returns the first error of Run, or nil after both
-// messages were handled and acknowledged.
+// readAs reads an event and an invalid message with the rights r, with a durable that must be
+// replaced. It returns the first error of Run, or nil after both messages were acknowledged.
 func readAs(t *testing.T, r subjects.Rights) error {
 	t.Helper()
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{Name: "reader", Publish: r.Publish, Subscribe: r.Subscribe}}})
@@ -66,7 +65,6 @@ func readAs(t *testing.T, r subjects.Rights) error {
 	return err
 }
 
-// acknowledged reports whether the server received all acknowledgements.
 func acknowledged(t *testing.T, srv *natstest.Server) bool {
 	t.Helper()
 	c, err := srv.JetStream(t).Consumer(t.Context(), "HOOKTRAIL_EV", "reader")
@@ -93,8 +91,6 @@ func TestRun_Rights(t *testing.T) {
 	})
 }
 
-// wantRefusal requires that a run with rights r reports the refused subject instead of a
-// timeout.
 func wantRefusal(t *testing.T, r subjects.Rights, what string) {
 	t.Helper()
 	began := time.Now()
@@ -107,7 +103,6 @@ func wantRefusal(t *testing.T, r subjects.Rights, what string) {
 	}
 }
 
-// A drain fails where a service retries.
 func TestRun_DrainWithoutRights(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{Name: "reader", Publish: []string{"unused"}, Subscribe: []string{"_INBOX.>"}}}})
 	js := srv.JetStream(t, nats.UserInfo("reader", "reader"))

@@ -20,18 +20,17 @@ const (
 	sessionFirst   = 10 * time.Millisecond
 	sessionMost    = 5 * time.Second
 	retryFirst     = 100 * time.Millisecond
-	manyResets     = 5 // number of consecutive resets without progress that suggests a second reader
+	manyResets     = 5 // consecutive resets without progress that suggest a second reader
 )
 
 var errDrained = errors.New("drained")
 
-// stopError wraps the error with which Run should end.
 type stopError struct{ err error }
 
 func (e stopError) Error() string { return e.err.Error() }
 func (e stopError) Unwrap() error { return e.err }
 
-// loop is the state of one call of Run. Only one goroutine uses it.
+// Only one goroutine uses a loop.
 type loop struct {
 	opts    Options
 	js      jetstream.JetStream
@@ -47,15 +46,15 @@ type loop struct {
 	created   time.Time // creation time of the stream in this session
 	draining  bool
 	progress  Progress
-	delivered uint64 // number of deliveries since the last reset
-	stalled   int    // number of consecutive checks that found undelivered messages
+	delivered uint64 // deliveries since the last reset
+	stalled   int    // consecutive checks that found undelivered messages
 	// resets counts the sessions since the last progress that ended because a delivery was missing.
 	resets int
 }
 
 // Run reads the stream and applies the messages to p until ctx ends. Then it finishes the current
-// batch and returns nil. With Drain, it returns nil after the message that was the last one of the
-// stream at the start. If ctx ends before that, a drain returns an error.
+// batch and returns nil. With Drain, it returns nil after the message that was the last one at the
+// start. If ctx ends before that, a drain returns an error.
 //
 // While the broker is unavailable or rights are missing, Run waits and reports the error through
 // Progress. If rights are missing, a drain fails instead.
@@ -76,7 +75,7 @@ func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection
 	})
 	l.work = work
 	err = l.run(ctx)
-	// Cancel work before stop. Otherwise, if ctx ends between these two calls, the goroutine would
+	// Cancel work before stop. If ctx ended between these two calls, the goroutine would otherwise
 	// wait for StopTimeout.
 	cancel()
 	stop()
@@ -102,7 +101,6 @@ func newLoop(js jetstream.JetStream, opts Options, p Projection) (*loop, error) 
 	return l, nil
 }
 
-// run starts a session, and starts another one whenever a session ends with an error.
 func (l *loop) run(ctx context.Context) error {
 	status := l.js.Conn().StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.CLOSED)
 	defer l.js.Conn().RemoveStatusListener(status)
@@ -134,7 +132,7 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// failed logs and reports why a session ended. A single reset is normal and only a debug message.
+// failed reports why a session ended. A single reset is normal, so it is only a debug message.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if _, ok := errors.AsType[*skipError](err); ok {
@@ -149,7 +147,7 @@ func (l *loop) failed(ctx context.Context, err error) {
 		level = slog.LevelError // only an operator can fix it
 	}
 	if errors.Is(err, errDisconnected) {
-		level = slog.LevelInfo // the owner of the connection logs a warning about this
+		level = slog.LevelInfo // the owner of the connection logs it
 	}
 	l.log.Log(ctx, level, "reading interrupted", "error", err, "position", l.pos.Sequence)
 	if level >= slog.LevelInfo {
@@ -172,13 +170,12 @@ func (l *loop) waitForBroker(ctx context.Context, status <-chan nats.Status, d t
 			if nc := l.js.Conn(); nc.IsConnected() || nc.IsClosed() {
 				return
 			}
-			timer.Reset(time.Second) // check again later, in case a change of status was missed
+			timer.Reset(time.Second) // a change of status may have been missed
 		}
 	}
 }
 
-// backoff returns a pause that doubles with each failure, from first to most. It is shortened by a
-// random part of up to one half.
+// backoff doubles from first to most. Jitter shortens it by up to one half.
 func backoff(first, most time.Duration, failures int) time.Duration {
 	d := most
 	if failures < 16 {
@@ -187,7 +184,6 @@ func backoff(first, most time.Duration, failures int) time.Duration {
 	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
-// pause waits for d. It returns false if done is closed earlier.
 func pause(d time.Duration, done <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -18,7 +18,7 @@ const fetches = 4
 var errDisconnected = errors.New("broker connection lost")
 
 // session reads the stream until an error occurs. It also ends when the connection is lost or a
-// request is refused, because then no reply can arrive.
+// request is refused, because no reply can arrive then.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	discard(status)
 	if !l.js.Conn().IsConnected() {
@@ -50,8 +50,7 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	return err
 }
 
-// causeOf returns why the session was cancelled, if err is only the resulting cancellation.
-// Otherwise it returns err.
+// causeOf replaces a cancellation by its cause.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) && (errors.Is(cause, errDisconnected) || errors.Is(cause, broker.ErrPermission)) {
@@ -97,8 +96,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. Later lookups with this stream ask the leader,
-// because a replica that is behind would report messages as missing.
+// open returns the stream with its current state. Lookups with it ask the leader, because a replica
+// that is behind would report messages as missing.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -110,10 +109,9 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream. The stream can be a new one. It can
-// also be one whose broker lost its last writes and gave their sequences to other messages. If the
-// stream has changed, identify calls OnStreamChanged. If that returns nil, identify moves the
-// position to the last common one.
+// identify checks that the position belongs to this stream. The stream may be new, or its broker
+// may have lost its last writes and given their sequences to other messages. If the stream has
+// changed and OnStreamChanged allows it, identify moves the position to the last common one.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -136,12 +134,12 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	if err != nil {
 		return err
 	}
-	l.draining = false // the target of the drain was a sequence of the old stream
+	l.draining = false // the target was a sequence of the old stream
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the one that contained the position at. It
-// returns "" if there is no difference. The ledger stores the text.
+// difference describes how the stream differs from the one of the position at. It returns "" if it
+// is the same. The ledger stores the text.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {
@@ -158,7 +156,7 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Posit
 	msg, err := stream.GetMsg(ctx, at.Sequence)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound) && at.Hash == events.Hash{}:
-		return "", nil // the message was already missing when passTail passed it
+		return "", nil // already missing when passTail passed it
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		l.log.WarnContext(ctx, "message deleted after it was read", "sequence", at.Sequence)
 		l.opts.OnGap(Gap{First: at.Sequence, Last: at.Sequence})
@@ -173,8 +171,6 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Posit
 
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// attach creates or updates the durable. Then it resets the durable to the message after the
-// position.
 func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -192,7 +188,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	consumer, err := l.js.CreateOrUpdateConsumer(ctx, name, config)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeConsumerCreate {
-		// Replace the durable. This loses no progress, because the projection has the position.
+		// This loses no progress, because the projection has the position.
 		if err := l.js.DeleteConsumer(ctx, name, l.durable); err != nil {
 			return nil, fmt.Errorf("replace durable %s: %w", l.durable, err)
 		}
@@ -208,8 +204,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, nil
 }
 
-// next returns the sequence of the first message after seq that is for this durable. It returns 0
-// if there is none.
+// next returns the sequence of the first message for this durable after seq, or 0.
 func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -231,7 +226,6 @@ func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (u
 	return found, nil
 }
 
-// check updates the lag. It returns errDrained when a drain has reached its target.
 func (l *loop) check(ctx context.Context, stream jetstream.Stream) error {
 	state := stream.CachedInfo().State
 	l.progress.Last = state.LastSeq

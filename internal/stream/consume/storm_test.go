@@ -25,11 +25,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// stormEvents is the number of events during which a consumer is killed.
 var stormEvents = race.Size(100_000, 20_000)
 
 const (
-	childEnv = "HOOKTRAIL_CONSUME_CHILD" // URL and path of the projection, with a space between
+	childEnv = "HOOKTRAIL_CONSUME_CHILD" // URL and path of the projection, separated by a space
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +42,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is the process to kill. It drains and prints a line per batch.
 func child(url, path string) error {
 	ctx := context.Background()
 	nc, err := nats.Connect(url)
@@ -65,7 +63,6 @@ func child(url, path string) error {
 	}, l)
 }
 
-// logbook is a projection on disk that stores each event once and rejects repeats.
 type logbook struct {
 	db    *projection.DB
 	marks *projection.Marks
@@ -110,7 +107,6 @@ func (l *logbook) Apply(ctx context.Context, batch []consume.Message, next consu
 	})
 }
 
-// checkLog requires the events 1 to n in this order.
 func checkLog(t *testing.T, path string, n int) {
 	t.Helper()
 	err := projection.Read(t.Context(), path, logSchema, func(conn *sqlite.Conn) error {
@@ -129,8 +125,7 @@ func checkLog(t *testing.T, path string, n int) {
 	}
 }
 
-// fill publishes the events 1 to n of one producer. A part of each batch comes first, as
-// after a failed attempt.
+// fill publishes the events 1 to n. A part of each batch comes first, as after a failed attempt.
 func fill(t *testing.T, s *natstest.Server, n int) {
 	t.Helper()
 	js := s.JetStream(t)
@@ -182,7 +177,6 @@ func TestRun_StoppedAnywhereEndsWithExactlyAll(t *testing.T) {
 			Durable: "storm", Batch: stormEvents / 200, StopTimeout: time.Nanosecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 			Progress: func(consume.Progress) {
 				if calls++; calls == last {
-					// At any moment from now on, even during a commit.
 					time.AfterFunc(rand.N(5*time.Millisecond), cancel)
 				}
 			},
@@ -219,7 +213,7 @@ func TestRun_KilledAnywhereEndsWithExactlyAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		for lines.Scan() {
-			continue // until it is gone
+			continue // until the child has exited
 		}
 		if err := run.Wait(); err == nil {
 			t.Fatal("it ended before it was killed")

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// goOn accepts each changed stream and records the reasons.
 func goOn(reasons *[]string) consume.Options {
 	return consume.Options{OnStreamChanged: func(reason string) error {
 		*reasons = append(*reasons, reason)
@@ -45,10 +44,9 @@ func TestRun_RecreatedStreamIsNoticed(t *testing.T) {
 	if len(reasons) != 1 || !strings.Contains(reasons[0], "created") {
 		t.Errorf("got reasons %q", reasons)
 	}
-	drain(t, js, consume.Options{}, p) // the new one is known now
+	drain(t, js, consume.Options{}, p) // the new stream is accepted now
 }
 
-// A stream that was created again has no message at the position.
 func TestRun_RecreatedStreamIsEmpty(t *testing.T) {
 	s := natstest.Start(t, tampered())
 	js := s.JetStream(t)
@@ -102,13 +100,13 @@ func TestRun_StreamRecreatedWhileRunning(t *testing.T) {
 	}
 }
 
-// After a power failure or a restored backup the broker assigns later sequences again.
+// After a power failure or a restored backup, the broker assigns the last sequences again.
 //
 //guarantee:verify-stream-replaced
 func TestRun_RolledBackStreamIsNoticed(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		again int // messages published after the store was taken back
+		again int // messages published after the rollback
 		want  string
 
 		passed func(*memory) []consume.Position // what the projection remembers
@@ -155,7 +153,6 @@ func TestRun_RolledBackStreamIsNoticed(t *testing.T) {
 
 func nothing(*memory) []consume.Position { return nil }
 
-// passed returns all earlier positions of m, the latest first.
 func all(m *memory) []consume.Position {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,7 +178,7 @@ func TestRun_OutlivesServerRestarts(t *testing.T) {
 	for i := range 5 {
 		publish(t, s.JetStream(t), "acme", 1+i*40, 20)
 		if i%2 == 0 {
-			p.wait(t, i*40+20) // else it stops with messages under way
+			p.wait(t, i*40+20) // otherwise it stops with messages in flight
 		}
 		s.Stop()
 		s.Restart(t)

@@ -17,16 +17,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// ErrSchema is wrapped when a file was written by another version or by another program.
+// ErrSchema is wrapped when another version or program wrote the file.
 var ErrSchema = errors.New("projection has another schema")
 
 const busyTimeout = 10 * time.Second
 
 // Schema describes the tables of a projection.
 type Schema struct {
-	Name    string // name of the projection; files with another name are rejected
-	Version int64  // at least 1; must be increased with each change of Tables
-	Tables  string // SQL script that creates the tables
+	Name    string // files with another name are rejected
+	Version int64  // at least 1; must increase with each change of Tables
+	Tables  string // SQL script
 }
 
 const ownSchema = `
@@ -44,8 +44,8 @@ CREATE TABLE projection_mark (
 ) STRICT, WITHOUT ROWID;
 `
 
-// DB is the file of a projection that is open for writing. Its methods may be called concurrently.
-// Transactions run one after another.
+// DB is a projection's file, open for writing. Its methods may be called concurrently. Transactions
+// run one after another.
 type DB struct {
 	path string
 	lock *filelock.Lock
@@ -54,8 +54,8 @@ type DB struct {
 	conn *sqlite.Conn
 }
 
-// Open opens the file at path and creates it if it is missing. While another process has locked the
-// file, Open waits until ctx ends. It logs that it waits.
+// Open opens the file at path, and creates it if it is missing. While another process has locked
+// it, Open waits until ctx ends, and logs that.
 func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) (*DB, error) {
 	if schema.Version < 1 {
 		return nil, fmt.Errorf("projection %s: schema version is %d, at least 1 is needed", path, schema.Version)
@@ -77,7 +77,7 @@ func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) 
 }
 
 func (db *DB) open(ctx context.Context, schema Schema) error {
-	// Create the file here, because SQLite would create one that every user can read.
+	// SQLite would create a file that every user can read.
 	f, err := os.OpenFile(db.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (db *DB) open(ctx context.Context, schema Schema) error {
 	db.conn.SetBusyTimeout(busyTimeout)
 	for _, pragma := range [...]string{
 		"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA journal_size_limit = 67108864",
-		"PRAGMA secure_delete = ON", // free pages must not contain erased data
+		"PRAGMA secure_delete = ON", // do not keep erased data in free pages
 	} {
 		if err := sqlitex.ExecuteTransient(db.conn, pragma, nil); err != nil {
 			return err
@@ -112,7 +112,7 @@ func prepare(conn *sqlite.Conn, schema Schema) error {
 	if err := checkEmpty(conn); err != nil {
 		return err
 	}
-	// The line break ends a comment that may be at the end of Tables.
+	// The line break ends a comment at the end of Tables.
 	script := fmt.Sprintf("%s%s\nPRAGMA application_id = %d; PRAGMA user_version = %d;",
 		ownSchema, schema.Tables, schema.applicationID(), schema.Version)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
@@ -139,8 +139,8 @@ func (s Schema) applicationID() int64 {
 	return int64(int32(h.Sum32()))                // SQLite stores a signed 32-bit value
 }
 
-// check returns an error that wraps ErrSchema unless the file has schema s. have is the version of
-// the file.
+// check returns an error that wraps ErrSchema unless the file matches s. have is the version of the
+// file.
 func (s Schema) check(conn *sqlite.Conn, have int64) error {
 	id, err := pragma(conn, "PRAGMA application_id")
 	switch {

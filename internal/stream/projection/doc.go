@@ -1,11 +1,11 @@
-// Package projection stores the state that a service derives from the stream in a SQLite file. The
-// file also has the position in the stream and the highest counted sequence of each producer. One
-// transaction commits all three together.
+// Package projection stores the state that a service derives from the stream in a SQLite file. One
+// transaction commits the state, the position in the stream and the highest counted sequence of
+// each producer.
 //
-// Only one process can open a file for writing. Other processes that want to write wait for its
-// lock. Any process can read the file at any time with [Read]. When [DB.Commit] returns nil, the
-// data survives a power failure.
+// One process can open a file for writing. Others that want to write wait for its lock. Any process
+// can read the file at any time with [Read]. When [DB.Commit] returns nil, the data survives a
+// power failure.
 //
-// There are no migrations. Open and Read reject a file with another schema version, or of another
-// program, with [ErrSchema]. Such a file can be deleted and rebuilt from the stream.
+// There are no migrations. Open and Read reject a file of another schema version or program with
+// [ErrSchema]. Such a file can be deleted and rebuilt from the stream.
 package projection

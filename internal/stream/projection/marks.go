@@ -5,18 +5,18 @@ import (
 	"maps"
 )
 
-// Mark is the highest counted sequence of one producer of one tenant.
+// Mark is the highest counted sequence of a producer.
 type Mark struct {
 	Tenant   string
 	Producer string
 	Sequence uint64
 }
 
-// Marks stores the highest counted sequence of each producer. With it, a projection distinguishes
-// new events from repeated ones. Repeated events occur when a publisher sends a batch again that
-// the stream has stored in part. The zero Marks is empty. Only one goroutine may use a Marks.
+// Marks stores the highest counted sequence of each producer, so that a projection recognises
+// repeated events. They occur when a publisher resends a batch that the stream has stored in part.
+// The zero Marks is empty. Only one goroutine may use a Marks.
 //
-// Repeat changes marks provisionally. Commit makes these changes permanent.
+// Changes by Repeat are provisional until Commit.
 type Marks struct {
 	committed map[source]uint64
 	changed   map[source]uint64
@@ -24,8 +24,8 @@ type Marks struct {
 
 type source struct{ tenant, producer string }
 
-// Repeat reports whether the event with this sequence was counted before. If it was not, Repeat
-// counts it. An event with sequence 0 has no number and is never a repeat.
+// Repeat reports whether the event with this sequence was counted before, and otherwise counts it.
+// An event with sequence 0 has no number and is never a repeat.
 func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	if sequence == 0 {
 		return false
@@ -45,7 +45,7 @@ func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	return false
 }
 
-// Load replaces all marks by the given ones, which are already committed on disk.
+// Load replaces all marks by those from disk.
 func (m *Marks) Load(marks iter.Seq[Mark]) {
 	*m = Marks{committed: make(map[source]uint64)}
 	for k := range marks {
@@ -53,7 +53,7 @@ func (m *Marks) Load(marks iter.Seq[Mark]) {
 	}
 }
 
-// Changed yields the marks that Repeat has changed since the last Commit or Rollback.
+// Changed yields the provisional marks.
 func (m *Marks) Changed() iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {
 		for s, n := range m.changed {

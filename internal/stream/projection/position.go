@@ -6,11 +6,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Position is the last stream sequence that a projection has committed. An empty projection has the
-// zero Position.
+// Position is the last stream sequence that a projection has committed. The zero Position is that
+// of an empty projection.
 type Position struct {
 	Sequence uint64      // sequence of the last applied message
-	Stream   time.Time   // creation time of the stream, with which streams are distinguished
+	Stream   time.Time   // creation time of the stream, which identifies it
 	Hash     events.Hash // hash of the message at Sequence
 }
 

@@ -163,7 +163,6 @@ func TestDB_CancelledTransactionIsUndone(t *testing.T) {
 	}
 }
 
-// lines is a log that sends its lines to a channel.
 type lines chan<- string
 
 func (l lines) Write(line []byte) (int, error) {
@@ -171,7 +170,7 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// The WAL contains deleted data until it is truncated. The free pages do not.
+// The WAL contains deleted data until it is truncated.
 func TestDB_Scrub(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.db")
 	texts := projection.Schema{Name: "texts", Version: 1, Tables: "CREATE TABLE texts (t TEXT NOT NULL) STRICT;\n"}
@@ -202,7 +201,6 @@ func TestDB_Scrub(t *testing.T) {
 	}
 }
 
-// remains returns which of the file and its WAL contain a text.
 func remains(t *testing.T, path, text string) (found []string) {
 	t.Helper()
 	for _, name := range []string{path, path + "-wal"} {
@@ -301,7 +299,8 @@ func TestOpen_RefusesFilesOfOtherPrograms(t *testing.T) {
 	}
 }
 
-// A backup can be read from a read-only folder, where SQLite cannot create shared memory.
+// A backup in a read-only folder can be read, although SQLite cannot create the file for its shared
+// memory there.
 func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p?%23.db")
@@ -309,7 +308,7 @@ func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	if err := db.Tx(t.Context(), add(1)); err != nil {
 		t.Fatal(err)
 	}
-	// Other users cannot enter the folder of the test by default.
+	// By default, other users cannot enter the folder of the test.
 	if err := errors.Join(db.Close(), os.Chmod(path, 0o444), os.Chmod(dir, 0o555), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +317,7 @@ func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	if err := asNobody(func() error { return projection.Read(t.Context(), path, schema, nothing) }); err != nil {
 		t.Errorf("at rest: %v", err)
 	}
-	// If there is a log, the file alone is incomplete.
+	// With a log, the file alone is incomplete.
 	if err := os.WriteFile(path+"-wal", []byte("log"), 0o444); err != nil {
 		t.Skipf("root only: %v", err)
 	}
@@ -328,7 +327,6 @@ func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	}
 }
 
-// asNobody runs do as a user without the rights of root.
 func asNobody(do func() error) error {
 	if os.Geteuid() != 0 {
 		return do()
@@ -352,8 +350,6 @@ func TestRead_NothingThere(t *testing.T) {
 	}
 }
 
-// TestMarks compares Marks with a plain set. An event is new if no committed event of its
-// producer had the same or a higher sequence.
 func TestMarks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var marks projection.Marks

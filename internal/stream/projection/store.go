@@ -32,7 +32,7 @@ func PositionOf(conn *sqlite.Conn) (Position, error) {
 	return p, nil
 }
 
-// SavePosition stores p. The caller must have started a transaction on conn.
+// SavePosition stores p in the current transaction of conn.
 func (db *DB) SavePosition(conn *sqlite.Conn, p Position) error {
 	var ns int64
 	if !p.Stream.IsZero() {
@@ -69,7 +69,7 @@ func (db *DB) LoadMarks(ctx context.Context) (*Marks, error) {
 	return marks, nil
 }
 
-// SaveMarks stores the changed marks. The caller must have started a transaction on conn.
+// SaveMarks stores the changed marks in the current transaction of conn.
 func (db *DB) SaveMarks(conn *sqlite.Conn, marks *Marks) error {
 	for m := range marks.Changed() {
 		err := sqlitex.Execute(conn,

@@ -18,9 +18,9 @@ import (
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Tx runs fn in a transaction. When Tx returns nil, the transaction is on disk. If Tx returns an
-// error, the transaction was rolled back, unless the disk failed during the commit. fn must not end
-// the transaction, and must not use conn later.
+// Tx runs fn in a transaction, which is on disk when Tx returns nil. If Tx returns an error, it was
+// rolled back, unless the disk failed during the commit. fn must not end the transaction or keep
+// conn.
 func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -30,8 +30,8 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }
 
-// Commit runs fn in a transaction that also stores the position next and the changes of marks. If
-// it fails, marks has the same state as before. marks may be nil.
+// Commit runs fn in a transaction that also stores next and the changes of marks. If it fails,
+// marks is unchanged. marks may be nil.
 func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(conn *sqlite.Conn) error) error {
 	if marks != nil {
 		marks.Rollback()
@@ -57,8 +57,8 @@ func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(c
 	return err
 }
 
-// Scrub removes old copies of rows, which SQLite leaves in free parts of the file and in its log.
-// To do so, it rewrites the file and truncates the log. It fails while a reader uses the log.
+// Scrub rewrites the file and truncates its log, which may contain old copies of rows. It fails
+// while a reader uses the log.
 func (db *DB) Scrub(ctx context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -92,8 +92,8 @@ func (db *DB) Position(ctx context.Context) (p Position, err error) {
 	return p, err
 }
 
-// Read runs fn on a snapshot of the file at path, even while another process writes the file. The
-// error wraps [fs.ErrNotExist] if the file is missing or empty.
+// Read runs fn on a snapshot of the file at path, even while another process writes it. The error
+// wraps [fs.ErrNotExist] if the file is missing or empty.
 func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.Conn) error) (err error) {
 	if info, err := os.Stat(path); err != nil {
 		return fmt.Errorf("read projection: %w", err)
@@ -128,14 +128,14 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	return nil
 }
 
-// openReader opens the file at path for reading. On a read-only disk, SQLite cannot create the file
-// that it needs for reading the log. There openReader succeeds only if the log is empty.
+// openReader fails on a read-only disk if the log is not empty, because SQLite cannot create the
+// file that it needs to read the log.
 func openReader(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = versionOf(conn); err == nil { // a database error only appears at the first read
+	if _, err = versionOf(conn); err == nil { // database errors only appear at the first read
 		return conn, nil
 	}
 	err = errors.Join(err, conn.Close())
@@ -153,8 +153,8 @@ func openReader(path string) (*sqlite.Conn, error) {
 	return sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
 }
 
-// WithAttached attaches the database at path under name and runs fn in a transaction. Meanwhile no
-// process may write to the attached database.
+// WithAttached runs fn in a transaction with the database at path attached under name. No process
+// may write to that database meanwhile.
 func (db *DB) WithAttached(ctx context.Context, path, name string, fn func(conn *sqlite.Conn) error) (err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

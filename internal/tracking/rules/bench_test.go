@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// traffic generates n events of agents that start, work, fail and end, one second apart.
 func traffic(tb testing.TB, n int, fold func(events.Event)) {
 	tb.Helper()
 	const perRun = 6
@@ -46,7 +45,6 @@ func traffic(tb testing.TB, n int, fold func(events.Event)) {
 	}
 }
 
-// countingStore is a memoryStore with fast timers that counts the stored records.
 type countingStore struct {
 	memoryStore
 	timers  map[string]rules.Timer
@@ -72,8 +70,7 @@ func (s *countingStore) save(c rules.Changes) {
 	}
 }
 
-// BenchmarkApply folds HOOKTRAIL_ISSUES_EVENTS events in batches of 500, each with a new
-// State over one store, and reports the memory of a State.
+// BenchmarkApply folds HOOKTRAIL_ISSUES_EVENTS events, with a new State for each batch of 500.
 func BenchmarkApply(b *testing.B) {
 	n := 20_000
 	if v, err := strconv.Atoi(os.Getenv("HOOKTRAIL_ISSUES_EVENTS")); err == nil {
@@ -105,7 +102,6 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportMetric(float64(records)/float64(n), "records/event")
 }
 
-// memoryOf returns the memory that a State uses.
 func memoryOf(state **rules.State, store rules.Store) uint64 {
 	var with, without runtime.MemStats
 	runtime.GC()

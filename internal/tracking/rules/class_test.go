@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failuresOf counts the failure issues of four runs of three roles that fail with
-// different texts and one class.
+// failuresOf counts the failure issues of four runs that fail with the same class.
 func failuresOf(t *testing.T, class string, c rules.Config) int {
 	t.Helper()
 	var list []events.Event
@@ -36,7 +35,6 @@ func failuresOf(t *testing.T, class string, c rules.Config) int {
 	return kinds(s.Issues())[rules.Failure]
 }
 
-// An outage is one issue for every class name.
 func TestClass_Infrastructure(t *testing.T) {
 	for _, class := range []string{
 		"provider", "provider_outage", "infra", "infrastructure", "rate_limit", "RateLimitError", "overloaded_error", "llm_down",
@@ -51,8 +49,7 @@ func TestClass_Infrastructure(t *testing.T) {
 	}
 }
 
-// The error texts of provider APIs are outages without a class. Similar texts are about
-// the work.
+// The error texts of provider APIs are outages even without a class.
 func TestClass_ToldByTheText(t *testing.T) {
 	for text, want := range map[string]int{
 		"API Error: 503 Service Unavailable from the provider (%s)":                                      1,
@@ -82,7 +79,6 @@ func TestClass_ToldByTheText(t *testing.T) {
 	}
 }
 
-// Ids in a class do not separate outages, but status codes do.
 func TestClass_Ids(t *testing.T) {
 	for class, want := range map[string]int{"provider_8f3a2b%dc": 1, "overloaded: req 10000%d": 1, "http_50%d": 4} {
 		s := new(rules.State)
@@ -97,7 +93,6 @@ func TestClass_Ids(t *testing.T) {
 	}
 }
 
-// The class of an ordinary failure, and a class without a cause, is not an outage.
 func TestClass_Ordinary(t *testing.T) {
 	for _, class := range []string{
 		"", " ", "error", "Exception", "_OTHER", "unknown_error", "TestFailure", "tests_failed", "lint", "compile_error", "BuildError",

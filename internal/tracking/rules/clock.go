@@ -8,26 +8,24 @@ import (
 )
 
 const (
-	// maxBehind is the number of consecutive events far behind the clock after which the clock
-	// is set back to them.
+	// maxBehind is the number of consecutive events far behind the clock that set it back.
 	maxBehind = 20
-	// maxAhead is how far ahead of the clock an event may be so that its time still counts
-	// before a second event confirms it.
+	// An event further ahead of the clock than maxAhead is handled as if it had happened now, until
+	// a second event confirms its time.
 	maxAhead = 2 * 365 * day
 )
 
-// Tenant has the clock of a tenant, the creation times of its latest issues, and its digests.
-// The clock is the time up to which the tenant's events have been seen. It does not depend on
-// the time of the machine.
+// Tenant has the clock of a tenant, the creation times of its latest issues, and its digests. The
+// clock is the time up to which events have been seen, and not the machine's time.
 type Tenant struct {
 	Clock    time.Time   `json:"clock,omitzero"` // latest credible event time
 	Far      far         `json:"far,omitzero"`
-	Behind   int         `json:"behind,omitempty"` // number of consecutive events far behind the clock
-	Count    uint64      `json:"count"`            // number of considered events
+	Behind   int         `json:"behind,omitempty"` // consecutive events far behind the clock
+	Count    uint64      `json:"count"`            // considered events
 	Created  []time.Time `json:"created,omitempty"`
 	Critical []time.Time `json:"critical,omitempty"`
 	Tracking []time.Time `json:"tracking,omitempty"`
-	Digest   string      `json:"digest,omitempty"` // the latest digest
+	Digest   string      `json:"digest,omitempty"` // latest one
 	Digests  int         `json:"digests,omitempty"`
 }
 
@@ -35,17 +33,15 @@ var tenants = table[Tenant]{"tenant", func(t *Tenant) {
 	t.Created, t.Critical, t.Tracking = slices.Clone(t.Created), slices.Clone(t.Critical), slices.Clone(t.Tracking)
 }}
 
-// far is the latest event that was too far ahead of the clock to move it without a second
-// event.
+// far is the latest event that was too far ahead to move the clock without a second event.
 type far struct {
 	Source string    `json:"source"`
 	Event  string    `json:"event"`
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock forward to the time of e. If e is further away than leap, another event
-// must confirm its time first. A clock.ticked event needs no confirmation, because the tracker
-// publishes it when a timer is due.
+// move moves the clock forward to the time of e. If e is further ahead than leap, another event
+// must confirm its time first, unless passes allows it alone.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -56,7 +52,7 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	case t.Clock.IsZero() || ahead.Abs() <= leap || ahead > 0 && passes(e, ahead):
 		t.Clock, t.Behind = latest(t.Clock, at), 0
 	case ahead < 0:
-		if !Considered(e.Kind()) { // the event may be a repetition
+		if !Considered(e.Kind()) { // it may be a repetition
 			return
 		}
 		if t.Behind++; t.Behind >= maxBehind {
@@ -69,14 +65,13 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord reports whether events of kind k are records that a service writes about other
-// events. For imported sessions, such a record is written long after the work took place.
+// isRecord reports whether services write events of kind k about other events. For imported
+// sessions, they write them long after the work.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether e alone, without a second event, proves that time has passed. The
-// parameter ahead is how far e is ahead of the clock.
+// passes reports whether e, which is ahead of the clock, moves it without a second event.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
@@ -86,8 +81,8 @@ func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time that is used for e. Normally this is the time of e. If e is a record of
-// a service, or more than maxAhead ahead of the clock, it is the clock.
+// take returns the time to use for e. For a record of a service, and for an event that is more than
+// maxAhead ahead, that is the clock.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
@@ -103,9 +98,8 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd returns when the grace period of a failure at the time at ends, and when to check
-// that. If the clock is behind the failure, the check is earlier than the end, because the
-// clock may never reach the end.
+// graceEnd returns when the grace period ends, and when to check that. If the clock is behind the
+// failure, the check is earlier, because the clock may never reach the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

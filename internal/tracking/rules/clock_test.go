@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// astray returns an event of a separate run with a wrong clock.
 func wrongClock(tb testing.TB, name string, kind events.Kind, at time.Time) events.Event {
 	tb.Helper()
 	e := events.Event{
@@ -41,8 +40,7 @@ func wrongClock(tb testing.TB, name string, kind events.Kind, at time.Time) even
 	return e
 }
 
-// busy returns a history that depends on the clock: failures with and without recovery,
-// a storm and its end, a success, and a stalled run.
+// busy returns a history that depends on the clock.
 func busy(tb testing.TB) []events.Event {
 	tb.Helper()
 	list := failAt(tb, nil, 0, "quickly repaired", nil)
@@ -60,7 +58,6 @@ func busy(tb testing.TB) []events.Event {
 	return failAt(tb, list, 6*time.Hour, distinctly(30), nil)
 }
 
-// others returns the issues of all runs except the run of astray.
 func others(s *rules.State) []string {
 	var out []string
 	for _, i := range s.Issues() {
@@ -72,8 +69,7 @@ func others(s *rules.State) []string {
 	return out
 }
 
-// An event far ahead affects other runs no more than an event of now. Grace periods end,
-// windows slide, and stalled runs are labelled.
+// An event far ahead must not affect other runs.
 func TestClock_OneEventFarAhead(t *testing.T) {
 	plain := busy(t)
 	for _, ahead := range []time.Time{
@@ -83,7 +79,7 @@ func TestClock_OneEventFarAhead(t *testing.T) {
 			"tick": events.Custom, "failed": events.StepFinished, "start": events.RunStarted, "end": events.RunFinished, "done": events.StepFinished,
 		} {
 			if name == "done" && ahead.Before(epoch.AddDate(2, 0, 0)) {
-				continue // may be what it says: what fails before is made good
+				continue // the time may be right, and then the event recovers earlier failures
 			}
 			for _, at := range []int{1, 4, 8, 11, 14} {
 				now, _ := fold(t, slices.Insert(slices.Clone(plain), at, wrongClock(t, name, kind, plain[at-1].Time)))
@@ -120,7 +116,6 @@ func decided(decisions []rules.Decision) map[string]bool {
 	return seen
 }
 
-// The grace period of an event far ahead ends without waiting for its time.
 func TestClock_AHoldFarAheadEnds(t *testing.T) {
 	for _, ahead := range []time.Time{epoch.AddDate(0, 1, 0), epoch.AddDate(973, 0, 0)} {
 		s := new(rules.State)
@@ -136,7 +131,7 @@ func TestClock_AHoldFarAheadEnds(t *testing.T) {
 	}
 }
 
-// A producer with a wrong clock moves the clock while it is the only one.
+// A single producer with a wrong clock moves the clock.
 func TestClock_ComesBack(t *testing.T) {
 	var list []events.Event
 	for n := range 10 {
@@ -156,7 +151,6 @@ func TestClock_ComesBack(t *testing.T) {
 	}
 }
 
-// Two events after a gap of any length move the clock, whatever their run.
 func TestClock_LongGaps(t *testing.T) {
 	for _, gap := range []time.Duration{8 * 24 * time.Hour, 40 * 24 * time.Hour, 500 * 24 * time.Hour} {
 		list := succeedAt(t, failAt(t, nil, 0, "boom", nil), time.Minute)
@@ -175,8 +169,7 @@ func TestClock_LongGaps(t *testing.T) {
 	}
 }
 
-// A clock.ticked needs no confirmation, and neither does a custom event without a run
-// unless its time is absurd.
+// A clock.ticked needs no confirmation, nor does a plausible custom event without a run.
 func TestClock_TimePasses(t *testing.T) {
 	for _, tt := range []struct {
 		kind events.Kind
@@ -197,8 +190,7 @@ func TestClock_TimePasses(t *testing.T) {
 	}
 }
 
-// Old sessions that are imported during other runs do not make a digest each, and all
-// grace periods end.
+// The import of old sessions must not create a digest for each, and all grace periods must end.
 func TestClock_Extremes(t *testing.T) {
 	years := []int{1, 1970, 2019, 2025, 2026, 2027, 5000, 9999}
 	var list []events.Event
@@ -241,8 +233,7 @@ func TestClock_Extremes(t *testing.T) {
 	}
 }
 
-// A seal is not work. Sending the events of a run again seals the run again at that
-// time.
+// A seal is not work, even if a repeated delivery seals the run again.
 func TestClock_ASealIsNoOccurrence(t *testing.T) {
 	h := newHistory(t, "RESOLVE").start(nil).end(true, nil)
 	want, _ := fold(t, h.list)

@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
-// Config has the limits of the rules. The default file of package configfile has a comment on
-// each of them.
+// Config has the limits of the rules. The default file of package configfile explains each of them.
 type Config struct {
 	TitlePrefix string   `json:"title_prefix"`
 	Tracked     []string `json:"tracked"`
@@ -43,14 +42,14 @@ type Config struct {
 	Digest DigestConfig `json:"digest"`
 }
 
-// Limit is the largest number of events allowed within a sliding window.
+// Limit allows at most Most events within a sliding window.
 type Limit struct {
 	Most   int           `json:"most"`
 	Within time.Duration `json:"within"`
 }
 
-// Signs has a threshold for each measure of a run. Each measure that reaches its threshold adds
-// 1 to [Run.Complexity].
+// Signs has a threshold for each measure of a run. Each measure that reaches it adds 1 to
+// [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`
 	Retries int   `json:"retries"`
@@ -95,7 +94,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Hash returns an id of c, which decisions contain. Equal configurations have equal hashes.
+// Hash identifies c in decisions. Equal configurations have equal hashes.
 func (c Config) Hash() string {
 	data, err := json.Marshal(c)
 	if err != nil { // cannot happen, because c has only strings and numbers
@@ -109,7 +108,7 @@ func (c Config) tracks(runType string) bool {
 	return slices.ContainsFunc(c.Tracked, func(t string) bool { return strings.EqualFold(t, runType) })
 }
 
-// FormatDuration formats d in the largest unit that divides it, like "7d" or "90m".
+// FormatDuration formats d in the largest unit that divides it, such as "7d" or "90m".
 func FormatDuration(d time.Duration) string {
 	for _, unit := range []struct {
 		name string

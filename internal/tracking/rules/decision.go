@@ -9,10 +9,10 @@ import (
 // Action is the strongest effect of a decision.
 type Action string
 
-// The actions from the weakest to the strongest.
+// The actions, weakest first.
 const (
 	None   Action = "none"   // no effect
-	Record Action = "record" // no effect, but an issue is touched, such as by an occurrence
+	Record Action = "record" // no effect, but an occurrence of an issue
 	Update Action = "update" // an issue changed
 	Create Action = "create" // an issue was created
 )
@@ -26,12 +26,12 @@ type Decision struct {
 	Run      string             `json:"run,omitempty"`
 	Time     time.Time          `json:"time"` // time of the event
 	Action   Action             `json:"action"`
-	Rule     string             `json:"rule"` // rules that were used, separated by " > "
+	Rule     string             `json:"rule"` // the rules used, separated by " > "
 	Reason   string             `json:"reason"`
-	Issues   []string           `json:"issues,omitempty"`   // ids of the touched issues
-	Occurs   []string           `json:"occurs,omitempty"`   // ids of the touched issues of which the event is an occurrence
-	Counters map[string]Counter `json:"counters,omitempty"` // counts that were compared, with their limits
-	Flip     string             `json:"flip,omitempty"`     // a condition that would have changed the decision
+	Issues   []string           `json:"issues,omitempty"`   // touched issues
+	Occurs   []string           `json:"occurs,omitempty"`   // touched issues in which the event is an occurrence
+	Counters map[string]Counter `json:"counters,omitempty"` // counts compared with their limits
+	Flip     string             `json:"flip,omitempty"`     // condition that would have changed the decision
 	Config   string             `json:"config"`
 	Effects  []Effect           `json:"-"` // in order
 }
@@ -40,7 +40,7 @@ type Decision struct {
 type Counter [2]int64
 
 // ID returns the id of the issue.decided event for d. It depends only on the event and the
-// configuration, so a repeated decision gets the same id.
+// configuration, so a repeated decision has the same id.
 func (d Decision) ID() string {
 	return events.DeriveID(string(events.IssueDecided), d.Tenant, d.Source, d.Event, d.Config)
 }
@@ -60,7 +60,7 @@ func (d Decision) Data() events.IssueDecidedData {
 // Op is the operation of an effect.
 type Op string
 
-// The operations on issues.
+// Operations on issues.
 const (
 	OpCreate     Op = "create"
 	OpTransition Op = "transition"
@@ -68,7 +68,7 @@ const (
 	OpNote       Op = "note"
 	OpLabel      Op = "label"
 	OpDescribe   Op = "describe"
-	OpErase      Op = "erase" // comes from an erasure order, not from a decision
+	OpErase      Op = "erase" // from an erasure order, not from a decision
 )
 
 // Effect is one idempotent operation on one issue.
@@ -77,10 +77,10 @@ type Effect struct {
 	ID     string    `json:"id"`
 	At     time.Time `json:"at"`               // time of the event
 	Issue  *Issue    `json:"issue,omitempty"`  // create
-	To     Status    `json:"to,omitempty"`     // create and transition
-	Reopen bool      `json:"reopen,omitempty"` // transition: the issue was closed before
+	To     Status    `json:"to,omitempty"`     // for create and transition
+	Reopen bool      `json:"reopen,omitempty"` // for transition: the issue was closed before
 	Reason string    `json:"reason,omitempty"` // transition
 	Link   *Link     `json:"link,omitempty"`
-	Text   string    `json:"text,omitempty"` // note: its text; describe: new description; erase: replacement
+	Text   string    `json:"text,omitempty"` // for note: its text; for describe: the new description; for erase: the replacement
 	Label  string    `json:"label,omitempty"`
 }

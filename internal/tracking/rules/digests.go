@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// A listing has the totals of a digest. The entries of the digest are separate records.
 type listing struct {
 	Entries int       `json:"entries"`
-	Count   int       `json:"count"` // number of occurrences of all entries
+	Count   int       `json:"count"` // occurrences of all entries
 	First   time.Time `json:"first"`
 	Last    time.Time `json:"last"`
 	Made    time.Time `json:"made"`
-	Pending bool      `json:"pending,omitempty"` // a timer is set that will update the description
+	Pending bool      `json:"pending,omitempty"` // a timer will update the description
 }
 
 var listings = table[listing]{kind: "digest"}
@@ -41,9 +40,7 @@ type digests struct {
 	journal *journal
 }
 
-// add adds an entry with this title for the event. It uses the latest digest if that still
-// accepts entries, and otherwise a new digest. It returns the id of the digest and the number
-// of the entry.
+// add adds an entry to the latest digest, or to a new one if the latest accepts no more.
 func (g *digests) add(title string) (digest string, n int) {
 	d := g.draft
 	t := d.clock()

@@ -8,18 +8,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A draft is the unfinished decision on one event. All components of a fold share one draft.
+// A draft is the unfinished decision on one event, which all components share.
 type draft struct {
 	records
 	config *Config
 
 	event    events.Event
 	stamp    Stamp     // stamp of the facts in the event
-	now      time.Time // time of the clock, or the due time of a timer
+	now      time.Time // the clock, or the due time of a timer
 	decision Decision
-	made     []string // ids of the issues that the event created
-	waiting  string   // id of the record of the event while it is in a grace period
-	path     []string // rules in the order in which they were used
+	made     []string // issues that the event created
+	waiting  string   // record of the event while it is in a grace period
+	path     []string // rules in the order of use
 	reasons  []string
 }
 
@@ -48,7 +48,7 @@ func (d *draft) effect(e Effect) {
 	d.decision.Effects = append(d.decision.Effects, e)
 }
 
-// as calls do while the time of the draft is set to at, and restores the time afterwards.
+// as calls do with the time of the draft set to at.
 func (d *draft) as(at time.Time, do func()) {
 	stamp, now := d.stamp, d.now
 	d.stamp.At, d.now = at, at

@@ -10,21 +10,20 @@ import (
 )
 
 // An Erasure removes the texts of certain events from all records of a tenant. Ids, times and
-// statuses stay. An Erasure is not safe for concurrent use.
+// statuses stay. It is not safe for concurrent use.
 type Erasure struct {
 	Run    string // if set, everything about this run is erased, including names
 	Events []string
-	Runs   map[string]bool // the runs to which Events belong
-	Issues map[string]bool // the issues whose texts are all erased
-	Text   string          // replacement for erased texts
+	Runs   map[string]bool // runs that Events belong to
+	Issues map[string]bool // issues whose texts are all erased
+	Text   string
 
-	erased map[string]bool // ids of the follow-ups erased so far
+	erased map[string]bool // follow-ups erased so far
 }
 
-// Record erases the texts in the record data, which has the key k. It returns the new record,
-// or nil if the record must be deleted, and reports whether the record changed. The caller must
-// pass the records in the order of their keys, because the index of words comes after the
-// follow-ups and needs to know which ones were erased.
+// Record erases the texts in a record. It returns the new record, or nil if it must be deleted.
+// Callers must pass records in the order of their keys, because the index of words comes after the
+// follow-ups and drops the erased ones.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -54,8 +53,8 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	return data, false, nil
 }
 
-// reaches reports whether the erasure can change a record. The record of a run or of its steps
-// changes only if that run is erased. A mark changes only if edits wait in it.
+// reaches skips records that the erasure cannot change. Runs and steps change only with their run,
+// and marks only if edits wait in them.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return bytes.Contains(data, []byte(`"edits":`))
@@ -101,9 +100,8 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup erases the words of a follow-up if the erasure concerns it. Some follow-ups have
-// neither an issue nor a digest entry, such as those beyond the limits of a run. These are
-// always erased, because it is not recorded which runs they came from.
+// followup always erases a follow-up without an issue and a digest entry, because its runs are not
+// recorded.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -128,8 +126,7 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of the roles and steps of the erased run. The roles get different
-// replacement names, because each of them can still recover.
+// lineage gives each erased role a different name, because each role can still recover.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

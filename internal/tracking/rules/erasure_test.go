@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Erasing a run removes the role, the step and the error class of its failing step, both
-// during its grace period and from its issue. The ids of the run and the event stay.
+// Erasing a run removes the role, step and error class of its failure. Ids stay.
 func TestErasure_WordsOfAFailure(t *testing.T) {
 	for _, class := range []string{"", "MARKER_outage"} {
 		for _, waiting := range []bool{true, false} {

@@ -2,9 +2,8 @@ package rules
 
 type facts struct{ records }
 
-// recovered reports whether a later success made the incident in harmless. The success may be
-// in the scope of the incident, or in the scope in which its run ended. It may also be a
-// success of the same step, or the successful end of the same run.
+// recovered reports whether a later success made the incident harmless. That can be a success in
+// its scope or in that of its run's end, of its step, or of its run.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
@@ -12,7 +11,6 @@ func (f facts) recovered(in incident) bool {
 
 func (f facts) goodIn(id string) fact { return scopes.view(f.records, id).Good }
 
-// endScope returns the scope in which the end of run failed, or "" if there is none.
 func (f facts) endScope(run string) string { return runs.view(f.records, run).Scope }
 
 func (f facts) goodEnd(run string) Stamp { return runs.view(f.records, run).Settled }
@@ -24,7 +22,6 @@ func (f facts) goodStep(run, step string) Stamp {
 	return steps.view(f.records, stepID(run, step)).Done
 }
 
-// firstFailing returns the earliest failed step of run that has not recovered.
 func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	for _, s := range run.Failing {
 		if f.recovered(incident{Scope: s.Scope, Run: run.ID, Step: s.Step, At: s.At}) {
@@ -37,9 +34,9 @@ func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	return first, found
 }
 
-// inhibitor returns the first failing step of the run of in. If the run has failed and in is
-// another failure than that of the first failing step, inhibited is true. The incident then
-// counts as part of the first failure.
+// inhibitor returns the first failing step of the incident's run. If the run has failed, and the
+// incident is not that step's failure, inhibited is true and the incident counts as part of that
+// failure.
 func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	r := runs.get(f.records, in.Run)
 	if r == nil || r.Finished.isZero() || r.Success {
@@ -49,8 +46,7 @@ func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	return first, found && first.Failure != in.Failure
 }
 
-// blocks reports whether the failed step in has not recovered and blocks the issue of its
-// lineage.
+// blocks reports whether the failed step has not recovered and blocks the issue of its lineage.
 func (f facts) blocks(in incident) bool {
 	l := lineages.get(f.records, f.resolve(in.Lineage))
 	if l == nil || l.status() != Blocked || in.At.before(f.goodStep(in.Run, in.Step)) {
@@ -92,8 +88,7 @@ func (f facts) status(c *course, config *Config) (Status, string) {
 	return Open, ""
 }
 
-// since returns the fact that gave an issue the status to. If no such fact is recorded, it
-// returns now.
+// since returns the fact that gives an issue the status to, or now if none is recorded.
 func (f facts) since(c *course, to Status, now Stamp) fact {
 	switch {
 	case c.Failure != "":

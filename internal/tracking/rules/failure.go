@@ -16,25 +16,24 @@ type failure struct {
 	Role       string   `json:"role,omitempty"`
 	Target     string   `json:"target,omitempty"`
 	Class      string   `json:"class,omitempty"`
-	Message    string   `json:"message,omitempty"` // of the first failure
+	Message    string   `json:"message,omitempty"` // message of the first failure
 	Generation int      `json:"generation,omitempty"`
 	Issue      string   `json:"issue,omitempty"`
-	Digest     string   `json:"digest,omitempty"`    // digest that lists the failure if the rate limit denied it an issue
-	Entry      int      `json:"entry,omitempty"`     // number of the entry in the digest
-	Last       Stamp    `json:"last,omitzero"`       // the latest failure
-	FirstRun   string   `json:"first_run,omitempty"` // run of the first failure
+	Digest     string   `json:"digest,omitempty"` // lists the failure if the rate limit denied it an issue
+	Entry      int      `json:"entry,omitempty"`  // number in Digest
+	Last       Stamp    `json:"last,omitzero"`
+	FirstRun   string   `json:"first_run,omitempty"`
 	LastRun    string   `json:"last_run,omitempty"`
-	Good       fact     `json:"good,omitzero"` // latest recovery of a failure in LastRun
+	Good       fact     `json:"good,omitzero"` // latest recovery in LastRun
 	Scopes     []string `json:"scopes,omitempty"`
 }
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
 
-// A scope is one role of a run type at one target. A success in the scope recovers the failures
-// in it.
+// A scope is one role of a run type at one target. A success in it recovers the failures in it.
 type scope struct {
 	Good     fact     `json:"good,omitzero"`      // latest success
-	Failures []string `json:"failures,omitempty"` // ids of failures in the scope that have an open issue
+	Failures []string `json:"failures,omitempty"` // failures in the scope with an open issue
 }
 
 var scopes = table[scope]{"scope", func(s *scope) { s.Failures = slices.Clone(s.Failures) }}
@@ -45,8 +44,7 @@ const (
 	maxFailing = 16 // maximum number of failing steps of a run
 )
 
-// indexFailure adds the failure id to each of its scopes. A later success in such a scope can
-// then find the failure.
+// indexFailure lets a later success in a scope find the failure.
 func indexFailure(r records, id string, fl *failure) {
 	for _, s := range fl.Scopes {
 		if sc := scopes.get(r, s); sc != nil && slices.Contains(sc.Failures, id) {
@@ -108,10 +106,10 @@ func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble
 
 type identity struct {
 	Type   string // type of the run
-	Role   string // role of the step; empty for the end of a run
+	Role   string // empty for the end of a run
 	Target string
 	Text   string // normalised error
-	Class  string // class of an infrastructure failure; all failures of a tenant with this class are one
+	Class  string // infrastructure class, which identifies the failure alone
 }
 
 func (i identity) key(tenant string) string {

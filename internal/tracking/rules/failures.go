@@ -20,10 +20,9 @@ type failureTracker struct {
 	loops       *loopGuard
 }
 
-// fail records and judges a failure of a run that has no tracking issue. The failed end of a
-// run is an occurrence of the first step that failed and has not recovered. If there is no such
-// step, the end gets a failure record. Steps that fail later are then occurrences of the failed
-// end.
+// fail records a failure of a run without a tracking issue. The failed end of a run is an
+// occurrence of the first step that failed and has not recovered. Without such a step, the end gets
+// a failure record, and steps that fail later are its occurrences.
 func (t *failureTracker) fail(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)
@@ -80,8 +79,8 @@ func (t *failureTracker) judge(in incident, critical bool) {
 	}
 }
 
-// endIncident decides on the failure in after its grace period. It reports whether the failure
-// still counts.
+// endIncident decides on a failure after its grace period. It reports whether the failure still
+// counts.
 func (t *failureTracker) endIncident(in incident) bool {
 	d := t.draft
 	if id := t.facts.follower(in.Run); id != "" {
@@ -106,8 +105,8 @@ func (t *failureTracker) endIncident(in incident) bool {
 	return true
 }
 
-// accepts reports whether a repetition of the failure needs no grace period. This is the case
-// if an issue or a digest already counts repetitions.
+// accepts reports whether an issue or digest already counts the failure. A repetition then needs no
+// grace period.
 func (t *failureTracker) accepts(fl *failure) bool {
 	r := t.draft.records
 	if fl.Issue != "" {
@@ -116,8 +115,8 @@ func (t *failureTracker) accepts(fl *failure) bool {
 	return r.isOpen(fl.Digest)
 }
 
-// raise creates an issue for an incident, or reopens the issue of the failure. If the rate
-// limit does not allow that, it adds a digest entry.
+// raise creates or reopens the issue of a failure. Beyond the rate limit, it adds a digest entry
+// instead.
 func (t *failureTracker) raise(in incident, critical bool) {
 	d := t.draft
 	fl := failures.edit(d.records, in.Failure)
@@ -175,8 +174,8 @@ func (t *failureTracker) recur(in incident) {
 	t.settle(in.Failure, runs.get(d.records, in.Run))
 }
 
-// note records the incident in as an occurrence of the failure fl. If the end of the run failed
-// too, a success in the scope of that end also recovers fl.
+// note records an occurrence of fl. If the end of the run failed too, a success in the scope of
+// that end also recovers fl.
 func (t *failureTracker) note(fl *failure, in incident) {
 	if fl.Last.before(in.At) {
 		fl.Last, fl.LastRun = in.At, in.Run
@@ -188,9 +187,8 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// succeed records the success of a step or run. It closes the issues of the failures in its
-// scope. It also closes the issues of failures in the same run that have recovered, unless they
-// occurred in another run since.
+// succeed closes the issues in the scope of the success. It also closes those of recovered failures
+// in the same run, unless they occurred in another run since.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)

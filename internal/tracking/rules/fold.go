@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A fold decides on one event. It passes the event to its components in the order given in the
-// package documentation.
+// A fold decides on one event. The package documentation gives the order of its components.
 type fold struct {
 	draft       draft
 	journal     journal
@@ -111,8 +110,8 @@ func (f *fold) ticked() {
 	f.draft.say("clock", "the clock moved")
 }
 
-// errored records an error event. An error alone is not a failure, because only the end of the
-// step shows whether the error mattered.
+// errored records an error event, which is not a failure. Only the end of the step shows whether
+// the error mattered.
 func (f *fold) errored() error {
 	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {
@@ -218,8 +217,8 @@ func (f *fold) simple() {
 		strings.Join(d.config.Tracked, " or "), d.config.Complexity))
 }
 
-// settle updates or creates the tracking issue of the lineage. If the lineage has no tracking
-// issue, it passes a failure to the failure tracker.
+// settle updates or creates the tracking issue of the lineage. If it has none, settle passes
+// failures to the failure tracker.
 func (f *fold) settle(why cause) {
 	d := &f.draft
 	run, l := d.run(), d.lineage()
@@ -259,7 +258,6 @@ func (f *fold) endIncident(in incident) bool {
 	return f.failures.endIncident(in)
 }
 
-// isLatest reports whether no later report of the step or run of w has arrived.
 func (f *fold) isLatest(w waiting) bool {
 	if w.Left.Step == "" {
 		return f.draft.run().Finished.N == w.At.N

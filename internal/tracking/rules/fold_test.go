@@ -18,7 +18,7 @@ import (
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// history builds the events of a test, one second apart.
+// history builds events one second apart.
 type history struct {
 	tb     testing.TB
 	tenant string
@@ -68,7 +68,6 @@ func (h *history) end(success bool, metadata map[string]any) *history {
 
 func complexity(n int) map[string]any { return map[string]any{"complexity": n} }
 
-// fold applies all of list to a new state.
 func fold(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
 	tb.Helper()
 	s, decisions := rulestest.Fold(tb, list)
@@ -79,7 +78,6 @@ func fold(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
 	return s, append(decisions, d...)
 }
 
-// summary has the properties of an issue that a table checks.
 type summary struct {
 	Kind   rules.Kind
 	Title  string
@@ -105,7 +103,7 @@ func TestFold_Table(t *testing.T) {
 				row.make(h)
 				s, decisions := fold(t, h.list)
 				want := row.want(typ)
-				for i := range want { // a run without type leaves no gap in the title
+				for i := range want { // no gap for the missing type
 					want[i].Title = strings.ReplaceAll(want[i].Title, "  ", " ")
 				}
 				if diff := cmp.Diff(want, summarise(s)); diff != "" {
@@ -117,7 +115,6 @@ func TestFold_Table(t *testing.T) {
 	}
 }
 
-// checkDecisions checks that each considered event has one complete decision.
 func checkDecisions(t *testing.T, list []events.Event, decisions []rules.Decision) {
 	t.Helper()
 	considered := slices.DeleteFunc(slices.Clone(list), func(e events.Event) bool { return !rules.Considered(e.Kind()) })
@@ -261,7 +258,6 @@ func TestID_FixedLengthAndDistinct(t *testing.T) {
 	}
 }
 
-// Titles of roles with any text fit into the limits of the issue tracker.
 func TestFold_RolesOfAnyLengthFitIntoATitle(t *testing.T) {
 	h := newHistory(t, "TRIAGE").start(nil).add(events.StepFinished, "s1", events.StepFinishedData{
 		AgentRole: "coder\nht-1  closed " + strings.Repeat("x", 600), StepStatus: events.StepFailed,

@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// A followup is one item of work at one target that one or more runs left undone.
+// A followup is one item of work at one target that runs left undone.
 type followup struct {
 	Title      string `json:"title"`
 	Target     string `json:"target,omitempty"`
 	Key        string `json:"key"`
 	Generation int    `json:"generation,omitempty"`
 	Issue      string `json:"issue,omitempty"`
-	Digest     string `json:"digest,omitempty"` // digest that lists the item if the rate limit denied it an issue
-	Entry      int    `json:"entry,omitempty"`  // number of the entry in the digest
-	Run        string `json:"run,omitempty"`    // the run that caused the issue
+	Digest     string `json:"digest,omitempty"` // lists the item if the rate limit denied it an issue
+	Entry      int    `json:"entry,omitempty"`  // number in Digest
+	Run        string `json:"run,omitempty"`    // run that caused the issue
 	Remaining  bool   `json:"remaining,omitempty"`
-	Sources    int    `json:"sources,omitempty"`  // number of steps and run ends that left it undone
-	Last       Stamp  `json:"last,omitzero"`      // latest report that it is undone
-	Done       fact   `json:"done,omitzero"`      // latest report that it is done
-	Withdrawn  fact   `json:"withdrawn,omitzero"` // set when the last source no longer reports it
+	Sources    int    `json:"sources,omitempty"` // steps and run ends that left it undone
+	Last       Stamp  `json:"last,omitzero"`     // latest report that it is undone
+	Done       fact   `json:"done,omitzero"`
+	Withdrawn  fact   `json:"withdrawn,omitzero"` // set when the last source no longer reports the item
 }
 
 var followups = table[followup]{kind: "followup"}
@@ -42,9 +42,9 @@ func (u *followup) status() (Status, string) {
 
 type leftover struct {
 	Step      string   `json:"step,omitempty"` // step key; empty for the end of the run
-	Name      string   `json:"name"`           // name of the step or run, as people see it
+	Name      string   `json:"name"`           // name of the step or run that people see
 	Target    string   `json:"target,omitempty"`
-	Partial   bool     `json:"partial,omitempty"` // there was partial success
+	Partial   bool     `json:"partial,omitempty"`
 	Remaining []string `json:"remaining,omitempty"`
 	Deferred  []string `json:"deferred,omitempty"`
 }
@@ -56,8 +56,8 @@ type wordIndex struct {
 var wordIndexes = table[wordIndex]{"word", func(i *wordIndex) { i.Followups = slices.Clone(i.Followups) }}
 
 const (
-	maxIndexed = 50 // follow-ups per word; beyond that, a new one replaces the oldest
-	maxWords   = 20 // indexed words per follow-up
+	maxIndexed = 50 // follow-ups per word; a new one replaces the oldest
+	maxWords   = 20 // per follow-up
 )
 
 func itemWords(key string) []string {
@@ -96,9 +96,8 @@ func unindexFollowup(r records, id string, u *followup) {
 	}
 }
 
-// similarFollowup returns the open follow-up that shares the most words with key, or "" if
-// there is none. The follow-up must share at least percent of the words. If it has a target,
-// and target is not empty either, the targets must be equal.
+// similarFollowup returns the open follow-up that shares the most words with key, or "" if none
+// shares percent of them. Its target must be target, unless one of them is empty.
 func similarFollowup(r records, key, target string, percent int) string {
 	words := itemWords(key)
 	best, most := "", percent-1
@@ -120,8 +119,6 @@ func similarFollowup(r records, key, target string, percent int) string {
 	return best
 }
 
-// sharedPercent returns the number of common words as a percentage of the length of the longer
-// list.
 func sharedPercent(a, b []string) int {
 	n := 0
 	for _, w := range a {

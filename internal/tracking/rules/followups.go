@@ -21,14 +21,14 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report reads which work a step or run left undone, and creates follow-ups for it. If the
-// event is in a grace period, report stores the work with the event until the period ends.
+// report creates follow-ups for the work that a step or run left undone. If the event is in a grace
+// period, the work waits with it.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
-		// The metadata lists no remaining items, so the items of the summary count.
+		// The metadata lists no items, so the items of the summary are the remaining ones.
 		from.Remaining, from.Deferred = from.Deferred, nil
 	}
 	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {
@@ -41,8 +41,8 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem reports whether partial success that lists no items gets one general item. The end
-// of a run gets none if its steps have left items already.
+// needsItem reports whether partial success that lists no items gets a general item. The end of a
+// run gets none if its steps have left items already.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }
@@ -55,9 +55,8 @@ func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	return item
 }
 
-// leave creates a follow-up for each item in from, up to the limits per run. It adds further
-// items to the collective issue of the run. If an earlier report of the same step or run had
-// items that are missing now, leave withdraws those.
+// leave creates follow-ups up to the limits of the run, and adds the rest to its collective issue.
+// It withdraws items that only an earlier report of the same step or run has.
 func (t *followupTracker) leave(from leftover) {
 	d := t.draft
 	if from.Partial {
@@ -94,8 +93,8 @@ func (t *followupTracker) left(from leftover) *[]string {
 	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
 }
 
-// leaveItem creates or updates the follow-up for item, and returns now with the id of the
-// follow-up added. The list before has the follow-ups of the earlier report by the same source.
+// leaveItem returns now with the id of item's follow-up. The list before has the follow-ups of the
+// source's earlier report.
 func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, before, now []string) []string {
 	d := t.draft
 	key := deferred.Key(item)
@@ -212,7 +211,7 @@ func (t *followupTracker) done(summary, target string) {
 	}
 }
 
-// finish records that the follow-up u is done, and reports whether that closes its issue.
+// finish reports whether it closed the issue of the follow-up.
 func (t *followupTracker) finish(id string, u *followup) bool {
 	d := t.draft
 	u.Done = u.Done.latest(fact{d.stamp, d.event.Run})

@@ -7,22 +7,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An incident is the failure of one step or of the end of a run. If it recovers within the
-// grace period, it is harmless.
+// An incident is the failure of a step or of the end of a run. It is harmless if it recovers within
+// the grace period.
 type incident struct {
-	Failure string `json:"failure,omitempty"` // id of the failure, if no issue tracks the run
-	Scope   string `json:"scope,omitempty"`   // scope of that failure
+	Failure string `json:"failure,omitempty"` // failure, if no issue tracks the run
+	Scope   string `json:"scope,omitempty"`   // scope of Failure
 	Lineage string `json:"lineage,omitempty"` // otherwise, the lineage whose tracking issue the incident would block
-	Unit    string `json:"unit,omitempty"`    // unit to which Role belongs, see [Role]
+	Unit    string `json:"unit,omitempty"`    // unit of Role, see [Role]
 	Role    string `json:"role,omitempty"`
 	Run     string `json:"run"`
 	Step    string `json:"step,omitempty"` // step key; empty for the end of a run
-	Name    string `json:"name"`           // name of the step or run, as people see it
+	Name    string `json:"name"`           // name of the step or run that people see
 	At      Stamp  `json:"at"`
 }
 
-// subject returns the lineage or failure to which in belongs. Incidents with the same subject
-// share a grace period.
+// Incidents with the same subject share a grace period.
 func (in incident) subject() string {
 	if in.Lineage != "" {
 		return in.Lineage
@@ -30,9 +29,8 @@ func (in incident) subject() string {
 	return in.Failure
 }
 
-// timer returns the id of the timer that ends the grace period of in. The id contains the
-// arrival number of in, so grace periods that end at the same time are handled in the order of
-// their failures.
+// timer contains the arrival number in the id, so that grace periods that end at the same time are
+// handled in the order of the failures.
 func (in incident) timer() string {
 	return fmt.Sprintf("%s%020d/%s", GraceTimers, in.At.N, in.subject())
 }
@@ -64,8 +62,6 @@ func waitingID(subject string, n uint64) string { return fmt.Sprintf("%s/%d", su
 
 type graceQueue struct{ draft *draft }
 
-// add puts the incident in into the grace period of its subject. If there is none, it starts
-// one.
 func (q *graceQueue) add(in incident) {
 	d := q.draft
 	g := gracePeriods.edit(d.records, in.subject())
@@ -89,7 +85,6 @@ func (q *graceQueue) has(subject string) bool {
 	return gracePeriods.get(q.draft.records, subject) != nil
 }
 
-// resume prepares the decision on the event of w, whose grace period has ended.
 func resume(p *pass, w *waiting, now time.Time) *fold {
 	e := events.Event{ID: w.Event, Source: w.Source, Type: w.Kind.Type(), Run: w.Run, Time: w.At.At}
 	f := newFold(p, e, w.At, now)

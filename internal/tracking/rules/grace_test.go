@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A failing report in its grace period does not change the items of a later report of
-// its step.
+// A failing report in its grace period must not change the items of a later report.
 func TestGrace_WithdrawsNothingOfALaterReport(t *testing.T) {
 	h := newHistory(t, "RESOLVE").start(nil).step("s1", events.StepFailed, "", nil).
 		step("s1", events.StepCompleted, "TODO: write the docs", nil).end(true, nil)
@@ -21,7 +20,7 @@ func TestGrace_WithdrawsNothingOfALaterReport(t *testing.T) {
 	}
 }
 
-// The work that a failing step left undone is decided at the end of its grace period.
+// The work that a failing step left undone waits for the end of its grace period.
 func TestGrace_KeepsWorkLeftUndone(t *testing.T) {
 	h := newHistory(t, "REVIEW").
 		step("s1", events.StepFailed, "", map[string]any{"partial_success": true, "remaining": []any{"merge b.go"}})

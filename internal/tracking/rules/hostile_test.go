@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// restarted folds list with a new State for each event, and returns the stored records.
+// restarted uses a new State for each event.
 func restarted(tb testing.TB, list []events.Event) (memoryStore, []rules.Decision) {
 	tb.Helper()
 	store := make(memoryStore)
@@ -37,8 +37,7 @@ func restarted(tb testing.TB, list []events.Event) (memoryStore, []rules.Decisio
 	return store, append(decisions, d...)
 }
 
-// same checks that list gives the same results with and without restarts, and that each
-// considered event has a decision.
+// same checks that restarts change nothing.
 func same(t *testing.T, list []events.Event) memoryStore {
 	t.Helper()
 	s, decisions := fold(t, list)
@@ -52,8 +51,7 @@ func same(t *testing.T, list []events.Event) memoryStore {
 	return store
 }
 
-// Runs that are their own parents, or that have cyclic or deep ancestors, end like
-// others.
+// Runs may be their own parents, or have cyclic or deep ancestors.
 func TestHostile_Parents(t *testing.T) {
 	for name, parent := range map[string]func(n int) int{
 		"Self":    func(n int) int { return n },
@@ -82,7 +80,6 @@ func TestHostile_Parents(t *testing.T) {
 	}
 }
 
-// Long texts, long lists and invalid numbers stay within the limits.
 func TestHostile_Sizes(t *testing.T) {
 	long := strings.Repeat("Follow-up: do the thing that nobody did. \n", race.Size(10<<20, 1<<20)/42)
 	e := stepAt(t, 0, 0, events.StepFailed, long, map[string]any{
@@ -117,7 +114,6 @@ func TestHostile_Sizes(t *testing.T) {
 	}
 }
 
-// Edits of missing issues are recorded and use bounded memory.
 func TestHostile_EditsOfWhatThereIsNot(t *testing.T) {
 	var list []events.Event
 	for n := range 400 {
@@ -148,8 +144,7 @@ func TestHostile_EditsOfWhatThereIsNot(t *testing.T) {
 	}
 }
 
-// Events with one id and different sources are different events. Events without a run,
-// an order or an id break nothing.
+// Events with one id but different sources are different events.
 func TestHostile_IdsAndOrder(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 2))

@@ -21,23 +21,22 @@ const (
 	InProgress Status = "in_progress"
 	Blocked    Status = "blocked"
 	Closed     Status = "closed"
-	// Beads has no status "flapping". In Beads, such an issue is open and has the label
-	// "flapping".
+	// In Beads, which has no such status, the issue is open with the label "flapping".
 	Flapping Status = "flapping"
 )
 
-// Kind says what an issue is about.
+// Kind is what an issue is about.
 type Kind string
 
 // The kinds of issues.
 const (
-	Tracking Kind = "tracking" // tracks work from its start to its end
-	Failure  Kind = "failure"  // a failure in a run without tracking issue
+	Tracking Kind = "tracking" // work from its start to its end
+	Failure  Kind = "failure"  // failure of a run without a tracking issue
 	Followup Kind = "followup" // work that a run left undone
-	Digest   Kind = "digest"   // a list of everything to which the rate limits denied an issue
+	Digest   Kind = "digest"   // list of what the rate limits denied an issue
 )
 
-// maxTitle limits a title or close reason from a person, in runes.
+// maxTitle limits a person's title or close reason, in runes.
 const maxTitle = 500
 
 // Issue is an issue as the rules store it.
@@ -54,9 +53,9 @@ type Issue struct {
 	Updated     time.Time `json:"updated"`
 	Closed      time.Time `json:"closed,omitzero"`
 	Links       []Link    `json:"links,omitempty"`
-	Labels      []string  `json:"labels,omitempty"` // labels in addition to those that every issue of the kind has
+	Labels      []string  `json:"labels,omitempty"` // labels beyond those of the kind
 	Count       int       `json:"count"`            // occurrences
-	Runs        []string  `json:"runs,omitempty"`   // runs of the occurrences, at most 20
+	Runs        []string  `json:"runs,omitempty"`   // runs with an occurrence, at most 20
 	First       time.Time `json:"first,omitzero"`
 	Last        time.Time `json:"last,omitzero"`
 }
@@ -64,7 +63,7 @@ type Issue struct {
 // The types of links.
 const (
 	DiscoveredFrom = "discovered-from" // from a follow-up to the issue of its run
-	RegressionOf   = "regression-of"   // from an issue to its predecessor, which was closed too long ago to be reopened
+	RegressionOf   = "regression-of"   // to a predecessor that was closed too long ago to be reopened
 )
 
 // Link is a dependency between issues.
@@ -75,9 +74,8 @@ type Link struct {
 
 const idDigits = 13
 
-// ID returns the permanent issue id for an identity in tenant. It consists of "ht-" and 13
-// digits in base 36. The id is a hash of the texts and their lengths, so ("a", "bc") and ("ab",
-// "c") have different ids.
+// ID returns the permanent issue id for an identity in tenant: "ht-" and 13 digits in base 36. It
+// hashes the lengths too, so ("a", "bc") and ("ab", "c") differ.
 func ID(tenant string, identity ...string) string {
 	h := sha256.New()
 	var length [8]byte
@@ -102,7 +100,6 @@ func followupIssue(tenant, followup string, generation int) string {
 	return ID(tenant, "followup", followup, strconv.Itoa(generation))
 }
 
-// issueTitle returns a title like "GWI: what: detail".
 func issueTitle(c *Config, what, detail string) string {
 	if detail != "" {
 		what += ": " + detail
@@ -110,7 +107,6 @@ func issueTitle(c *Config, what, detail string) string {
 	return strings.TrimSpace(c.TitlePrefix + " " + what)
 }
 
-// runTitle returns a title like "GWI: RESOLVE run r1".
 func runTitle(c *Config, runType, id string) string {
 	texts := []string{c.TitlePrefix, clean(runType, 40), "run", clean(id, 300)}
 	return strings.Join(strings.Fields(strings.Join(texts, " ")), " ")

@@ -10,14 +10,14 @@ var issues = table[Issue]{IssueKind, func(i *Issue) {
 	i.Links, i.Labels, i.Runs = slices.Clone(i.Links), slices.Clone(i.Labels), slices.Clone(i.Runs)
 }}
 
-// A course has the facts about an issue that decide which status changes are allowed.
+// A course has the facts that decide which status changes an issue allows.
 type course struct {
 	Lineage  string      `json:"lineage,omitempty"`
 	Failure  string      `json:"failure,omitempty"`
 	Followup string      `json:"followup,omitempty"`
-	Out      string      `json:"out,omitempty"`      // the lineage that caused the issue
+	Out      string      `json:"out,omitempty"`      // lineage that caused the issue
 	Reopened []time.Time `json:"reopened,omitempty"` // recent reopenings by failures
-	Heard    time.Time   `json:"heard,omitzero"`     // time of the latest fact about the issue
+	Heard    time.Time   `json:"heard,omitzero"`     // latest fact
 	Edit     *edit       `json:"edit,omitempty"`     // latest edit of the status by a person
 	Titled   Stamp       `json:"titled,omitzero"`    // latest edit of the title by a person
 }
@@ -26,7 +26,7 @@ var courses = table[course]{"course", func(c *course) { c.Reopened = slices.Clon
 
 type journal struct{ draft *draft }
 
-// create creates issue, and makes the event its first occurrence.
+// create also makes the event the issue's first occurrence.
 func (j *journal) create(issue Issue, c course) {
 	d := j.draft
 	issue.Tenant, issue.Run = d.tenant, d.event.Run
@@ -93,7 +93,7 @@ func (j *journal) link(id string, link Link) {
 	d.effect(Effect{Op: OpLink, ID: id, At: d.stamp.At, Link: &link})
 }
 
-// label adds label to the issue id. It returns false if the issue had the label already.
+// label returns false if the issue had the label already.
 func (j *journal) label(id, label string) bool {
 	d := j.draft
 	if issue := issues.get(d.records, id); issue == nil || slices.Contains(issue.Labels, label) {
@@ -109,8 +109,7 @@ func (j *journal) note(id, text string) {
 	j.draft.effect(Effect{Op: OpNote, ID: id, At: j.draft.stamp.At, Text: text})
 }
 
-// describe replaces the description of the issue id. It returns false if the description is the
-// same.
+// describe returns false if the description was the same.
 func (j *journal) describe(id, text string) bool {
 	d := j.draft
 	issue := issues.edit(d.records, id)
@@ -122,8 +121,7 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle sets the title that a person gave to the issue id. It creates no effect, because the
-// person has already changed the title in the issue tracker.
+// retitle has no effect on the issue tracker, where the person has already changed the title.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
 func (r records) status(id string) Status { return issues.view(r, id).Status }

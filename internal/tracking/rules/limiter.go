@@ -7,7 +7,7 @@ import (
 
 type limiter struct {
 	draft    *draft
-	admitted *bool // result for the follow-ups of the event; nil before the first request
+	admitted *bool // whether the follow-ups of this event are allowed; nil before the first one
 }
 
 func (l *limiter) allow(critical bool) bool {
@@ -48,8 +48,7 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup accepts or rejects all follow-ups of one event together, because people see
-// them as one report.
+// allowFollowup allows all follow-ups of one event or none, because people see them as one report.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {
 		l.admitted = new(l.allow(false))
@@ -70,8 +69,8 @@ func (l *limiter) slot(taken *[]time.Time, name string, limit Limit) bool {
 	return true
 }
 
-// within returns the times whose distance from now is less than window. Times can be later than
-// now, because the clock can be set back.
+// within keeps the times in the window around now. Times can be later than now, because the clock
+// can be set back.
 func within(times []time.Time, now time.Time, window time.Duration) []time.Time {
 	var near []time.Time
 	for _, t := range times {

@@ -39,12 +39,10 @@ func stepAt(tb testing.TB, n int, at time.Duration, status events.StepStatus, te
 	return e
 }
 
-// distinctly returns an error text that is unique for n.
 func distinctly(n int) string {
 	return "module " + string(rune('g'+n/10)) + string(rune('g'+n%10)) + " exploded"
 }
 
-// kinds counts the issues of each kind.
 func kinds(list []rules.Issue) map[rules.Kind]int {
 	n := make(map[rules.Kind]int)
 	for _, i := range list {
@@ -129,7 +127,6 @@ func TestLimits_Flapping(t *testing.T) {
 	}
 }
 
-// failingStore is a store that fails at one call.
 type failingStore struct {
 	memoryStore
 	calls, failing int
@@ -151,8 +148,7 @@ func (b *failingStore) Timers(tenant string, at time.Time, limit int) ([]rules.T
 	return b.memoryStore.Timers(tenant, at, limit)
 }
 
-// The results do not change if the store fails in between and the event is applied
-// again.
+// The results do not change if the store fails and the event is applied again.
 func TestState_AStoreThatFailsChangesNothing(t *testing.T) {
 	list := failAt(t, nil, 0, "boom", nil)
 	for n := range 8 {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A Lineage is work that has one tracking issue for all its runs. It consists of a run with its
-// child runs, and of all runs with the same type and work item.
+// A Lineage is work with one tracking issue for all its runs: a run, its child runs, and all runs
+// with the same type and work item.
 type Lineage struct {
-	Into       string    `json:"into,omitempty"` // the lineage into which this one was merged
-	Type       string    `json:"type,omitempty"` // type of Root
-	Root       string    `json:"root,omitempty"` // the latest run without a parent
+	Into       string    `json:"into,omitempty"` // lineage that this one was merged into
+	Type       string    `json:"type,omitempty"` // of Root
+	Root       string    `json:"root,omitempty"` // latest run without a parent
 	Generation int       `json:"generation,omitempty"`
 	Before     string    `json:"before,omitempty"` // issue of the previous generation
 	Issue      string    `json:"issue,omitempty"`
-	Digest     string    `json:"digest,omitempty"` // digest that lists the lineage if the rate limit denied it an issue
-	Entry      int       `json:"entry,omitempty"`  // number of the entry in the digest
+	Digest     string    `json:"digest,omitempty"` // lists the lineage if the rate limit denied it an issue
+	Entry      int       `json:"entry,omitempty"`  // number in Digest
 	Followups  []string  `json:"followups,omitempty"`
 	Created    int       `json:"created,omitempty"` // issues that the lineage caused since its latest progress
 	Roles      []Role    `json:"roles,omitempty"`
@@ -24,11 +24,11 @@ type Lineage struct {
 	Worked     Stamp     `json:"worked,omitzero"`   // latest step of a root
 	Progress   Stamp     `json:"progress,omitzero"` // latest step that did not fail
 	Finished   fact      `json:"finished,omitzero"` // latest end of a root
-	Success    bool      `json:"success,omitempty"` // result of that end
+	Success    bool      `json:"success,omitempty"` // of Finished
 	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end of a root
-	Seen       time.Time `json:"seen,omitzero"`     // latest event of any kind
-	Watched    bool      `json:"watched,omitempty"` // a timer is set that checks whether there were events
-	Silent     bool      `json:"silent,omitempty"`  // the stalled label must be added
+	Seen       time.Time `json:"seen,omitzero"`     // latest event
+	Watched    bool      `json:"watched,omitempty"` // a timer is set that checks for events
+	Silent     bool      `json:"silent,omitempty"`  // the label stalled must be added
 }
 
 var lineages = table[Lineage]{"lineage", func(l *Lineage) {
@@ -39,8 +39,8 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns the lineage id of the child run r, or of its work item if it has one. For a root
-// it returns "".
+// unit returns the lineage id of a child run, or of its work item if it has one. For a root it
+// returns "".
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -65,8 +65,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run, which has no parent, the root. If there was no root before, child runs acted
-// as the root, and lead drops the times that they set.
+// lead makes run the root. If there was no root before, it drops the times that child runs set in
+// its place.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -74,12 +74,10 @@ func (l *Lineage) lead(run *Run) {
 	l.Root, l.Type = run.ID, run.Type
 }
 
-// leads reports whether run determines the state of the lineage.
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges the lineage from into the lineage home. If only from has an issue or digest
-// entry, merge does the opposite and merges home into from, unless home already has steps or an
-// end. If both have one, merge does nothing.
+// merge merges the lineage from into home. If from has an issue or digest entry, merge does the
+// opposite, but only if home has neither of these, no steps and no end. Otherwise it does nothing.
 func (r records) merge(from, home string) {
 	a, b := lineages.edit(r, from), lineages.edit(r, home)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -115,7 +113,7 @@ func (l *Lineage) starts(run *Run, stamp Stamp) {
 }
 
 // ends records the end of run. Only the end of a root ends the lineage. The end of a child run
-// counts like a step of a role.
+// counts like a step.
 func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	if run.Parent != "" {
 		r := l.role(run.unit(), childRun)
@@ -136,7 +134,7 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether a root has ended and there is no later step of a root.
+// ended reports whether a root has ended without a later step of a root.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }
@@ -148,7 +146,7 @@ func (l *Lineage) status() Status {
 	return l.working()
 }
 
-// working returns the status that the lineage would have without its failing steps.
+// working returns the status without the failing steps.
 func (l *Lineage) working() Status {
 	switch {
 	case l.ended() && !l.Success:

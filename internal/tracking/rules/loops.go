@@ -2,8 +2,7 @@ package rules
 
 import "fmt"
 
-// LabelLoop is the label of a tracking issue whose lineage has caused many issues without
-// progress.
+// LabelLoop marks a tracking issue whose lineage has caused many issues without progress.
 const LabelLoop = "loop"
 
 type loopGuard struct {
@@ -12,8 +11,7 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the lineage of run, or "" if run is unknown. This lineage counts as the cause
-// of the issues about run.
+// origin returns the lineage that counts as the cause of issues about run, or "".
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -21,9 +19,9 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated reports whether the lineage of run has caused too many issues without progress. In
-// that case the event becomes an occurrence of the tracking issue, which gets a label and a
-// comment once. Otherwise, escalated counts one more issue for the lineage.
+// escalated reports whether the lineage has caused too many issues without progress. Then the event
+// becomes an occurrence of the tracking issue, which gets a label and a comment once. Otherwise
+// escalated counts one more issue.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)
@@ -53,8 +51,7 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress is called after a success. If the success has closed issue, progress resets the
-// count of issues that the lineage behind it has caused.
+// progress resets the count of the lineage that caused issue if a success has closed the issue.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

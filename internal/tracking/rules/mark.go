@@ -6,21 +6,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A mark records that an event was seen and to which issues it belongs. It also stores the
-// edits that name the event and wait for the decision on it.
+// A mark records that an event was seen, and which issues it belongs to. Edits that name the event
+// wait here for the decision on it.
 type mark struct {
 	Source string   `json:"source,omitempty"`
 	Seen   bool     `json:"seen,omitempty"`
-	Given  bool     `json:"given,omitempty"`  // there is a decision on the event
-	Issues []string `json:"issues,omitempty"` // created follow-ups, then other created issues, then occurrences
+	Given  bool     `json:"given,omitempty"`  // the event has a decision
+	Issues []string `json:"issues,omitempty"` // created follow-ups first, then other created issues, then occurrences
 	Edits  []edit   `json:"edits,omitempty"`
 }
 
 var marks = table[mark]{"event", func(m *mark) { m.Issues, m.Edits = slices.Clone(m.Issues), slices.Clone(m.Edits) }}
 
-// markID returns the id of the mark for an event. This is the id of the event, because edits do
-// not name its source. If an event of another source had the same id before, markID appends the
-// source.
+// markID returns the id of the event, because edits do not name its source. If another source used
+// the id before, markID appends the source.
 func markID(r records, event, source string) string {
 	m := marks.get(r, event)
 	if m == nil || !m.Seen || m.Source == source {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// outage returns a step of each of n RESOLVE runs, 13 s apart, that fail with one class.
+// outage returns failing steps of n RESOLVE runs, 13 s apart, with one class.
 func outage(tb testing.TB, n int, metadata map[string]any) []events.Event {
 	tb.Helper()
 	var list []events.Event
@@ -33,8 +33,8 @@ func ofRun(tb testing.TB, e events.Event, id string, kind events.Kind, at time.D
 	return e
 }
 
-// Runs of a tracked type without a run.started that fail because of their infrastructure
-// share one issue. A run.started, however late, is tracked.
+// Without a run.started, infrastructure failures share one issue. A run.started, however late, is
+// tracked.
 func TestOutage_RunsWithoutAStart(t *testing.T) {
 	down := map[string]any{"error_class": "provider_unavailable"}
 	list := outage(t, 12, down)
@@ -64,7 +64,6 @@ func TestOutage_RunsWithoutAStart(t *testing.T) {
 	}
 }
 
-// Other failures are tracked as usual.
 func TestOutage_OtherFailuresAreTracked(t *testing.T) {
 	s, _ := fold(t, outage(t, 3, nil))
 	if diff := cmp.Diff(map[rules.Kind]int{rules.Tracking: 3}, kinds(s.Issues())); diff != "" {

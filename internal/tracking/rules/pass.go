@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The id of a timer consists of its kind, a "/" and its subject.
+// Kinds of timers. A timer's id is its kind, "/" and its subject.
 const (
 	graceKind  = "hold"   // ends a grace period
 	quietKind  = "quiet"  // ends the flapping of an issue
@@ -16,11 +16,11 @@ const (
 	digestKind = "digest" // updates the description of a digest
 )
 
-// GraceTimers is the prefix of the ids of timers that end grace periods.
+// GraceTimers is the id prefix of timers that end grace periods.
 const GraceTimers = graceKind + "/"
 
-// A pass applies one event to a tenant. First it runs the due timers, then it folds the event.
-// Each event whose grace period has ended gets a separate decision.
+// A pass applies one event to a tenant. It runs the due timers and then folds the event. Each event
+// whose grace period has ended gets a separate decision.
 type pass struct {
 	records
 	config    *Config
@@ -60,7 +60,7 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event has no decision yet, so the timers run again with the next event.
+		// The event waits, so the timers run again with the next event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}
@@ -89,9 +89,8 @@ func (p *pass) give(f *fold) {
 	p.decisions = append(p.decisions, f.draft.finish())
 }
 
-// runTimers ends the grace periods that are due at clock, and returns the other due timers. If
-// an issue or lineage had events since its timer was set, runTimers sets the timer to a later
-// time.
+// runTimers ends the due grace periods and returns the other due timers. It postpones a timer whose
+// subject had events.
 func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 	for {
 		t, found := p.state.nextTimer(p.tenant)
@@ -104,25 +103,21 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
 		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
-			// The subject had events, so its timer was set again. The new time may be due too,
-			// and then the loop finds it.
+			// The timer was postponed, and the loop finds it again if it is due.
 		default:
 			due = append(due, t)
 		}
 	}
 }
 
-// graceSubject returns the subject from the id of a grace timer without its kind. The id starts
-// with the arrival number of the first failure, and the subject comes after it.
+// graceSubject removes the arrival number from the id of a grace timer.
 func graceSubject(id string) string {
 	_, subject, _ := strings.Cut(id, "/")
 	return subject
 }
 
-// endGrace decides on the waiting failures of subject, in the order of their arrival. If a
-// failure has time left and all failures before it have recovered, endGrace stops there. It
-// then sets and returns a new timer for the remaining failures. Otherwise it returns the zero
-// Timer.
+// endGrace decides on the waiting failures of subject in the order of arrival. If a failure has
+// time left, and all before it have recovered, endGrace stops there and returns a new timer.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true
@@ -151,8 +146,8 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether the clock of the tenant is expected to reach the time at. It is not
-// if at is further away than a single event may move the clock.
+// reaches reports whether the clock can reach the time at. It cannot if at is further away than one
+// event may move the clock.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

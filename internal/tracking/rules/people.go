@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The actions of edits.
+// Actions of edits.
 const (
 	notPlanned = "not_planned"
 	closedBy   = "closed"
@@ -18,14 +18,13 @@ const (
 	retitled   = "retitled"
 )
 
-// An edit is a change that a person made to an issue.
 type edit struct {
 	Action string `json:"action"`
-	Title  string `json:"title,omitempty"` // retitled: new title
-	Why    string `json:"why,omitempty"`   // closed: the person's reason
+	Title  string `json:"title,omitempty"` // new title, if retitled
+	Why    string `json:"why,omitempty"`   // reason for closing
 	By     string `json:"by,omitempty"`
 	At     Stamp  `json:"at"`
-	Event  string `json:"event,omitempty"` // id of the issue.edited event, set only while the edit waits
+	Event  string `json:"event,omitempty"` // id of the issue.edited event while the edit waits
 }
 
 const maxEdits = 8
@@ -36,8 +35,8 @@ type people struct {
 	facts   facts
 }
 
-// edited handles an issue.edited event. If the edit names an event without a decision, it waits
-// for that decision.
+// edited handles an issue.edited event. If the edit names an event without a decision, it waits for
+// that decision.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)
@@ -56,7 +55,7 @@ func (p *people) edited() error {
 		return nil
 	}
 	if data.Issue != "" {
-		p.apply(clean(data.Issue, 64), e) // no id is longer than this
+		p.apply(clean(data.Issue, 64), e) // no id is longer
 		return nil
 	}
 	if len(data.Event) > events.MaxAttributeBytes {
@@ -76,8 +75,7 @@ func (p *people) edited() error {
 	return nil
 }
 
-// settle records to which issues the event belongs. It then applies the edits that waited for
-// the decision on the event.
+// settle records the issues of the event, and applies the edits that waited for its decision.
 func (p *people) settle() {
 	d := p.draft
 	if !Considered(d.event.Kind()) {
@@ -98,8 +96,7 @@ func (p *people) settle() {
 	}
 }
 
-// created returns the issues that the event created. If followups is true, it returns only the
-// follow-ups, otherwise only the others.
+// created returns the follow-ups that the event created, or all other issues that it created.
 func (p *people) created(followups bool) (list []string) {
 	for _, id := range p.draft.made {
 		if issue := issues.get(p.draft.records, id); issue != nil && (issue.Kind == Followup) == followups {
@@ -146,7 +143,7 @@ func (p *people) apply(id string, e edit) {
 	}
 }
 
-// expose adds an open issue to the indexes that are searched after a success.
+// expose adds an open issue to the indexes that a success searches.
 func (p *people) expose(c *course) {
 	r := p.draft.records
 	if c.Failure != "" {
@@ -165,8 +162,7 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status that an issue gets after its latest edit, c.Edit. It considers
-// later facts too, because the edit may arrive after them.
+// wanted considers facts after the edit, because the edit may arrive later.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
@@ -177,9 +173,9 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether facts may change the status of an issue that a person reopened.
-// Facts that block the issue always may. Other facts may if they are later than the edit, and
-// their run had not ended before the edit or has started again after it.
+// outranks reports whether facts may change the status of an issue that a person reopened. Facts
+// that block the issue always may. Others must be later than the edit, and their run must not have
+// ended before the edit, unless it has started again.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true
@@ -212,11 +208,11 @@ func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool 
 		d.flip("a failure of a run that started later")
 		return true
 	}
-	c.Edit = nil // from now on, the facts decide again
+	c.Edit = nil // the facts decide again
 	return false
 }
 
-// notPlanned reports whether a person closed the issue as not planned so recently that it stays
+// notPlanned reports whether a person closed the issue as not planned and it must still stay
 // closed.
 func (p *people) notPlanned(c *course) bool {
 	return c != nil && c.Edit != nil && c.Edit.Action == notPlanned && p.draft.stamp.At.Before(c.Edit.At.At.Add(p.draft.config.NotPlanned))

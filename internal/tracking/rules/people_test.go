@@ -9,9 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The reason of a person who closes an issue is the reason of the issue, also in the
-// workspace. The decision goes into the stream. It names the person but does not quote
-// the reason.
+// The reason for closing becomes the issue's reason. The decision, which goes into the stream,
+// names the person but does not quote it.
 func TestPeople_ReasonOfClosing(t *testing.T) {
 	for _, test := range []struct{ action, value, want string }{
 		{"closed", "fixed in 4.2", "Closed by jdoe: fixed in 4.2"},
@@ -48,8 +47,7 @@ func TestPeople_ReasonOfClosing(t *testing.T) {
 	}
 }
 
-// The text of an edit that waits for its event is erased with the edit, and does not
-// appear when the event arrives.
+// Erasing a waiting edit erases its text for good.
 func TestPeople_ErasedWhileTheEditWaits(t *testing.T) {
 	for _, action := range []string{"closed", "not_planned", "retitled"} {
 		t.Run(action, func(t *testing.T) {

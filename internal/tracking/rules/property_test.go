@@ -14,8 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// drawHistory draws a history of a few runs of two tenants in the order of delivery,
-// with at most a second between events.
 func drawHistory(t *rapid.T) []events.Event {
 	n := rapid.IntRange(1, 40).Draw(t, "events")
 	at := epoch
@@ -143,7 +141,7 @@ func TestProperty_RestartAfterEachEvent(t *testing.T) {
 	})
 }
 
-// outline has the properties that must not depend on names and times.
+// outline removes what may depend on names and times.
 func outline(s *rules.State, shift time.Duration) []rules.Issue {
 	list := s.Issues()
 	for i := range list {
@@ -200,9 +198,8 @@ func TestProperty_TenantsDoNotTouchEachOther(t *testing.T) {
 	})
 }
 
-// TestProperty_OrderOfDeliveryDoesNotDecide delivers runs with distinct times and
-// distinct steps in random order. The issues of the runs have the same end, and runs of
-// tracked types always have one.
+// TestProperty_OrderOfDeliveryDoesNotDecide tests that the order of delivery does not change the
+// final issues, if all times and steps differ.
 func TestProperty_OrderOfDeliveryDoesNotDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawHistory(t)
@@ -212,7 +209,7 @@ func TestProperty_OrderOfDeliveryDoesNotDecide(t *testing.T) {
 		}
 		shuffled := rapid.Permutation(list).Draw(t, "order")
 		c := rules.DefaultConfig()
-		c.Flapping.Most = 1000 // how often an issue is reopened depends on the order
+		c.Flapping.Most = 1000 // the number of reopenings depends on the order
 		var ordered, other rules.State
 		applyWith(t, c, &ordered, list...)
 		release(t, &ordered)
@@ -284,9 +281,8 @@ func follow(t *rapid.T, issue rules.Issue, e rules.Effect) rules.Issue {
 	return issue
 }
 
-// TestProperty_GrowingSnapshots imports growing prefixes of a session, each with a
-// run.finished, like the import of a growing transcript. The issues equal those of the
-// last prefix alone.
+// TestProperty_GrowingSnapshots imports growing prefixes of a session, each with a run.finished.
+// The issues must equal those of the last prefix alone.
 func TestProperty_GrowingSnapshots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.IntRange(1, 12).Draw(t, "steps")
@@ -329,7 +325,6 @@ func TestProperty_GrowingSnapshots(t *testing.T) {
 	})
 }
 
-// bare returns the issue without the counts of its occurrences.
 func bare(issue rules.Issue) rules.Issue {
 	issue.Count, issue.Runs, issue.First, issue.Last = 0, nil, time.Time{}, time.Time{}
 	return issue

@@ -26,14 +26,14 @@ func leaveAt(tb testing.TB, list []events.Event, at time.Duration) []events.Even
 	return append(list, e)
 }
 
-// Follow-ups count against the limit of failures. The follow-ups of one event are
-// admitted together, and each counts.
+// Follow-ups count against the limit of failures. The limiter allows all follow-ups of one event or
+// none.
 func TestLimits_RateOfFollowups(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		failures int // first
+		failures int // before the follow-ups
 		every    time.Duration
-		after    int // failures after the three follow-ups
+		after    int // failures after the follow-ups
 		want     map[rules.Kind]int
 		digested int
 	}{
@@ -66,7 +66,6 @@ func TestLimits_RateOfFollowups(t *testing.T) {
 	}
 }
 
-// digested counts the entries in the description of a digest.
 func digested(s *rules.State) int {
 	for key, value := range stored(s) {
 		var n struct {
@@ -85,7 +84,6 @@ func stored(s *rules.State) memoryStore {
 	return store
 }
 
-// Tracking issues have a separate limit.
 func TestLimits_RateOfTracking(t *testing.T) {
 	for _, tt := range []struct {
 		name              string
@@ -100,7 +98,7 @@ func TestLimits_RateOfTracking(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var list []events.Event
-			for n := range 5 { // the storm is full
+			for n := range 5 { // fill the storm limit
 				list = failAt(t, list, 0, distinctly(n), nil)
 			}
 			for n := range tt.runs {

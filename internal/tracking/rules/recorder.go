@@ -37,8 +37,6 @@ func (r *recorder) started() {
 	d.lineage().starts(run, d.stamp)
 }
 
-// step records a step.finished event, and reports whether a later report of the step is already
-// known.
 func (r *recorder) step(role string, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	run, key := d.run(), StepKey(d.event)
@@ -52,8 +50,8 @@ func (r *recorder) step(role string, status events.StepStatus, data events.StepF
 	return r.supersede(step, status, data)
 }
 
-// supersede makes data the latest report of step and updates the sums of the run. If a later
-// report is already known, it returns true and changes nothing.
+// supersede makes data the latest report of step and updates the sums of the run. If a later report
+// is known, it returns true and changes nothing.
 func (r *recorder) supersede(step *Step, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	if d.stamp.before(step.At) {
@@ -77,7 +75,6 @@ func (r *recorder) supersede(step *Step, status events.StepStatus, data events.S
 	return false
 }
 
-// ended records a run.finished event, and reports whether a later one is already known.
 func (r *recorder) ended(success bool) (late bool) {
 	d := r.draft
 	run := d.run()
@@ -95,8 +92,7 @@ func (r *recorder) ended(success bool) (late bool) {
 	return late
 }
 
-// assign assigns run to its lineage. If run already has a lineage but turns out to belong to
-// another one, assign merges the two.
+// assign also merges the lineage of run into another one if run turns out to belong there.
 func (r *recorder) assign(run *Run) {
 	d := r.draft
 	home := r.home(run)
@@ -114,13 +110,12 @@ func (r *recorder) assign(run *Run) {
 	}
 }
 
-// home returns the lineage to which run belongs, according to the facts known so far.
 func (r *recorder) home(run *Run) string {
 	d := r.draft
 	switch {
 	case run.Parent != "":
 		parent := runs.edit(d.records, run.Parent)
-		if parent.Lineage == "" { // the parent has no event yet
+		if parent.Lineage == "" { // no event of the parent yet
 			parent.ID, parent.Lineage = run.Parent, runLineage(run.Parent)
 		}
 		return d.resolve(parent.Lineage)
@@ -132,7 +127,7 @@ func (r *recorder) home(run *Run) string {
 	return runLineage(run.ID)
 }
 
-// renew starts a new generation of the lineage id if its issue was closed long before run.
+// renew starts a new generation if the issue of the lineage was closed long before run.
 func (r *recorder) renew(id string, run *Run) {
 	l := lineages.edit(r.draft.records, id)
 	if l.Issue != "" && r.transitions.outlived(l.Issue) {

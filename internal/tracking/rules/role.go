@@ -6,20 +6,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Role has the latest results of the steps of one agent role, or of one child run as a whole.
+// A Role has the latest results of one agent role, or of a child run as a whole.
 type Role struct {
-	Unit   string `json:"unit,omitempty"` // lineage id of the child run or of its work item; empty for a root
+	Unit   string `json:"unit,omitempty"` // lineage of the child run or of its work item; empty for a root
 	Name   string `json:"name,omitempty"`
-	Failed Stamp  `json:"failed,omitzero"` // latest failure
-	Step   string `json:"step,omitempty"`  // record id of the failed step
-	Done   Stamp  `json:"done,omitzero"`   // latest completion
+	Failed Stamp  `json:"failed,omitzero"`
+	Step   string `json:"step,omitempty"` // record of the failed step
+	Done   Stamp  `json:"done,omitzero"`
 }
 
-// childRun is the name of the role that stands for a child run as a whole.
 const childRun = "run"
 
-// role returns the role with this unit and name, which the caller may change. If there is none,
-// it adds one. If there are too many roles, it first removes the role with the oldest
+// role adds the role if it is missing. Above the limit, it first removes the role with the oldest
 // completion, and prefers roles that are not failing.
 func (l *Lineage) role(unit, name string) *Role {
 	i := slices.IndexFunc(l.Roles, func(r Role) bool { return r.Unit == unit && r.Name == name })
@@ -52,8 +50,7 @@ func (l *Lineage) forgetRole() {
 
 func (r Role) failing() bool { return r.Done.before(r.Failed) }
 
-// advance records the result of a step of role. The parameter done is when the step was last
-// completed.
+// done is when the step was last completed.
 func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus, stamp, done Stamp) {
 	if status == events.StepPending {
 		return
@@ -67,7 +64,7 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		if r.Failed.before(stamp) {
 			r.Failed, r.Step = stamp, id
 		}
-		if stamp.before(done) { // a late report of a failure that has recovered since
+		if stamp.before(done) { // late report of a failure that has recovered
 			r.Done = r.Done.later(stamp)
 		}
 		return
@@ -77,8 +74,7 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		return
 	}
 	r.Done = r.Done.later(stamp)
-	// The step may have failed in another role before. Its completion recovers that failure,
-	// but no other failure of that role.
+	// The step may have failed in another role. Its completion recovers only that failure.
 	for i := range l.Roles {
 		if other := &l.Roles[i]; other.Step == id && other.Failed.before(stamp) {
 			other.Done = other.Done.later(other.Failed)
@@ -86,9 +82,8 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	}
 }
 
-// failing returns a role whose latest failure has not recovered. A failure recovers by a later
-// completion of the role. It also recovers by a successful end of its child run or of a root,
-// even at the same time.
+// failing returns a role whose latest failure has not recovered. A later completion of the role
+// recovers it, and so does a successful end of its child run or of a root, even at the same time.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {
 		if !r.failing() || !l.Settled.isZero() && !l.Settled.At.Before(r.Failed.At) {

@@ -7,11 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Stamp orders facts by the time of their event. Facts with equal times are ordered by
-// arrival.
+// A Stamp orders facts by event time, then by arrival.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
-	N  uint64    `json:"n,omitempty"` // number of the event among the considered events of the tenant; 0 means never
+	N  uint64    `json:"n,omitempty"` // arrival number among the tenant's considered events; 0 means never
 }
 
 func (s Stamp) isZero() bool { return s.N == 0 }
@@ -26,7 +25,6 @@ func (s Stamp) before(t Stamp) bool {
 	return s.N < t.N
 }
 
-// later returns the later one of s and t. The zero stamp is earlier than all others.
 func (s Stamp) later(t Stamp) Stamp {
 	if s.before(t) {
 		return t
@@ -55,21 +53,21 @@ type Run struct {
 	Target     string    `json:"target,omitempty"`
 	Lineage    string    `json:"lineage"`
 	Generation int       `json:"generation,omitempty"` // generation of the lineage
-	First      time.Time `json:"first,omitzero"`       // time of the earliest event
+	First      time.Time `json:"first,omitzero"`       // earliest event
 	Declared   int       `json:"declared,omitempty"`   // highest declared complexity
 	Steps      int       `json:"steps,omitempty"`
-	Retries    int       `json:"retries,omitempty"` // number of steps that ran again after a failure
+	Retries    int       `json:"retries,omitempty"` // steps that ran again after a failure
 	Files      int       `json:"files,omitempty"`
 	Tokens     int64     `json:"tokens,omitempty"`
-	Roles      []string  `json:"roles,omitempty"`  // in the order of arrival
-	Begun      bool      `json:"begun,omitempty"`  // the run.started has arrived
+	Roles      []string  `json:"roles,omitempty"` // in the order of arrival
+	Begun      bool      `json:"begun,omitempty"`
 	Started    Stamp     `json:"started,omitzero"` // latest run.started
 	Ended      Stamp     `json:"ended,omitzero"`   // earliest run.finished
 	Finished   Stamp     `json:"finished,omitzero"`
-	Success    bool      `json:"success,omitempty"` // result of Finished
+	Success    bool      `json:"success,omitempty"` // of Finished
 	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end
-	Failing    []Failing `json:"failing,omitempty"` // steps that failed while the run had no tracking issue
-	Whole      Failing   `json:"whole,omitzero"`    // the failed end, if it is a failure separate from those of the steps
+	Failing    []Failing `json:"failing,omitempty"` // failed steps, recorded while the run has no tracking issue
+	Whole      Failing   `json:"whole,omitzero"`    // failed end, if that is a failure separate from those of the steps
 	Scope      string    `json:"scope,omitempty"`   // scope of the failed end
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`
@@ -83,8 +81,7 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// A Failing is a step that failed while its run had no tracking issue, or the failed end of
-// such a run.
+// A Failing is a failed step, or the failed end, of a run without a tracking issue.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`
@@ -92,7 +89,7 @@ type Failing struct {
 	At      Stamp  `json:"at"`
 }
 
-// Step has the data of the latest report of a step.
+// Step has the latest report of a step.
 type Step struct {
 	At     Stamp    `json:"at,omitzero"`
 	Done   Stamp    `json:"done,omitzero"` // latest completion
@@ -104,8 +101,8 @@ type Step struct {
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// StepKey returns a key for the step to which e belongs. If e is a step.finished without a step
-// id, it counts as a separate step. For all other kinds of events, the key is empty.
+// StepKey returns the key of a step.finished event, and "" for other kinds. An event without a step
+// id counts as a separate step.
 func StepKey(e events.Event) string {
 	if e.Kind() != events.StepFinished {
 		return ""
@@ -118,13 +115,11 @@ func StepKey(e events.Event) string {
 
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles limits the number of roles of a run and of a lineage. The limit is needed because
-// producers choose role names freely.
+// maxRoles limits the roles of a run and of a lineage, because producers choose their names.
 const maxRoles = 32
 
-// Complexity returns the complexity of the run. This is the highest complexity that the run or
-// its steps declared. If none was declared, it is 1, plus 1 for each measure that reaches its
-// threshold in signs. Tokens that were read from a cache do not count.
+// Complexity returns the highest complexity that the run or its steps declared. Without one, it is
+// 1, plus 1 for each measure that reaches its threshold. Tokens read from a cache do not count.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

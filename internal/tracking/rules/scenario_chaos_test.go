@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// For any history, each event has one decision, repeated events and restarts change
-// nothing, failures stay within the limits, and flapping issues do not move.
+// For any history, each event has one decision, repetitions and restarts change nothing, and
+// failures stay within the limits.
 func TestChaos(t *testing.T) {
 	seeds := uint64(race.Size(15, 3))
 	if testing.Short() {
@@ -46,8 +46,6 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// withinLimits checks that at most 5 issues in 10 minutes and 12 in an hour are created
-// for failures that are not critical.
 func withinLimits(t *testing.T, name string, o rulestest.Outcome, critical map[string]bool) {
 	t.Helper()
 	made := make(map[string][]time.Time)
@@ -71,8 +69,6 @@ func withinLimits(t *testing.T, name string, o rulestest.Outcome, critical map[s
 	}
 }
 
-// keepsStill checks that a flapping issue moves only after a quiet day, or when a person
-// moves it.
 func keepsStill(t *testing.T, name string, i rulestest.Issue, human map[string]bool) {
 	t.Helper()
 	for n := 1; n < len(i.Transitions); n++ {

@@ -18,7 +18,7 @@ import (
 
 // record is an issue of the tracker of Beads, or an event of Gas Town.
 type record struct {
-	ID          any       `json:"id"` // of an event it is a number
+	ID          any       `json:"id"` // number in events
 	Title       string    `json:"title"`
 	Description string    `json:"description"`
 	Created     time.Time `json:"created_at"`
@@ -59,7 +59,6 @@ func records(t *testing.T, elem ...string) []record {
 	return list
 }
 
-// recording converts records to events, ordered by time.
 type recording struct {
 	start  time.Time
 	events []rulestest.Event
@@ -86,7 +85,7 @@ func (h *recording) fold(t *testing.T) (o rulestest.Outcome, kinds map[string]in
 	return o, kinds
 }
 
-// The agents of Beads left one issue per patrol. All patrols completed.
+// The agents of Beads left one issue per patrol, although all patrols completed.
 func TestRealSpam_Patrols(t *testing.T) {
 	var h recording
 	all := records(t, "beads", "issues.sample.jsonl")
@@ -133,8 +132,8 @@ func TestRealSpam_Reports(t *testing.T) {
 	}
 }
 
-// In the log of Gas Town, agents take a work item, release it, take it again and close
-// it. All these runs of a work item have at most one issue.
+// In the log of Gas Town, agents take a work item, release it, take it again and close it. All
+// these runs have at most one issue.
 func TestRealSpam_Work(t *testing.T) {
 	var h recording
 	runs, failures, items := make(map[string]int), 0, make(map[string]bool)
@@ -144,7 +143,7 @@ func TestRealSpam_Work(t *testing.T) {
 			Status string `json:"status"`
 		}
 		if r.Type == "status_changed" {
-			_ = json.Unmarshal([]byte(r.NewValue), &to) // some hold no object
+			_ = json.Unmarshal([]byte(r.NewValue), &to) // some contain no object
 		}
 		item := r.IssueID
 		e := rulestest.Event{Run: fmt.Sprintf("%s.%d", item, runs[item]), Type: "RESOLVE", Meta: map[string]any{"workItem": item}}
@@ -170,7 +169,7 @@ func TestRealSpam_Work(t *testing.T) {
 	}
 }
 
-// The errors and warnings of an Amplifier log, each as a failing session.
+// Each error or warning of an Amplifier log becomes a failing session.
 func TestRealSpam_Log(t *testing.T) {
 	var h recording
 	failures := 0

@@ -13,8 +13,7 @@ import (
 // stormRuns is the number of runs that fail within ten minutes.
 var stormRuns = race.Size(10_000, 2_000)
 
-// A storm with one cause has one issue. A storm with a cause per run has five issues and
-// a digest. Another tenant gets its issue within the grace period.
+// A storm with one cause has one issue. A storm with a cause per run has five issues and a digest.
 //
 //guarantee:storm
 func TestStorm(t *testing.T) {
@@ -61,7 +60,7 @@ func fails(tenant, run string, at float64, text string) rulestest.Event {
 	}
 }
 
-// letters writes n with letters only, which Normalise does not change.
+// letters writes n without digits, which Normalise would replace.
 func letters(n int) string {
 	b := []byte("module")
 	for range 4 {

@@ -9,10 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// floorOfScenarios is the minimum precision and recall over all labelled histories.
+// floorOfScenarios is the minimum precision and recall.
 const floorOfScenarios = 0.95
 
-// The issues of every labelled history are those that a person would have filed.
 func TestScenarios(t *testing.T) {
 	all := make(map[string]rulestest.Verdict)
 	for _, sc := range rulestest.Load(t) {
@@ -39,7 +38,6 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// first returns the first n problems and the number of the others.
 func first(problems []string, n int) []string {
 	if len(problems) <= n {
 		return problems
@@ -47,7 +45,6 @@ func first(problems []string, n int) []string {
 	return append(problems[:n:n], fmt.Sprintf("… and %d more", len(problems)-n))
 }
 
-// The labels are complete for every event and question.
 func TestScenarioLabels(t *testing.T) {
 	names := make(map[string]bool)
 	for _, sc := range rulestest.Load(t) {

@@ -15,14 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// jitterSeeds is the number of late deliveries of each history.
 var jitterSeeds = race.Size(20, 3)
 
 var exact = rulestest.Likeness{Titles: true, Transitions: true}
 
-// The result of a history does not depend on repeated events, restarts, the date, the
-// names of tenants, the number of trackers, or the choice between attributes and data
-// for a value.
+// The result must not depend on repeated events, restarts, the date, tenant names, the number of
+// trackers, or whether a value is an attribute or data.
 func TestScenariosStayTheSame(t *testing.T) {
 	for _, sc := range rulestest.Load(t) {
 		t.Run(sc.Name, func(t *testing.T) {
@@ -57,8 +55,7 @@ func outcome(t *testing.T, list []rulestest.Delivery, batch func() int, like rul
 	return rulestest.Canon(rulestest.Run(t, list, rules.DefaultConfig(), batch), like)
 }
 
-// inTurn deals batches of up to seven events to that many trackers in turn. Each batch
-// has a new State over one store.
+// inTurn returns batches of up to seven events for trackers that take turns.
 func inTurn(trackers int) func() int {
 	rng := rand.New(rand.NewPCG(3, uint64(trackers)))
 	return func() int { return 1 + rng.IntN(7) }
@@ -74,7 +71,6 @@ func renamed(list []rulestest.Delivery) []rulestest.Delivery {
 	return other
 }
 
-// lean removes values from events that are both in attributes and in the data.
 func reduced(t *testing.T, list []rulestest.Delivery, attributes bool) []rulestest.Delivery {
 	t.Helper()
 	other := slices.Clone(list)
@@ -89,7 +85,6 @@ func reduced(t *testing.T, list []rulestest.Delivery, attributes bool) []ruleste
 	return other
 }
 
-// without returns an object without some of its members.
 func without(t *testing.T, data json.RawMessage, names ...string) json.RawMessage {
 	t.Helper()
 	if data == nil {
@@ -109,12 +104,11 @@ func without(t *testing.T, data json.RawMessage, names ...string) json.RawMessag
 	return out
 }
 
-// jitterFloor is the minimum share of late deliveries with the same result.
+// jitterFloor is the minimum share of jittered histories with the same result.
 const jitterFloor = 0.95
 
-// Delays of up to 8 s change nothing in nearly all cases: the issues, their ends,
-// occurrences, labels and links stay, and so does the verdict. Titles may name another
-// run, and intermediate statuses may be missing.
+// Delays of up to 8 s rarely change issues. Titles may name another run, and intermediate statuses
+// may be missing.
 func TestScenariosWithJitter(t *testing.T) {
 	likes := []rulestest.Likeness{{}, {Titles: true}, {Transitions: true}}
 	alike, seeds, right := make([]int, len(likes)), 0, 0

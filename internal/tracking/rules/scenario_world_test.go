@@ -11,11 +11,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// floorOfWorlds is the minimum precision and recall over the simulated days.
+// floorOfWorlds is the minimum precision and recall.
 const floorOfWorlds = 0.97
 
-// In a simulated day each cause has one issue and there are no others, although events
-// come late and repeatedly, and trackers restart.
+// Each cause of a simulated day has one issue, even if events are late or repeated and trackers
+// restart.
 func TestWorlds(t *testing.T) {
 	var sum rulestest.Verdict
 	for seed := range uint64(race.Size(2, 1)) {

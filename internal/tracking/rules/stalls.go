@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// LabelStalled is the label of a tracking issue whose lineage had no events for a long time.
+// LabelStalled marks a tracking issue whose lineage had no events for a long time.
 const LabelStalled = "stalled"
 
 type stallWatch struct {
@@ -39,8 +39,8 @@ func (w *stallWatch) alive() {
 	}
 }
 
-// inactive reports whether the lineage id has not ended and had no events for the configured
-// time. If it had events, inactive sets the timer again and returns false.
+// inactive reports whether the lineage has not ended and had no events for the configured time. If
+// it had events, inactive sets the timer again.
 func (w *stallWatch) inactive(id string, now time.Time) bool {
 	d := w.draft
 	id = d.resolve(id)

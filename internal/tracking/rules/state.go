@@ -11,15 +11,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A State keeps the records that events touched in memory, and loads other records from its
-// [Store]. To free the memory, create a new State. The zero State is empty and has no Store. A
-// State is not safe for concurrent use.
+// A State keeps all records that events touched in memory, and loads others from its [Store]. A new
+// State frees the memory. The zero State is empty and has no Store. A State is not safe for
+// concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
 	queues map[string]*queue
 
-	// The remaining fields are used only during one call of Apply or Release.
+	// Fields below are only used during one call of Apply or Release.
 	before map[Key]cell // content of the changed cells before the call
 	undo   []func()     // functions that restore the timers, called in reverse order
 	unread []Key        // cells that could not be loaded
@@ -27,12 +27,11 @@ type State struct {
 }
 
 type cell struct {
-	value   any  // pointer to the record, which is immutable after Apply; nil if the record does not exist
+	value   any  // pointer to the record, which is immutable after Apply; nil if it does not exist
 	changed bool // changed since the last call of Changes
 }
 
-// NewState returns a State that loads its records from store. If store is nil, the State keeps
-// everything in memory.
+// NewState returns a State with records in store. If store is nil, everything stays in memory.
 func NewState(store Store) *State { return &State{store: store} }
 
 // Considered reports whether every event of kind k gets a decision.
@@ -41,11 +40,10 @@ func Considered(k events.Kind) bool {
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// Apply folds e into s and returns the new decisions. There is a decision on e if e is
-// considered, new and not in a grace period. For other events, there is one only if a due timer
-// changed issues. There are also decisions on earlier failures whose grace period has ended. If
-// the store fails or the data does not match the kind of e, Apply returns an error and leaves s
-// unchanged.
+// Apply folds e into s and returns the new decisions. There is none on e if it is repeated, waits
+// in a grace period, or is not considered and fired no timer. There can be others on earlier
+// failures whose grace period has ended. If the store fails or the data does not match the kind of
+// e, Apply returns an error and leaves s unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil
@@ -62,8 +60,8 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release ends all grace periods as if the clock had reached their ends, and returns the
-// decisions. It runs no other timers. Call it when no more events will come.
+// Release ends all grace periods as if the clock had reached their ends, and returns the decisions.
+// It runs no other timers. Call it when no more events will come.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
 		r := registers.get(records{state: s}, "")
@@ -83,7 +81,7 @@ func (s *State) Release(c Config) (decisions []Decision, err error) {
 	return decisions, nil
 }
 
-// atomically runs fn. If fn or the store fails, it restores the previous state.
+// atomically runs fn, and restores the previous state if fn or the store fails.
 func (s *State) atomically(fn func() error) error {
 	if s.cells == nil {
 		s.cells, s.queues = make(map[Key]*cell), make(map[string]*queue)
@@ -108,14 +106,14 @@ func (s *State) atomically(fn func() error) error {
 	return err
 }
 
-// fail records the first error of the store. If there is one, atomically discards the result.
+// fail makes atomically discard the result of the call.
 func (s *State) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// Issues returns the issues that are in memory, ordered by id.
+// Issues returns the issues in memory, ordered by id.
 func (s *State) Issues() []Issue {
 	var list []Issue
 	for key, c := range s.cells {

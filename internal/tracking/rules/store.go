@@ -13,20 +13,19 @@ func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Tenant, other.Tenant), cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.ID, other.ID))
 }
 
-// IssueKind is the kind of the records that contain an [Issue].
+// IssueKind is the kind of records with an [Issue].
 const IssueKind = "issue"
 
-// A Store loads records and timers. It may return data that does not include the latest changes
-// of the State, because the State looks at its changes first.
+// A Store loads records and timers. It may lack the latest changes of the State, which looks at its
+// own changes first.
 type Store interface {
-	// Load returns the JSON of a record, or nil if it does not exist.
+	// Load returns the JSON of a record, or nil.
 	Load(Key) ([]byte, error)
-	// Timers returns at most limit timers of the tenant that are due at or before at,
-	// ordered by time, then by id.
+	// Timers returns at most limit timers that are due at or before at, ordered by time and id.
 	Timers(tenant string, at time.Time, limit int) ([]Timer, error)
 }
 
-// A Timer starts an action when the tenant's clock reaches the time At.
+// A Timer starts an action when the tenant's clock reaches At.
 type Timer struct {
 	Tenant string
 	ID     string // unique per tenant
@@ -37,16 +36,16 @@ func (t Timer) compare(other Timer) int {
 	return cmp.Or(t.At.Compare(other.At), cmp.Compare(t.ID, other.ID))
 }
 
-// Stored is a record in its stored form.
+// Stored is the stored form of a record.
 type Stored struct {
 	Key
-	JSON []byte // nil if the record was deleted
+	JSON []byte // nil if deleted
 }
 
-// Changes has the modified records and timers of a State. Store them in one transaction with
-// the stream position of the last event that was applied. Equal changes are in the same order.
+// Changes has the modified records and timers of a State, in a stable order. Store them in one
+// transaction with the stream position of the last applied event.
 type Changes struct {
 	Records []Stored
 	Set     []Timer // new timers, which replace timers with the same id
-	Cleared []Timer // timers to delete, which may not exist; their At is zero
+	Cleared []Timer // timers to delete, which may not exist; At is zero
 }

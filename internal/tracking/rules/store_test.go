@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// memoryStore is a [rules.Store] in memory. It stores timers as records of a separate
-// kind.
+// memoryStore stores timers as records of a separate kind.
 type memoryStore map[rules.Key]string
 
 const timerKind = "timer of the test"
@@ -39,7 +38,6 @@ func (s memoryStore) Timers(tenant string, at time.Time, limit int) ([]rules.Tim
 	return list[:min(len(list), limit)], nil
 }
 
-// save stores changes like the transaction of a tracker.
 func (s memoryStore) save(c rules.Changes) {
 	for _, r := range c.Records {
 		if r.JSON == nil {

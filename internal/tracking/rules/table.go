@@ -18,28 +18,26 @@ func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, 
 
 func (r records) clearTimer(id string) { r.state.clearTimer(r.tenant, id) }
 
-// register has the names of all tenants. It is the only record that belongs to no tenant.
+// register has the names of all tenants. It belongs to no tenant.
 type register struct {
 	Tenants []string `json:"tenants"` // sorted
 }
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// A table reads and changes the records of one kind. If the store returns an error, the current
-// Apply fails.
+// A table reads and changes the records of one kind. An error of the store fails the current Apply.
 type table[T any] struct {
 	kind string
-	// unshare clones the slices of a copied record. It is nil if the record has no slices.
+	// unshare clones the slices of a copied record.
 	unshare func(*T)
 }
 
-// get returns the record id, or nil if it does not exist. The caller must not change the
-// record.
+// get returns a record, which the caller must not change, or nil.
 func (t table[T]) get(r records, id string) *T {
 	return t.in(t.cell(r.state, Key{r.tenant, t.kind, id}))
 }
 
-// view is like get, but returns a zero record instead of nil.
+// view returns a zero record instead of nil.
 func (t table[T]) view(r records, id string) *T {
 	if value := t.get(r, id); value != nil {
 		return value
@@ -52,8 +50,8 @@ func (t table[T]) in(c *cell) *T {
 	return value
 }
 
-// edit returns a copy of the record id, which the caller may change during the current Apply.
-// If the record does not exist, edit creates it.
+// edit returns a copy of the record, which the caller may change during the current Apply. It
+// creates a missing record.
 func (t table[T]) edit(r records, id string) *T {
 	s, key := r.state, Key{r.tenant, t.kind, id}
 	old := t.in(t.cell(s, key))

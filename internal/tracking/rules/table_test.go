@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rows has the decision table. A row without a run type is valid for all types.
+// A row without types is valid for all run types.
 var rows = []struct {
 	name  string
 	types []string
@@ -159,7 +159,6 @@ var (
 
 func none(string) []summary { return nil }
 
-// failed is a failure with an issue.
 func failed(title, reason string) func(string) []summary {
 	return func(typ string) []summary {
 		return []summary{{rules.Failure, "GWI: " + typ + " " + title, rules.Open, reason, 0}}

@@ -8,21 +8,19 @@ import (
 	"time"
 )
 
-// A queue has the timers of one tenant. If a timer was set or cleared in memory, the timer with
-// the same id in the store is ignored.
+// A queue has the timers of one tenant. A change in memory overrides the timer with the same id in
+// the store.
 type queue struct {
-	here     map[string]time.Time // times of the timers changed in memory, by id; zero if cleared
+	here     map[string]time.Time // times of the timers that changed in memory; zero if cleared
 	changed  map[string]bool      // ids that changed since the last call of Changes
 	set      []Timer              // timers in memory, earliest first
 	ahead    []Timer              // timers read from the store, earliest first
-	complete bool                 // ahead has all remaining timers of the store
+	complete bool                 // the store has no timers after those in ahead
 }
 
-// forever is the latest possible time of events and timers.
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
-// readAhead is the number of timers to read from the store, in addition to those that are
-// ignored because they changed in memory.
+// readAhead is the number of timers to read, in addition to those that are overridden.
 const readAhead = 64
 
 func (s *State) queue(tenant string) *queue {
@@ -36,7 +34,7 @@ func (s *State) queue(tenant string) *queue {
 
 func (s *State) setTimer(tenant, id string, at time.Time) {
 	at = at.UTC()
-	if at.IsZero() { // the zero time would clear the timer
+	if at.IsZero() { // zero would clear the timer
 		at = at.Add(1)
 	}
 	s.changeTimer(tenant, id, at)
@@ -46,8 +44,7 @@ func (s *State) clearTimer(tenant, id string) {
 	s.changeTimer(tenant, id, time.Time{})
 }
 
-// changeTimer sets the timer id to the time at, or clears it if at is zero. It records how to
-// undo the change.
+// changeTimer clears the timer if at is zero. It records how to undo the change.
 func (s *State) changeTimer(tenant, id string, at time.Time) {
 	q := s.queue(tenant)
 	old, present := q.here[id]

@@ -8,20 +8,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ReasonCompleted is the close reason of the tracking issue of a completed run.
+// ReasonCompleted is the close reason for a completed run.
 const ReasonCompleted = "Run completed successfully"
 
 const maxPending = 50
 
-// A cause describes the outcome of a step or run, or another event of a run.
 type cause struct {
 	rule     string
-	name     string // name of the step or run, as people see it
+	name     string // for people
 	role     string
 	step     string // step key; empty for the end of the run
 	target   string
 	end      bool
-	success  bool // whether that end was a success
+	success  bool // result of the end
 	failure  trouble
 	critical bool
 }
@@ -30,7 +29,7 @@ func (c cause) good() bool { return c.rule == string(events.StepCompleted) || c.
 
 func (c cause) bad() bool { return c.rule == string(events.StepFailed) || c.end && !c.success }
 
-// The tracking component maintains one tracking issue for each lineage that needs one.
+// The tracking component maintains the tracking issues.
 type tracking struct {
 	draft       *draft
 	journal     *journal
@@ -43,8 +42,8 @@ type tracking struct {
 	stalls      *stallWatch
 }
 
-// follow makes the event an occurrence of the tracking issue. If the lineage needs a tracking
-// issue and has none yet, follow creates it.
+// follow makes the event an occurrence of the tracking issue. It creates the issue if the lineage
+// needs one.
 func (t *tracking) follow(why cause, reason string) {
 	t.draft.say(why.rule, reason)
 	t.start(why)
@@ -87,8 +86,7 @@ func (t *tracking) due(why cause) bool {
 	return false
 }
 
-// create creates the tracking issue. If the rate limit does not allow that, it adds a digest
-// entry instead.
+// create creates the tracking issue. Beyond the rate limit, it creates a digest entry instead.
 func (t *tracking) create(why cause) {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -110,8 +108,8 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the tracking issue to its new status. If the lineage has a digest entry instead
-// of an issue, update counts the event there. It returns false if the lineage has neither.
+// update moves the tracking issue to its new status. If the lineage has a digest entry instead,
+// update counts the event there. It returns false if there is neither.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()
@@ -134,8 +132,7 @@ func (t *tracking) update(why cause) bool {
 	return true
 }
 
-// wanted returns the status that the tracking issue should have. Failures that are in their
-// grace period do not block the issue.
+// wanted returns the status without the failures in their grace period.
 func (t *tracking) wanted(l *Lineage, why cause) Status {
 	status := l.status()
 	immediate := why.bad() && (why.end || why.critical)
@@ -145,8 +142,7 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts a grace period if the event is a failed step that would block the tracking
-// issue. It reports whether it did so.
+// delay starts a grace period if the event is a failed step that would block the issue.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -165,14 +161,13 @@ func (t *tracking) delay(why cause) bool {
 	return true
 }
 
-// delayed reports whether all failures that would block the tracking issue are still in their
-// grace period.
+// delayed reports whether all failures that would block the issue are in their grace period.
 func (t *tracking) delayed(l *Lineage) bool {
 	return t.draft.status(l.Issue) != Blocked && !l.ended() && t.grace.has(t.draft.lineageID())
 }
 
-// endIncident decides on the failed step in after its grace period. It reports whether the
-// failure still counts.
+// endIncident decides on a failed step after its grace period. It reports whether the failure still
+// counts.
 func (t *tracking) endIncident(in incident) bool {
 	d := t.draft
 	l := lineages.edit(d.records, d.resolve(in.Lineage))
@@ -192,8 +187,8 @@ func (t *tracking) linkRegression(l *Lineage) {
 	}
 }
 
-// linkFollowup links the follow-up id to the issue of its run. If the lineage has no tracking
-// issue yet, linkFollowup remembers the follow-up, and create adds the link later.
+// linkFollowup links a follow-up to the issue of its run. If there is no tracking issue yet, create
+// adds the link later.
 func (t *tracking) linkFollowup(id string) {
 	d := t.draft
 	l := d.lineage()

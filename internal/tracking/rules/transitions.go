@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// LabelFlapping is the label of an issue that flaps or flapped before.
+// LabelFlapping marks an issue that flaps or flapped before.
 const LabelFlapping = "flapping"
 
 type motive struct {
 	reason  string
-	failure bool // the fact is a failure
-	recurs  bool // the fact is work that was left undone again
-	run     *Run // the run of the fact; nil for a timer or a person
+	failure bool
+	recurs  bool // the work was left undone again
+	run     *Run // run of the fact; nil for a timer or a person
 }
 
-// after reports whether the fact can reopen an issue that a person edited at the stamp edited.
-// It must be a failure or work left undone, and its run must have started after the edit.
+// after reports whether the fact can reopen an issue that a person edited. It must be a failure or
+// undone work, and its run must have started after the edit.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
-// The transitions component moves issues to the status that the facts demand, unless an edit by
-// a person or the rule against flapping forbids it.
+// The transitions component moves issues to the status that the facts demand, unless a person's
+// edit or the rule against flapping forbids it.
 type transitions struct {
 	draft   *draft
 	journal *journal
@@ -58,8 +58,8 @@ func (t *transitions) move(id string, to Status, why motive) {
 	t.journal.transition(id, to, why.reason)
 }
 
-// flaps counts a reopening of issue by a failure. If there are now too many reopenings, it
-// moves the issue to [Flapping] and returns true.
+// flaps counts a reopening by a failure. If there are too many, it moves the issue to [Flapping]
+// and returns true.
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
 	limit := d.config.Flapping
@@ -75,8 +75,8 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive reports whether there were no facts about the flapping issue id for the quiet time.
-// If there were facts, inactive sets the timer again and returns false.
+// inactive reports whether there were no facts about the issue for the quiet time. Otherwise it
+// sets the timer again.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {
@@ -90,8 +90,7 @@ func (t *transitions) inactive(id string, now time.Time) bool {
 	return true
 }
 
-// endFlapping moves a flapping issue to the status that the facts demand, if the quiet time is
-// over.
+// endFlapping gives a flapping issue the status that the facts demand if the quiet time is over.
 func (t *transitions) endFlapping(id string) {
 	d := t.draft
 	if d.status(id) != Flapping || !t.inactive(id, d.now) {
@@ -119,8 +118,7 @@ func (t *transitions) calm(id string) {
 	}
 }
 
-// outlived reports whether the issue id was closed so long ago that a new failure gets a new
-// issue instead of reopening it.
+// outlived reports whether the issue was closed so long ago that a new failure gets another issue.
 func (t *transitions) outlived(id string) bool {
 	d := t.draft
 	issue := issues.get(d.records, id)

@@ -1,5 +1,4 @@
-// Package configfile reads the YAML file with the limits of the rules. It also writes the
-// default file, which has a comment on each limit.
+// Package configfile reads and writes the YAML file with the limits of the rules.
 package configfile
 
 import (
@@ -21,7 +20,7 @@ import (
 
 const maxBytes = 256 << 10
 
-// An Error describes a mistake in a configuration file and its position.
+// An Error is a mistake in a configuration file, with its position.
 type Error struct {
 	Line, Column int
 	Message      string
@@ -30,10 +29,10 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
 
 type field struct {
-	path  string                  // names of the sections and the field, joined by dots
-	about string                  // comment on the field in the default file
+	path  string                  // names of the section and the field, joined by a dot
+	about string                  // comment in the default file
 	at    func(*rules.Config) any // returns a pointer to the value
-	least int64                   // smallest allowed number
+	least int64
 }
 
 var fields = []field{
@@ -71,9 +70,8 @@ var fields = []field{
 	{"digest.pause", "minimum time between two updates of its description", func(c *rules.Config) any { return &c.Digest.Pause }, 1},
 }
 
-// Read reads a configuration file. A limit that is missing in the file keeps its default. Read
-// returns an [*Error] if the file is not valid YAML, or has an unknown name or an invalid
-// value.
+// Read reads a configuration file. Missing limits keep their defaults. Read returns an [*Error] for
+// invalid YAML, an unknown name or an invalid value.
 func Read(r io.Reader) (rules.Config, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
@@ -170,8 +168,7 @@ func readSection(c *rules.Config, prefix string, n *yaml.Node) error {
 	return nil
 }
 
-// findField returns the field at path. If path is a section with fields, it returns nil and
-// true.
+// findField returns nil and true for the path of a section.
 func findField(path string) (f *field, section bool) {
 	for i := range fields {
 		if fields[i].path == path {

@@ -64,8 +64,6 @@ func TestParse_Errors(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that an error has a position, and that a parsed configuration has
-// usable limits.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(configfile.Default()))
 	f.Add([]byte("hold: 5s\nstorm: {most: 2}\n"))

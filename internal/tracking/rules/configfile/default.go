@@ -12,7 +12,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Default returns the default configuration as a file with a comment on each value.
+// Default returns the default configuration file, with a comment on each limit.
 func Default() string {
 	c := rules.DefaultConfig()
 	var b strings.Builder
@@ -52,7 +52,7 @@ func sample(value any) string {
 	return ""
 }
 
-// parseDuration is like [time.ParseDuration], but also accepts days, like "7d".
+// parseDuration is [time.ParseDuration] with days, such as "7d".
 func parseDuration(s string) (time.Duration, error) {
 	days, ok := strings.CutSuffix(s, "d")
 	if !ok {

@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// Ordinary returns the default list of words in classes of ordinary errors. Such errors come
-// from the work and not from the infrastructure below it. An entry that consists of several
-// words matches only these words in a row.
+// Ordinary returns words in the classes of errors that come from the work and not from the
+// infrastructure. An entry of several words matches only these words in a row.
 func Ordinary() []string {
 	return []string{
 		// the code under work
@@ -17,22 +16,21 @@ func Ordinary() []string {
 		"validation", "assertion", "assert", "review", "logic", "parse", "parser", "parsing", "decode", "patch", "git",
 		// people and policies
 		"policy", "denied", "user", "permission", "rejected", "blocked", "interrupted", "cancelled", "canceled",
-		// one run: its limits, its requests, its tools
+		// one run: its limits, requests and tools
 		"iterations", "turns", "max_steps", "max_cost", "context_length", "context_window", "prompt",
 		"invalid_request", "invalid_argument", "invalid_input", "bad_request", "400", "404", "409", "422",
 		"tool", "agent_error", "command", "exit", "exec", "file", "path_error", "panic",
-		// exception types of programming languages
+		// exception types
 		"value_error", "key_error", "index", "lookup_error", "attribute_error", "import_error", "name_error",
 		"module_not_found", "null", "pointer", "reference_error", "runtime_error", "range_error", "recursion",
 		"arithmetic", "division", "overflow", "unicode", "illegal", "not_implemented", "error_string", "wrap_error", "join_error",
 	}
 }
 
-// vague has the words that do not name the cause of an error.
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
-// Class returns the normalised class of an infrastructure error. It returns "" if class names
-// no cause, or if it contains one of the words in ordinary.
+// Class returns the normalised class of an infrastructure error. It returns "" if class names no
+// cause or contains a word of ordinary.
 func Class(class string, ordinary []string) string {
 	words := classWords(class)
 	named := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })
@@ -41,16 +39,15 @@ func Class(class string, ordinary []string) string {
 	}
 	for i, w := range words {
 		if hexWord.MatchString(w) && strings.ContainsAny(w, "0123456789") || len(w) >= 12 && mixed.MatchString(w) {
-			words[i] = "#" // an id
+			words[i] = "#"
 		}
 	}
 	return strings.Join(words, "_")
 }
 
-// ClassInText returns the error class that an error message contains, or "" if there is none.
-// It recognises only messages about the APIs of model providers, as Claude Code and the
-// libraries of the providers write them. It ignores all other text, because that may be about
-// the work itself, like "expected 200, got 503".
+// ClassInText returns the class in an error message of a model provider's API, as Claude Code and
+// the providers' libraries write it, or "". It ignores all other text, which may be about the work,
+// such as "expected 200, got 503".
 func ClassInText(text string) string {
 	text = cut(text, 1000)
 	for _, form := range providerErrors {
@@ -80,9 +77,8 @@ func inRow(words, sequence []string) bool {
 	return false
 }
 
-// classWords returns the lower-case words of an error class. For example, "RateLimited",
-// "rate-limited" and "rate_limited" all give "rate" and "limited", and "HTTPError" gives "http"
-// and "error".
+// classWords returns lower-case words. "RateLimited", "rate-limited" and "rate_limited" give the
+// same words, and "HTTPError" gives "http" and "error".
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

@@ -14,9 +14,8 @@ const (
 	maxRaw    = 4000 // maximum length of the input
 )
 
-// variable matches the parts of an error message that differ between occurrences. They are
-// replaced by "#", in the order of this list. The replacement contains no digit, so normalising
-// a text twice changes nothing.
+// variable matches what differs between occurrences of an error. The replacement "#" has no digit,
+// so normalising twice changes nothing.
 var variable = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?(z|[+-]\d\d:?\d\d)?)?`),
@@ -25,7 +24,6 @@ var variable = []*regexp.Regexp{
 	regexp.MustCompile("\"[^\"\\s]*\\d[^\"\\s]*\"|'[^'\\s]*\\d[^'\\s]*'|`[^`\\s]*\\d[^`\\s]*`"),
 }
 
-// word matches a word that may be an id.
 var word = regexp.MustCompile(`[0-9a-z_]*\d[0-9a-z_]*`)
 
 var (
@@ -34,9 +32,9 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// Normalise returns a form of the error message text that is the same for all reports of one
-// error. The result is one line in lower case with at most 300 characters, in which "#"
-// replaces ids, times and numbers. Normalising the result again does not change it.
+// Normalise returns a form of an error message that is the same for all reports of the error. It is
+// one line in lower case with at most 300 characters, with "#" for ids, times and numbers.
+// Normalising it again changes nothing.
 func Normalise(text string) string {
 	s := strings.ToLower(deferred.Clean(text, maxRaw))
 	for _, v := range variable {

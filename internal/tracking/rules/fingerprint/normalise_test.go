@@ -35,8 +35,6 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// FuzzNormalise checks that the result is bounded and that normalising it again does
-// not change it.
 func FuzzNormalise(f *testing.F) {
 	f.Add("checkout of 3f5a9c1b2d took 31s at 10:02:11 in /a/1/b")
 	f.Add(strings.Repeat("9a ", 2000))

@@ -1,6 +1,5 @@
-// Package metadata reads the free-form metadata and the summaries of events. Producers choose
-// the types of the values. Each function therefore accepts several types and ignores values of
-// all other types.
+// Package metadata reads the free-form metadata and the summaries of events. Producers choose the
+// types of the values, so each function accepts several types and ignores others.
 package metadata
 
 import (
@@ -11,10 +10,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// MaxItems is the maximum number of items of one event.
+// MaxItems limits the items of one event.
 const MaxItems = 50
 
-// Number returns v as a count of at most 1000, or 0 if it is not a count.
+// Number returns v as a count of at most 1000, or 0.
 func Number(v any) int {
 	var x float64
 	switch v := v.(type) {
@@ -29,7 +28,7 @@ func Number(v any) int {
 	return int(min(x, 1000))
 }
 
-// Amount returns the length of v if v is a list, and otherwise v as a count.
+// Amount returns the length of a list, or v as a count.
 func Amount(v any) int {
 	if list, ok := v.([]any); ok {
 		return min(len(list), 1000)
@@ -37,9 +36,8 @@ func Amount(v any) int {
 	return Number(v)
 }
 
-// Remaining returns the items that a partial success left undone, and reports whether there was
-// a partial success. The items are in the members remaining, remaining_items and
-// partial_success of metadata. The member partial_success can also be a flag.
+// Remaining returns the items that a partial success left undone, from the members remaining,
+// remaining_items and partial_success. The last one can also be a flag.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)
@@ -51,8 +49,8 @@ func Remaining(metadata map[string]any) (items []string, partial bool) {
 	return distinct(items), len(items) > 0 || truth(flag)
 }
 
-// Deferred returns the items of deferred work in metadata["deferred"]. If that member is
-// missing, or says only that work was deferred, Deferred reads the items from summary.
+// Deferred returns the deferred work in metadata["deferred"]. If that is missing or only a flag,
+// Deferred reads the items from summary.
 func Deferred(metadata map[string]any, summary string) []string {
 	flag, present := metadata["deferred"]
 	items := listed(flag)
@@ -81,8 +79,6 @@ func truth(v any) bool {
 	return false
 }
 
-// listed returns the items in v, which can be a text, an object with a title, or a list of
-// these.
 func listed(v any) []string {
 	switch v := v.(type) {
 	case []any:
@@ -128,7 +124,7 @@ func FirstSentence(text string) string {
 	return deferred.Clean(strings.TrimRight(strings.TrimSpace(line), ".:"), 200)
 }
 
-// Name returns v as a name if v is a text or a number, and otherwise "".
+// Name returns a text or number as a name, and otherwise "".
 func Name(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -139,7 +135,7 @@ func Name(v any) string {
 	return ""
 }
 
-// IsCritical reports whether the member severity of metadata is "critical".
+// IsCritical reports whether metadata has the severity "critical".
 func IsCritical(metadata map[string]any) bool {
 	s, _ := metadata["severity"].(string)
 	return strings.EqualFold(strings.TrimSpace(s), "critical")

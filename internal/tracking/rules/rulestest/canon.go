@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// Likeness selects which properties count when two outcomes are compared.
+// Likeness selects the properties that count in a comparison.
 type Likeness struct {
 	Titles      bool
-	Transitions bool // compare all statuses of an issue in order, not only the last one
+	Transitions bool // all statuses of an issue, not only the last one
 }
 
-// Canon returns the issues of o as sorted lines of text for comparison. The lines do not
-// contain the ids and times of issues.
+// Canon returns the issues of o as sorted lines without their ids and times.
 func Canon(o Outcome, like Likeness) []string {
 	names := make(map[string]string)
 	for _, i := range o.Issues {

@@ -6,16 +6,16 @@ import (
 	"math/rand/v2"
 )
 
-// Chaos returns a random history of n events. The history has few names, all kinds of events,
-// and times that jump by seconds or days, mostly forward but also back. It has no labels.
+// Chaos returns a random history of n events without labels. It has few names, all kinds of events,
+// and times that jump by seconds or days, mostly forward.
 func Chaos(seed uint64, n int) Scenario {
 	c := &chaos{rng: rand.New(rand.NewPCG(seed, 99))}
 	sc := Scenario{Name: fmt.Sprintf("C%03d", seed), Title: "chaos"}
 	for t := 0.0; len(sc.Events) < n; {
-		t += math.Exp(c.rng.Float64()*c.rng.Float64()*12) - 1 // up to two days
+		t += math.Exp(c.rng.Float64()*c.rng.Float64()*12) - 1 // advances up to two days
 		e := c.event()
 		e.ID, e.T = fmt.Sprintf("%s-%05d", sc.Name, len(sc.Events)), t
-		if c.rng.IntN(12) == 0 { // the event is late
+		if c.rng.IntN(12) == 0 { // late
 			e.T -= math.Exp(c.rng.Float64() * 9)
 		}
 		if e.Ev == "human" {

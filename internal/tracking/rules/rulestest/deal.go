@@ -15,15 +15,14 @@ import (
 // Epoch is the time of second 0 in every scenario.
 var Epoch = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// Delivery is one event to deliver, or a restart of the tracker.
+// Delivery is an event, or a restart of the tracker.
 type Delivery struct {
 	Event   events.Event
-	Restart bool   // restart the tracker instead of delivering an event
-	IssueOf string // if set, the event edits the issue that covers this event
+	Restart bool
+	IssueOf string // the event edits the issue that covers this one
 }
 
-// Deal converts the events of sc to CloudEvents, in the order of delivery. Second 0 of the
-// scenario is at [Epoch].
+// Deal converts the events of sc to CloudEvents in the order of delivery. Second 0 is at [Epoch].
 func Deal(tb testing.TB, sc Scenario) []Delivery {
 	tb.Helper()
 	return DealFrom(tb, sc, Epoch)
@@ -99,8 +98,8 @@ func (se Event) failure() *events.Failure {
 	return &events.Failure{Message: se.Err, Class: class}
 }
 
-// metadata returns the metadata with the names that events use, such as work_item for workItem.
-// It leaves out values that an event has as an attribute or field.
+// metadata uses the names that events use, such as work_item for workItem. It omits values that are
+// attributes or fields of an event.
 func (se Event) metadata() map[string]any {
 	m := make(map[string]any)
 	for name, v := range se.Meta {
@@ -122,7 +121,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// Twice returns list with every event delivered twice in a row.
+// Twice delivers each event twice in a row.
 func Twice(list []Delivery) []Delivery {
 	twice := make([]Delivery, 0, 2*len(list))
 	for _, d := range list {
@@ -131,7 +130,7 @@ func Twice(list []Delivery) []Delivery {
 	return twice
 }
 
-// Jitter delays every delivery by a random time below most. This changes the order of events.
+// Jitter delays each delivery by a random time below most, which changes the order.
 func Jitter(list []Delivery, most time.Duration, seed uint64) []Delivery {
 	type late struct {
 		Delivery

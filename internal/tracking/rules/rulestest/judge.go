@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Verdict is the result of comparing an [Outcome] with the labels of a scenario.
+// Verdict compares an [Outcome] with the labels of a scenario.
 type Verdict struct {
-	Right    int // number of expected issues that have the expected end
-	Issues   int // number of all issues in the outcome
-	Wanted   int // number of required issues, plus the optional ones that exist
+	Right    int // expected issues with the expected end
+	Issues   int // issues in the outcome
+	Wanted   int // required issues, and optional ones that exist
 	Problems []string
 }
 
-// Add adds the numbers of other to v, but not its problems.
+// Add adds the numbers of other, but not its problems.
 func (v *Verdict) Add(other Verdict) {
 	v.Right += other.Right
 	v.Issues += other.Issues
@@ -35,9 +35,8 @@ func share(n, of int) float64 {
 }
 
 // Judge compares o with the labels of sc. An issue can match an expected issue of its tenant if
-// Covers contains its first event. If several match, the best one counts. A second issue for
-// the same expected issue is a duplicate, an issue without a match is spam, and a required
-// issue without a match is a miss.
+// Covers contains its first event. The best match counts. A second issue for an expected one is a
+// duplicate, an issue without a match is spam, and a required issue without a match is a miss.
 func Judge(sc Scenario, o Outcome) Verdict {
 	v := Verdict{Issues: len(o.Issues)}
 	pairs := match(sc, o)
@@ -75,8 +74,8 @@ func Judge(sc Scenario, o Outcome) Verdict {
 	return v
 }
 
-// match returns, for each issue of o, the index of the expected issue that it matches, or -1.
-// It assigns the best pairs first.
+// match returns for each issue of o the index of the expected issue, or -1. It assigns the best
+// pairs first.
 func match(sc Scenario, o Outcome) []int {
 	type pair struct{ issue, want, fit int }
 	var pairs []pair

@@ -33,7 +33,6 @@ func (m *memory) Timers(tenant string, at time.Time, limit int) ([]rules.Timer, 
 	return due[:min(limit, len(due))], nil
 }
 
-// apply stores the changes c, and returns the changed issues.
 func (m *memory) apply(c rules.Changes) map[rules.Key][]byte {
 	changed := make(map[rules.Key][]byte)
 	for _, r := range c.Records {

@@ -26,12 +26,12 @@ type Issue struct {
 	Title       string       `json:"title"`
 	Status      string       `json:"status"`
 	Labels      []string     `json:"labels"`
-	Events      []string     `json:"events"` // ids of the occurrences, by event time
+	Events      []string     `json:"events"` // ids of the occurrences by event time
 	Transitions []Transition `json:"transitions"`
 	Links       []rules.Link `json:"links"`
 }
 
-// Transition is a status change of an issue. The first one is its creation.
+// Transition is a status change. The first one is the creation.
 type Transition struct {
 	To    string    `json:"to"`
 	At    time.Time `json:"at"`
@@ -47,8 +47,8 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of list before normalisation, without the restarts. If an event
-// edits an issue, it has the id that the issue gets under the configuration c.
+// Events returns the events of list before normalisation. An edit names the issue that exists under
+// the configuration c.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -64,9 +64,8 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run folds the deliveries in list and returns the result. It splits them into batches. Each
-// batch uses a new State, and all use the same store. The function batch returns the size of
-// the next batch. If batch is nil, only a restart creates a new State.
+// Run folds the deliveries and returns the result. Each batch uses a new State with the same store.
+// batch returns the size of the next batch. If it is nil, only a restart creates a new State.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -98,7 +97,7 @@ func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outco
 type issue struct {
 	Issue
 	created time.Time
-	times   map[string]time.Time // times of the occurrences, by event
+	times   map[string]time.Time // by event
 }
 
 type runner struct {
@@ -219,9 +218,8 @@ type stored struct {
 	Labels []string `json:"labels"`
 }
 
-// reconcile compares the stored issues with the issues that result from effects. It copies the
-// stored kinds, titles, statuses and links to the latter, and reports other differences as test
-// errors.
+// reconcile compares the stored issues with those that result from effects, to which it copies the
+// stored kinds, titles, statuses and links.
 func (r *runner) reconcile() {
 	r.tb.Helper()
 	for id, is := range r.stored {
@@ -249,8 +247,7 @@ func (r *runner) reconcile() {
 	}
 }
 
-// complete checks that each considered event has exactly one decision, and that every other
-// event has at most one.
+// complete checks that each considered event has one decision, and each other event at most one.
 func (r *runner) complete(list []Delivery) {
 	r.tb.Helper()
 	count := make(map[[2]string]int)

@@ -17,7 +17,7 @@ type Scenario struct {
 	Name     string     `json:"name"`
 	Title    string     `json:"title"`
 	Why      string     `json:"why"`
-	Open     []string   `json:"open"` // questions that the rules leave open; the labels allow each answer
+	Open     []string   `json:"open"` // questions that the rules leave open
 	Events   []Event    `json:"events"`
 	Expected []Expected `json:"expected"`
 	Limits   Limits     `json:"limits"`
@@ -25,7 +25,7 @@ type Scenario struct {
 
 // Event is an event in a scenario file.
 type Event struct {
-	T      float64        `json:"t"` // seconds after the start
+	T      float64        `json:"t"` // seconds
 	ID     string         `json:"id"`
 	Tenant string         `json:"tenant"`
 	Run    string         `json:"run"`
@@ -43,7 +43,7 @@ type Event struct {
 
 	Event   string `json:"event"`
 	Issue   string `json:"issue"`
-	IssueOf string `json:"issue_of"` // the event edits the issue that covers this event
+	IssueOf string `json:"issue_of"` // the event edits the issue that covers this one
 	Action  string `json:"action"`
 	By      string `json:"by"`
 	Value   string `json:"value"`
@@ -54,24 +54,24 @@ type Expected struct {
 	Key      string   `json:"key"`
 	Tenant   string   `json:"tenant"`
 	Kind     Words    `json:"kind"`
-	Covers   []string `json:"covers"`   // the first event of the issue must be one of these
-	All      bool     `json:"all"`      // all events in Covers are occurrences
-	Final    Words    `json:"final"`    // last status
-	Optional bool     `json:"optional"` // the issue may be missing
-	Link     Words    `json:"link"`     // a link of this type must exist
+	Covers   []string `json:"covers"` // events of which one must be the first of the issue
+	All      bool     `json:"all"`    // all events of Covers must be occurrences
+	Final    Words    `json:"final"`  // last status
+	Optional bool     `json:"optional"`
+	Link     Words    `json:"link"` // types of links that must exist
 	NoLink   string   `json:"no_link"`
 	Labels   []string `json:"labels"`
 	NoLabels []string `json:"no_labels"`
 	Title    string   `json:"title"`
 }
 
-// Limits are the largest numbers that the result of a scenario may have. 0 means no limit.
+// Limits of the result of a scenario. 0 means no limit.
 type Limits struct {
 	Transitions int `json:"max_transitions"` // of all issues together, including their creation
 	Issues      int `json:"max_issues"`
 }
 
-// Words are the values that a label allows. In a scenario file, they are one text or a list.
+// Words are the values that a label allows. A scenario file has one text or a list.
 type Words []string
 
 // UnmarshalJSON reads a string, a list of strings, or an object with a type.
@@ -98,9 +98,8 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Load returns the scenarios of the recorded data and of testdata. Under the race detector, it
-// returns only a fifth of those in testdata to save time. A fold uses one goroutine, so the
-// race detector finds little in it.
+// Load returns the recorded scenarios and those of testdata. With the race detector, it returns
+// only a fifth of the latter, because a fold uses one goroutine.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed
@@ -112,8 +111,7 @@ func Load(tb testing.TB) []Scenario {
 	return list
 }
 
-// Given returns the scenarios of the recorded data. If there is no recorded data, it skips the
-// test.
+// Given returns the recorded scenarios, or skips the test if there are none.
 func Given(tb testing.TB) []Scenario {
 	tb.Helper()
 	return read(tb, realdata.Path(tb, "..", "tracker-scenarios-dev.json"))

@@ -15,7 +15,7 @@ import (
 // StoryBegins is the start time of [At], [StepAt] and [Story].
 var StoryBegins = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// At returns an event of a RESOLVE run, at the given number of seconds after [StoryBegins].
+// At returns an event of a RESOLVE run, seconds after [StoryBegins].
 func At(tb testing.TB, tenant, run string, seconds int, kind events.Kind, payload any) events.Event {
 	tb.Helper()
 	e := events.Event{
@@ -28,7 +28,7 @@ func At(tb testing.TB, tenant, run string, seconds int, kind events.Kind, payloa
 	return e
 }
 
-// StepAt returns the end of a step named name. Its role is CODER, and its summary is out.
+// StepAt returns the end of a step with the role CODER and the summary out.
 func StepAt(tb testing.TB, tenant, run string, seconds int, name string, status events.StepStatus, out string) events.Event {
 	tb.Helper()
 	e := At(tb, tenant, run, seconds, events.StepFinished, events.StepFinishedData{
@@ -38,8 +38,7 @@ func StepAt(tb testing.TB, tenant, run string, seconds int, name string, status 
 	return e
 }
 
-// Story returns events of two tenants that result in issues of most kinds. Some of the events
-// do not lead to an issue.
+// Story returns events of two tenants that result in most kinds of issues.
 func Story(tb testing.TB) []events.Event {
 	tb.Helper()
 	const deferred = "Done. Out of scope: migrate the schema. Next steps: add retry; write docs; tune the cache; drop the flag"
@@ -59,7 +58,7 @@ func Story(tb testing.TB) []events.Event {
 	}
 }
 
-// LongStory returns [Story] plus one later event that ends all grace periods.
+// LongStory is [Story] with a later event that ends all grace periods.
 func LongStory(tb testing.TB) []events.Event {
 	tb.Helper()
 	return append(Story(tb), At(tb, "beta", "r2", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
@@ -80,7 +79,7 @@ func Fold(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
 	return s, decisions
 }
 
-// WriteEvents writes the events to a temporary file, one event per line, and returns its path.
+// WriteEvents writes events to a temporary file, one per line, and returns its path.
 func WriteEvents(tb testing.TB, list ...events.Event) string {
 	tb.Helper()
 	var b bytes.Buffer
@@ -93,7 +92,7 @@ func WriteEvents(tb testing.TB, list ...events.Event) string {
 	return WriteFile(tb, "events.jsonl", b.String())
 }
 
-// WriteFile writes text to a new temporary file and returns its path.
+// WriteFile writes a temporary file and returns its path.
 func WriteFile(tb testing.TB, name, text string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)

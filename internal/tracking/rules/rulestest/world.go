@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// All times are in seconds.
+// Times are in seconds.
 const (
 	worldAgents = 50
 	worldHours  = 24
-	worldStorm  = 300 // number of failures with different causes
+	worldStorm  = 300 // failures with different causes
 	hour        = 3600.0
 )
 
-// World returns a day of 50 agents that work for four tenants. The causes of trouble are known.
-// They are provider outages, checks that break and are repaired, retried work, a storm, steps
-// that recover at once, and deferred work. World expects one issue for each cause. Only the
-// storm exceeds the rate limits of its tenant.
+// World returns a day of 50 agents of four tenants, and expects one issue for each cause of
+// trouble: provider outages, checks that break and are repaired, retried work, a storm, steps that
+// recover at once, and deferred work. Only the storm exceeds the rate limits.
 func World(seed uint64) Scenario {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 50)),
@@ -48,18 +47,17 @@ type world struct {
 	rng     *rand.Rand
 	sc      Scenario
 	n       int
-	at      map[string][]float64 // creation times of issues, by tenant
+	at      map[string][]float64 // creation times of issues by tenant
 	causes  map[string]*Expected
 	keys    []string
 	outages map[string][]outage
-	quiet   [2]float64 // period around the storm in which there are no new causes
+	quiet   [2]float64 // time around the storm without new causes
 	stormed string
 }
 
 func (w *world) between(from, to float64) float64 { return from + w.rng.Float64()*(to-from) }
 
-// room takes a slot of the rate limits of tenant at the time t. It returns false if there is
-// none.
+// room takes a slot of the tenant's rate limits at the time t, if there is one.
 func (w *world) room(tenant string, t float64) bool {
 	if tenant == w.stormed && t > w.quiet[0] && t < w.quiet[1] {
 		return false
@@ -241,7 +239,7 @@ func (w *world) small(tenant, run string, t float64, n int) {
 		return
 	}
 	switch w.rng.IntN(8) {
-	case 0: // a step fails and recovers at once
+	case 0: // a step recovers at once
 		failed := step
 		failed.T, failed.Status, failed.Out, failed.Err = t-15, "failed", "", "flaky: "+w.noise()
 		w.add(failed)
@@ -261,7 +259,7 @@ func (w *world) small(tenant, run string, t float64, n int) {
 func (w *world) finish() Scenario {
 	for _, key := range w.keys {
 		x := w.causes[key]
-		// If an outage affects only one or two runs, they may recover within the grace period.
+		// A short outage may recover within the grace period.
 		x.Optional = strings.HasPrefix(key, "outage") && len(x.Covers) < 6
 		w.sc.Expected = append(w.sc.Expected, *x)
 	}

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Every error of a [Backend] wraps one of these errors.
+// Every error of a [Backend] wraps one of these.
 var (
 	// ErrTransient means that a retry can succeed.
 	ErrTransient = errors.New("backend failed for now")
-	// ErrUnavailable means that the backend currently accepts no changes at all.
+	// ErrUnavailable means that the backend currently accepts no changes.
 	ErrUnavailable = errors.New("backend is unavailable")
 	// ErrInvalid means that the request can never succeed.
 	ErrInvalid = errors.New("backend refuses the request")
@@ -21,8 +21,8 @@ var (
 	ErrNotFound = errors.New("no such issue")
 )
 
-// A Backend is the workspace of one tenant. Its methods may be called concurrently. The changes
-// of one issue must be made in the order of their times.
+// A Backend is the workspace of one tenant. Its methods may be called concurrently. Callers must
+// make the changes of an issue in the order of their times.
 type Backend interface {
 	Writer
 	Annotator
@@ -34,39 +34,39 @@ type Backend interface {
 type Annotator interface {
 	// Label adds a label to an issue.
 	Label(ctx context.Context, issue, label string, at time.Time) error
-	// Describe sets the description of an issue, unless a person has changed the description.
+	// Describe sets the description of an issue, unless a person has changed it.
 	Describe(ctx context.Context, issue, text string, at time.Time) error
-	// Erase replaces the title, the close reason and the comments of an issue with text. It
-	// deletes the description, the notes and unknown fields. After the next export, no file of
-	// the workspace contains the old texts. If the issue is unknown, Erase does nothing.
+	// Erase replaces the title, the close reason and the comments of an issue with text, and
+	// deletes the description, the notes and unknown fields. After the next export, no file of the
+	// workspace contains the old texts. For an unknown issue, Erase does nothing.
 	Erase(ctx context.Context, issue, text string) error
 }
 
 // EditSource returns the edits that people made in a workspace.
 type EditSource interface {
-	// Edits returns the edits that have not been acknowledged yet, in the order in which they
-	// were found. They survive restarts. Edits can return both edits and an error. If a line of
-	// the workspace is unreadable, the error wraps a [*FileError] with its position.
+	// Edits returns the edits that were not acknowledged, in the order in which they were found.
+	// They survive restarts. Edits can return both edits and an error. For an unreadable line, the
+	// error wraps a [*FileError].
 	Edits(ctx context.Context) ([]Edit, error)
-	// Acknowledge removes the given edits. The caller must have stored them before.
+	// Acknowledge removes edits, which the caller must have stored before.
 	Acknowledge(ctx context.Context, edits []Edit) error
 }
 
 // Action is the action of an issue.edited event.
 type Action string
 
-// The actions.
+// Actions of edits.
 const (
 	ActionClosed     Action = "closed"
-	ActionNotPlanned Action = "not_planned" // closed, and the reason or a label says something like "not planned"
+	ActionNotPlanned Action = "not_planned" // closed, and the reason or a label says so
 	ActionReopened   Action = "reopened"
-	ActionAssigned   Action = "assigned" // assigned to Value; an empty Value means unassigned
-	ActionRetitled   Action = "retitled" // the new title is Value
+	ActionAssigned   Action = "assigned" // assigned to Value; empty means unassigned
+	ActionRetitled   Action = "retitled" // Value is the new title
 )
 
-// Edit is a change that a person made in a workspace.
+// Edit is a person's change in a workspace.
 type Edit struct {
-	ID     string    `json:"id"` // the same id each time the edit is found
+	ID     string    `json:"id"` // the same each time the edit is found
 	Issue  string    `json:"issue"`
 	Action Action    `json:"action"`
 	By     string    `json:"by,omitempty"` // empty if unknown
@@ -74,11 +74,11 @@ type Edit struct {
 	Value  string    `json:"value,omitempty"`
 }
 
-// FileError describes an unreadable line in an issues file and its position. It wraps
-// ErrInvalid and does not quote the file.
+// FileError is an unreadable line of an issues file. It wraps ErrInvalid and does not quote the
+// file.
 type FileError struct {
 	Path         string
-	Line, Column int // both start at 1; the column counts bytes
+	Line, Column int // from 1; the column counts bytes
 	Problem      string
 }
 
@@ -92,30 +92,30 @@ func (e *FileError) Unwrap() error { return ErrInvalid }
 
 // Writer creates and changes issues. Repeating a call has no further effect.
 type Writer interface {
-	// Ensure creates the issue if its id is unknown. It never changes an existing issue.
+	// Ensure creates an issue. It never changes an existing one.
 	Ensure(ctx context.Context, issue Issue) error
-	// Transition changes the status of an issue. It returns ErrConflict if the issue is closed
-	// and t does not allow to reopen it.
+	// Transition changes the status of an issue. It returns ErrConflict if the issue is closed and
+	// t does not allow reopening it.
 	Transition(ctx context.Context, t Transition) error
-	// Link adds a dependency to the issue d.Issue.
+	// Link adds a dependency to d.Issue.
 	Link(ctx context.Context, d Dependency) error
-	// Note adds a comment to the issue c.Issue. The workspace assigns the id of the comment.
+	// Note adds a comment to c.Issue. The workspace assigns its id.
 	Note(ctx context.Context, c Comment) error
 }
 
 // Reader reads a workspace.
 type Reader interface {
-	// Get returns the issue with this id, or an error that wraps ErrNotFound.
+	// Get returns an issue, or an error that wraps ErrNotFound.
 	Get(ctx context.Context, id string) (Issue, error)
 	// Probe returns nil if the workspace accepts changes.
 	Probe(ctx context.Context) error
 }
 
-// Transition is a change of the status of an issue.
+// Transition is a status change of an issue.
 type Transition struct {
 	Issue  string
 	To     Status
 	At     time.Time
 	Reason string // close reason, used only if To is Closed
-	Reopen bool   // the change also applies to a closed issue
+	Reopen bool   // also change a closed issue
 }

@@ -19,31 +19,29 @@ const (
 	initDeadline = 60 * time.Second
 	killGrace    = 2 * time.Second
 	syncPace     = 2 * time.Second
-	// syncSize is the number of issues in one round of calls. On a busy machine, bd needs half
-	// a second per issue, so a call for a hundred issues would exceed callDeadline.
+	// syncSize is the number of issues per call. On a busy machine, bd needs half a second per
+	// issue, so a hundred issues would exceed callDeadline.
 	syncSize      = 10
-	maxTries      = 3 // number of refusals after which BD skips an issue
-	maxConcurrent = 4 // number of workspaces that are updated in parallel
+	maxTries      = 3 // refusals after which BD skips an issue
+	maxConcurrent = 4 // workspaces updated in parallel
 )
 
 // BDOptions configures a [BD].
 type BDOptions struct {
-	// Path is the path of the Beads CLI, or its name if it is in PATH. Empty means bd.
+	// Path is the path of the Beads CLI, or its name in PATH. Empty means bd.
 	Path string
-	// Dir contains one folder per tenant with the workspace of the tenant. Dir must not be the
-	// folder of a [Store], because bd imports an existing issues.jsonl.
+	// Dir contains one folder per tenant. It must not be the folder of a [Store], because bd
+	// imports an existing issues.jsonl.
 	Dir string
-	// DB is the database. It must contain the tables of Schema.
+	// DB must contain the tables of Schema.
 	DB *projection.DB
-	// Deadline limits one call of bd. After the deadline, BD kills the process group of bd.
-	// Zero means 15 s.
+	// Deadline limits one call of bd, after which BD kills bd's process group. Zero means 15 s.
 	Deadline time.Duration
-	// Pace is the pause between two updates of the same workspace. Zero means 2 s.
+	// Pace is the pause between two updates of a workspace. Zero means 2 s.
 	Pace time.Duration
-	// Env contains additional environment variables for bd. BD passes only a few variables of
-	// this process to bd.
-	Env []string
-	// Logger receives warnings. Nil discards them.
+	// Env contains additional environment variables for bd, which gets only a few variables of this
+	// process.
+	Env    []string
 	Logger *slog.Logger
 }
 
@@ -55,34 +53,32 @@ func (o BDOptions) withDefaults() BDOptions {
 	return o
 }
 
-// A BD is the backend that stores issues in real Beads workspaces. It does this by calling the
-// Beads CLI, bd.
+// A BD stores issues in real Beads workspaces by calling the Beads CLI, bd.
 //
-// [BD.Flush] stores the wanted state of the issues durably in the database, and [BD.Export]
-// then updates the workspaces. No change is lost while bd is missing, hangs or is killed,
-// because the next Export compares the wanted state with the state that bd reports. The methods
-// may be called concurrently.
+// [BD.Flush] stores the wanted state of the issues durably in the database, and [BD.Export] then
+// updates the workspaces. No change is lost while bd is missing, hangs or is killed, because the
+// next Export compares the wanted state with what bd reports. The methods may be called
+// concurrently.
 type BD struct {
 	opts    BDOptions
 	table   *table
 	runner  *runner
 	version *versionCheck
 
-	mu     sync.Mutex // guards spaces, and the field down of each space; no other lock is taken while it is locked
+	mu     sync.Mutex // guards spaces, and down in each space; no other lock is taken under it
 	spaces map[string]*bdWorkspace
 }
 
 type bdWorkspace struct {
 	space bdSpace
-	sync  *syncer // may be used only within space.exclusive
-	down  bool    // the last export could not reach the workspace; guarded by BD.mu
+	sync  *syncer // used only within space.exclusive
+	down  bool    // the last export failed to reach the workspace; guarded by BD.mu
 }
 
-// errWorkspace means that a failure was caused by the workspace and not by bd.
+// errWorkspace means that the workspace and not bd caused the failure.
 var errWorkspace = errors.New("workspace cannot be used")
 
-// NewBD returns a backend that calls bd. The caller may close opts.DB only after the last use
-// of the backend.
+// NewBD returns a backend that calls bd. opts.DB must stay open as long as the backend is used.
 func NewBD(opts BDOptions) (*BD, error) {
 	switch {
 	case opts.Dir == "":
@@ -108,20 +104,18 @@ func (b *BD) Workspace(tenant string) Backend {
 	return &workspace{table: b.table, place: b, tenant: tenant}
 }
 
-// Flush writes all changes since the last Flush to the database on disk, in one transaction.
+// Flush writes all pending changes to the database on disk, in one transaction.
 func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces. This is necessary after a start, because
-// the previous process may have ended before it exported its changes.
+// Recover makes the next Export check all workspaces. A start requires it, because the previous
+// process may not have exported its last changes.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues whose changes are not yet completely in the
-// workspaces.
+// Backlog returns the number of flushed issues that are not complete in the workspaces.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
-// Export updates all workspaces to the flushed state. If one workspace fails, the others are
-// still updated. The error wraps ErrUnavailable if bd is missing, or if none of the workspaces
-// can be reached.
+// Export updates all workspaces to the flushed state. A failing workspace does not affect the
+// others. The error wraps ErrUnavailable if bd is missing or no workspace can be reached.
 func (b *BD) Export(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil {
 		return err
@@ -150,8 +144,7 @@ func (b *BD) Export(ctx context.Context) error {
 	return nil
 }
 
-// allDown records in each workspace whether its export could reach it. It reports whether all
-// workspaces are unreachable.
+// allDown reports whether the export could reach none of the workspaces.
 func (b *BD) allDown(tenants []string, errs []error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

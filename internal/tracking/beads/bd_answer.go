@@ -7,15 +7,13 @@ import (
 	"slices"
 )
 
-// answer is the output of a bd process that exited without being killed.
 type answer struct {
 	command        string
 	stdout, stderr []byte
 	code           int
 }
 
-// data decodes a.stdout into v. bd wraps its answers in an envelope,
-// {"schema_version":1,"data":…}, and v receives the value of data.
+// data decodes the member data of {"schema_version":1,"data":…} into v.
 func (a answer) data(v any) error {
 	var envelope struct {
 		Version int             `json:"schema_version"`
@@ -33,16 +31,14 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says reports whether the output contains one of the texts. It ignores the usage text that bd
-// prints after an error, because the usage text mentions locks.
+// says ignores the usage text that bd prints after an error, because that text mentions locks.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
 	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
-// ok reports whether bd succeeded. Exit status 1 also counts as success if bd had nothing to
-// commit.
+// ok counts exit status 1 as success if bd had nothing to commit.
 func (a answer) ok() bool { return a.code == 0 || a.says("nothing to commit") }
 
 func (a answer) isBusy() bool {
@@ -50,8 +46,8 @@ func (a answer) isBusy() bool {
 		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
 }
 
-// without returns the answer without the commands that bd quotes in it. The commands contain
-// texts of agents, which must not be mistaken for messages of bd.
+// without removes the commands that bd quotes, because they contain texts of agents that could look
+// like messages of bd.
 func (a answer) without(commands []command) answer {
 	for _, c := range commands {
 		if text, err := json.Marshal(c.text); err == nil {

@@ -8,8 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// TestBD_CommentsAreWrittenOnce tests that existing comments are found, whether or not
-// show needs a flag for them.
 func TestBD_CommentsAreWrittenOnce(t *testing.T) {
 	for name, order := range map[string]string{"Asked": "", "Unasked": orderFirst} {
 		t.Run(name, func(t *testing.T) {
@@ -30,8 +28,6 @@ func TestBD_CommentsAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestBD_AnotherVersionMeanwhile tests that comments are written once if bd is
-// replaced by a version that needs a flag to show them.
 func TestBD_AnotherVersionMeanwhile(t *testing.T) {
 	d := openBDFixture(t)
 	d.order(t, orderFirst)
@@ -57,8 +53,7 @@ func TestBD_AnotherVersionMeanwhile(t *testing.T) {
 	}
 }
 
-// TestBD_RefusedForAWhile tests that an export counts as one try, because the cause of
-// a refusal may pass.
+// TestBD_RefusedForAWhile tests that an export counts as one try, because the cause may pass.
 func TestBD_RefusedForAWhile(t *testing.T) {
 	d := openBDFixture(t)
 	d.ensure(t, "ht-1")

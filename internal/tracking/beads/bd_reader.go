@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// A bdReader reads issues from one workspace. The caller must have exclusive access to the
-// workspace.
+// A bdReader reads issues from one workspace, which the caller must use exclusively.
 type bdReader struct {
 	dir     string
 	runner  *runner
@@ -19,12 +18,10 @@ type bdReader struct {
 
 type shown struct {
 	issue Issue
-	line  []byte // the issue encoded as JSON
+	line  []byte // the issue as JSON
 }
 
-// show returns the issues with the given ids that exist, by id. If an issue is not in the
-// answer of bd, the answer must say that the issue does not exist. Otherwise show returns an
-// error.
+// show returns an error unless bd says that each issue it does not return is missing.
 func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, error) {
 	if err := r.version.check(ctx, r.dir); err != nil {
 		return nil, err
@@ -44,7 +41,7 @@ func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, er
 		if a.says("no issues found matching the provided ids") {
 			return nil, nil
 		}
-		r.version.forget() // a newly installed version of bd may not know the flags
+		r.version.forget() // another version of bd may not know the flags
 		return nil, fmt.Errorf("bd show failed with exit status %d: %w", a.code, ErrTransient)
 	}
 	found, others, err := r.parse(a, ids)
@@ -83,8 +80,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether raw, an answer of bd, counts comments but does not contain them.
-// Without this check, BD would write these comments again.
+// onlyCounts reports whether bd counts comments without showing them. Without this check, BD would
+// write them again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -92,15 +89,15 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether the answer says that the issue id is missing. bd does this either in
-// words, or by returning another issue whose id contains the digits of id.
+// mentions reports whether bd says that the issue is missing. It does so in words, or by returning
+// other issues whose ids contain the digits of id.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd said that the issue id does not exist. If bd calls id ambiguous, it
-// does not exist either, because bd searches for parts of ids only if no id matches exactly.
+// denies reports whether bd says that the issue does not exist. If bd calls an id ambiguous, the
+// issue does not exist either, because bd searches for parts of ids only if no id matches exactly.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -114,9 +111,8 @@ func (a answer) denies(id string) bool {
 	return false
 }
 
-// parseShown decodes an issue in an answer of bd. It removes the fields that bd computes. If
-// the answer contains whole issues as dependencies, it converts them to entries of type
-// Dependency.
+// parseShown decodes an issue in an answer of bd. It removes computed fields, and converts whole
+// issues in dependencies to entries of type Dependency.
 func parseShown(raw []byte) (shown, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -177,7 +173,7 @@ func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 		}
 		id, err := lineID(text)
 		if err == nil && id == "" {
-			continue // a memory entry of Beads, which is not an issue
+			continue // a memory entry of Beads
 		}
 		s, err := parseShown(text)
 		if err != nil {
@@ -188,8 +184,8 @@ func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 	return all, nil
 }
 
-// observe updates the row r with theirs, the issue as it is in the workspace. It returns the
-// edits that people made to it.
+// observe updates the row with theirs, the issue in the workspace. It returns the edits that people
+// made there.
 func (r *row) observe(theirs Issue) (edits []Edit) {
 	r.marks &^= markGone
 	erased := r.marks&markErased != 0
@@ -212,9 +208,8 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit copies the texts of theirs into the row. It is called for an issue that is in the
-// workspace although this database has never written it, for example after a rebuild. It also
-// copies the status of theirs if that is not older.
+// inherit is called for an issue that is in the workspace although this database has never written
+// it, as after a rebuild.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// FuzzParseShown checks that an issue in an answer of bd round-trips.
 func FuzzParseShown(f *testing.F) {
 	f.Add([]byte(`{"id":"ht-1","title":"t","status":"open","priority":1,"issue_type":"task","dependencies":[` +
 		`{"id":"ht-2","title":"u","status":"open","dependency_type":"discovered-from","created_at":"2026-03-01T09:00:00Z"}],"dependent_count":3}`))

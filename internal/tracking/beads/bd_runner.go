@@ -25,22 +25,21 @@ var (
 	errTooLong = errors.New("answer is too long")
 )
 
-// A runner runs bd processes. Its methods may be called concurrently.
+// A runner runs bd. Its methods may be called concurrently.
 type runner struct {
 	path     string
 	deadline time.Duration
-	env      []string // added to the environment of bd
+	env      []string
 }
 
-// call runs bd in the workspace dir without a shell. It returns the output of bd, whatever the
-// exit status is. Arguments that contain text from outside must have the form --flag=value, so
-// that bd cannot mistake the text for a flag.
+// call runs bd in the workspace dir without a shell, and returns its output whatever the exit
+// status is. Arguments with text from outside must have the form --flag=value, so that bd cannot
+// mistake the text for a flag.
 func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, error) {
 	return r.callFor(ctx, r.deadline, dir, args...)
 }
 
-// callFor is like call, with limit as the deadline. At the deadline it kills the process group
-// of bd.
+// callFor kills the process group of bd when limit is over.
 func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, args ...string) (answer, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errHung)
 	defer cancel()
@@ -75,8 +74,8 @@ func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, a
 	return answer{command, stdout.Bytes(), stderr.Bytes(), 0}, nil
 }
 
-// callWithFile writes content to a private temporary file and runs bd. The function args
-// returns the arguments of bd for the path of that file.
+// callWithFile runs bd with the path of a private temporary file with content. The function args
+// returns the arguments for that path.
 func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, args func(path string) []string) (a answer, err error) {
 	f, err := os.CreateTemp(dir, tempPattern)
 	if err != nil {
@@ -92,8 +91,8 @@ func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, a
 
 const tempPattern = ".hooktrail-*.jsonl"
 
-// runOnOneThread runs cmd on a locked thread. Linux kills a child that has Pdeathsig as soon as
-// the thread that started the child ends, so this thread must live as long as cmd runs.
+// runOnOneThread runs cmd on a locked thread, because Linux kills a child with Pdeathsig when the
+// thread that started it ends.
 func runOnOneThread(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	go func() {
@@ -104,9 +103,8 @@ func runOnOneThread(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// environment returns the environment variables for bd in dir. From this process it takes only
-// the necessary variables. It leaves out all variables that would select another workspace or
-// make bd ask a person.
+// environment passes only necessary variables to bd, and none that would select another workspace
+// or make bd ask a person.
 func (r *runner) environment(dir string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -128,12 +126,11 @@ const actor = "hooktrail"
 type bounded struct {
 	bytes.Buffer
 	limit  int
-	full   bool   // bytes were discarded
-	cancel func() // called when bytes are discarded; may be nil
+	full   bool
+	cancel func() // called when bytes are discarded, or nil
 }
 
-// Write never returns an error, because an error would make os/exec stop reading the output of
-// bd.
+// Write never fails, because os/exec would then stop reading the output of bd.
 func (w *bounded) Write(p []byte) (int, error) {
 	n := len(p)
 	if room := w.limit - w.Len(); n > room {

@@ -2,6 +2,6 @@ package beads
 
 import "syscall"
 
-// killWithParent makes Linux kill the child when this process dies. Otherwise, bd could still
-// write to the workspace while the next process is already using it.
+// killWithParent makes Linux kill bd when this process dies. Otherwise bd could write to a
+// workspace that the next process uses.
 func killWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

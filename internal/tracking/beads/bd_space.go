@@ -11,17 +11,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// A bdSpace is the folder of a workspace. It allows only one caller at a time to use the
-// folder.
+// A bdSpace is the folder of a workspace, which one caller at a time may use.
 //
-// Locks are taken in this order: turn, the file lock, table.mu.
+// Lock order: turn, the file lock, table.mu.
 type bdSpace struct {
 	dir     string
 	runner  *runner
 	version *versionCheck
 
-	turn  chan struct{} // contains one element; the caller that took it may use ready and the syncer
-	ready bool          // the version of bd is supported, and the workspace exists
+	turn  chan struct{} // has one element, whose owner may use ready and the syncer
+	ready bool          // bd has a supported version, and the workspace exists
 }
 
 func newBDSpace(dir string, r *runner, v *versionCheck) bdSpace {
@@ -40,8 +39,8 @@ func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// locked locks the folder against other processes, prepares the workspace and calls do. The
-// caller must run within exclusive.
+// locked locks the folder against other processes and prepares it. It must be called within
+// exclusive.
 func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	if err := makeFolder(s.dir); err != nil {
 		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
@@ -59,8 +58,6 @@ func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	return do()
 }
 
-// prepare checks the version of bd and creates the workspace if it is missing. It also removes
-// temporary files that a killed process has left.
 func (s *bdSpace) prepare(ctx context.Context) error {
 	if s.ready {
 		return nil
@@ -82,9 +79,9 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 	return nil
 }
 
-// create runs bd init unless the workspace exists. If bd init is killed, it leaves a folder
-// that bd cannot use. Therefore a marker file exists while bd init runs. If a later call finds
-// the marker, it removes the folder and starts again.
+// create runs bd init unless the workspace exists. A killed bd init leaves a folder that bd cannot
+// use, so a marker file exists while bd init runs. If a later call finds the marker, it starts
+// again.
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
 	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil {
@@ -110,9 +107,8 @@ func removeMarker(marker string) error {
 	return nil
 }
 
-// clearUnfinished prepares for bd init. If marker exists, an earlier bd init did not finish, and
-// clearUnfinished removes folder. If only folder exists, a person created it, and it stays. If
-// neither exists, clearUnfinished creates marker.
+// clearUnfinished removes folder if the marker shows that an earlier bd init did not finish. It
+// keeps a folder without a marker, because a person created it.
 func clearUnfinished(folder, marker string) error {
 	if _, err := os.Stat(marker); err == nil {
 		return os.RemoveAll(folder)

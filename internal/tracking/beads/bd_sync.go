@@ -12,11 +12,9 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// errIncomplete means that the workspace still lacks changes after a round.
 var errIncomplete = errors.New("bd did not store all changes")
 
-// A syncer updates one workspace to the wanted state. The caller of its methods must have
-// exclusive access to the workspace.
+// A syncer updates one workspace, which the caller must use exclusively.
 type syncer struct {
 	tenant string
 	table  *table
@@ -24,9 +22,9 @@ type syncer struct {
 	writer bdWriter
 	logger *slog.Logger
 
-	last   time.Time // end of the latest run, or of the latest attempt to start one
+	last   time.Time // end of the latest run or attempt
 	failed map[string]refusal
-	tried  map[string]bool // issues whose refusal was counted in this run
+	tried  map[string]bool // issues whose refusal counts in this run
 }
 
 type refusal struct {
@@ -43,12 +41,11 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run updates the workspace. An interruption at any point does no harm, because the next run
-// starts by reading the workspace.
+// An interruption of run does no harm, because the next run starts by reading the workspace.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
-	// The first pass creates issues. The second pass adds the links to them.
+	// The first pass creates issues, the second one links to them.
 	for range 2 {
 		ids, err := s.dirty(ctx)
 		if err != nil || len(ids) == 0 {
@@ -75,8 +72,7 @@ func (s *syncer) run(ctx context.Context) error {
 	return partly
 }
 
-// dirty returns the ids of the issues whose changes are not completely in the workspace. It
-// leaves out issues that bd has refused maxTries times in the same state.
+// dirty leaves out issues that bd has refused maxTries times in the same state.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -104,8 +100,8 @@ func (r row) record() string {
 	return string(record)
 }
 
-// round reads the issues with the given ids, writes the missing changes, and reads the issues
-// again. A change counts as stored only if the second read returns it.
+// round reads the issues, writes the missing changes and reads again. A change counts as stored
+// only if the second read returns it.
 func (s *syncer) round(ctx context.Context, ids []string) error {
 	known, err := s.reader.show(ctx, ids)
 	if err != nil {
@@ -135,8 +131,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing checks the issues in ids that were in the workspace before but are not in
-// known. It reads them again, and returns an error if the second answer contains one of them.
+// confirmMissing reads the issues that have disappeared from the workspace again. It returns an
+// error if the two answers contradict each other.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))
@@ -163,10 +159,9 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe records in the table which state the issues have in the workspace, according to
-// known. It returns the issues that are incomplete there. If write is true, it also records the
-// states that will now be written. Otherwise these states would look like edits by people after
-// a crash.
+// observe records the state of the issues in the workspace and returns the incomplete ones. If
+// write is true, it also records the states that will be written, which would otherwise look like
+// edits by people after a crash.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -187,8 +182,7 @@ func (s *syncer) observe(ctx context.Context, ids []string, known map[string]sho
 	return todo, nil
 }
 
-// observeRows does the work of observe for rows that are already loaded. The caller holds
-// table.mu.
+// The caller of observeRows holds table.mu.
 func (s *syncer) observeRows(ctx context.Context, rows []row, known map[string]shown, write bool) (todo []row, err error) {
 	err = s.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, r := range rows {
@@ -222,9 +216,9 @@ func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known
 	return r, errors.Join(saveRow(conn, beadKey{s.tenant, id}, r), saveEdits(conn, s.tenant, edits))
 }
 
-// countRefusals counts, for each issue that is still incomplete, how often bd has refused it.
-// The issues in todo were written, and those in rest are still incomplete. The error wraps
-// errIncomplete if a retry can help.
+// countRefusals counts how often bd has refused each incomplete issue. The issues in todo were
+// written, and those in rest are still incomplete. The error wraps errIncomplete if a retry can
+// help.
 func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	left := make(map[string]row, len(rest))
 	for _, r := range rest {
@@ -234,7 +228,7 @@ func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	for _, r := range todo {
 		id, record := r.issue.ID, r.record()
 		now, ok := left[id]
-		if !ok || now.record() != record { // the issue was stored or has changed since
+		if !ok || now.record() != record { // the issue was stored, or has changed since
 			delete(s.failed, id)
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// bdFixture is a bd backend with a stand-in for bd that can misbehave.
+// bdFixture uses a stand-in for bd that can misbehave.
 type bdFixture struct {
 	instance
 	log *bytes.Buffer
@@ -75,14 +75,14 @@ func (d bdFixture) ensure(t *testing.T, ids ...string) beads.Backend {
 	return w
 }
 
-// TestBD_Faults tests, for each kind of failure, that the error is right, that nothing
-// wrong is stored, and that everything is stored after the failure.
+// TestBD_Faults tests for each failure that the error is right, that nothing wrong is stored, and
+// that a retry stores everything.
 //
 //guarantee:backend-fails
 func TestBD_Faults(t *testing.T) {
 	for order, test := range map[string]struct {
 		want   error
-		stored int // of the new issue, while it lasts
+		stored int // of the new issue, during the failure
 	}{
 		orderOther:    {beads.ErrUnavailable, 0},
 		orderOld:      {beads.ErrUnavailable, 0},
@@ -101,7 +101,7 @@ func TestBD_Faults(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
 			d := openBDFixture(t, shortDeadline)
-			if order != orderOther && order != orderOld { // these are found out first
+			if order != orderOther && order != orderOld { // bd is checked before
 				d.ensure(t, "ht-1")
 				d.write(t)
 				d.edit(t, "acme", "ht-1", beads.Edit{Action: beads.ActionAssigned, Value: "jdoe"})
@@ -136,7 +136,6 @@ func TestBD_Faults(t *testing.T) {
 	}
 }
 
-// checkNoChild waits until the process in a file has ended.
 func checkNoChild(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -191,8 +190,8 @@ func TestBD_AnotherProgramIsNamed(t *testing.T) {
 	}
 }
 
-// TestBD_FewCalls tests that BD collects changes, runs one process for ten issues, and
-// gives no process more work than its deadline allows.
+// TestBD_FewCalls tests that BD collects changes, and gives no process more work than its deadline
+// allows.
 func TestBD_FewCalls(t *testing.T) {
 	d := openBDFixture(t)
 	var ids []string
@@ -222,7 +221,6 @@ func TestBD_FewCalls(t *testing.T) {
 	}
 }
 
-// TestBD_LinksToIssuesOfALaterRound tests that these links are added later.
 func TestBD_LinksToIssuesOfALaterRound(t *testing.T) {
 	d := openBDFixture(t)
 	w := d.ensure(t, "ht-last")
@@ -257,8 +255,8 @@ func TestBD_PaceIsKept(t *testing.T) {
 	}
 }
 
-// TestBD_IDsThatMatchByAPartAreNotTaken tests that an issue is created although bd
-// answers with other issues whose ids contain its digits.
+// TestBD_IDsThatMatchByAPartAreNotTaken lets bd answer with other issues whose ids contain the
+// digits.
 func TestBD_IDsThatMatchByAPartAreNotTaken(t *testing.T) {
 	d := openBDFixture(t)
 	d.ensure(t, "ht-1")
@@ -295,7 +293,7 @@ func TestBD_RefusedIssuesDoNotKeepOthersOut(t *testing.T) {
 			t.Errorf("try %d: got %v", n, err)
 		}
 	}
-	d.write(t) // enough of that
+	d.write(t)
 	if seen := d.seen(t, "acme"); len(seen) != 2 {
 		t.Errorf("got %d issues, want 2", len(seen))
 	}
@@ -337,14 +335,13 @@ func TestBD_OneHungWorkspaceKeepsNoOtherBack(t *testing.T) {
 	if len(d.seen(t, "beta")) != 1 {
 		t.Error("the other workspace was kept back")
 	}
-	// Only the hung workspace has changes now. ErrUnavailable would stop the reading
-	// for all tenants.
+	// Only the hung workspace has changes now. ErrUnavailable would stop the reader for all
+	// tenants.
 	if err := d.backend.Export(t.Context()); !errors.Is(err, beads.ErrTransient) || errors.Is(err, beads.ErrUnavailable) {
 		t.Errorf("alone: got %v", err)
 	}
 }
 
-// A workspace that cannot be created does not affect other tenants.
 func TestBD_OneWorkspaceThatCannotBeKeepsNoOtherBack(t *testing.T) {
 	d := openBDFixture(t, shortDeadline)
 	for _, tenant := range []string{"acme", "beta"} {

@@ -10,13 +10,12 @@ import (
 )
 
 var (
-	oldest  = release{1, 0, 3} // first version that answers in an envelope
+	oldest  = release{1, 0, 3} // first version with answers in an envelope
 	counted = release{1, 0, 5} // first version whose show needs --include-comments
 )
 
 type release [3]int
 
-// isAfter reports whether r is a later release than version.
 func (r release) isAfter(version string) bool {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	parts := strings.Split(version, ".")
@@ -32,16 +31,16 @@ func (r release) isAfter(version string) bool {
 	return false
 }
 
-// A versionCheck checks that the program is a supported version of Beads. It remembers the
-// version after a successful check. Its methods may be called concurrently.
+// A versionCheck checks that the program is a supported version of Beads. It remembers a successful
+// check. Its methods may be called concurrently.
 type versionCheck struct {
 	runner *runner
 
-	mu      sync.Mutex // guards version; no other lock is taken while it is locked
-	version string     // empty until checked
+	mu      sync.Mutex // guards version; no other lock is taken under it
+	version string
 }
 
-// check returns an error that wraps ErrUnavailable if the program is not Beads or is too old.
+// The error of check wraps ErrUnavailable.
 func (c *versionCheck) check(ctx context.Context, dir string) error {
 	if c.known() != "" {
 		return nil
@@ -54,7 +53,7 @@ func (c *versionCheck) check(ctx context.Context, dir string) error {
 		Version string `json:"version"`
 	}
 	if a.data(&v) != nil {
-		_ = json.Unmarshal(a.stdout, &v) // older versions answer without an envelope
+		_ = json.Unmarshal(a.stdout, &v) // older versions have no envelope
 	}
 	if v.Version == "" || a.code != 0 {
 		return fmt.Errorf("%s is another program than the Beads CLI (it does not answer to bd version --json); name the Beads CLI with --bd: %w",
@@ -68,8 +67,7 @@ func (c *versionCheck) check(ctx context.Context, dir string) error {
 	return nil
 }
 
-// forget makes the next check ask bd for its version again, because a user can replace bd at
-// any time.
+// forget makes the next check ask bd again, because a user can replace bd at any time.
 func (c *versionCheck) forget() { c.set("") }
 
 func (c *versionCheck) needsCommentFlag() bool { return !counted.isAfter(c.known()) }

@@ -13,7 +13,7 @@ type lacks struct {
 	labels                     []string
 	dependencies               []Dependency
 	comments                   []Comment
-	recreate                   bool // old texts must be removed, which bd can do only by deleting the whole issue
+	recreate                   bool // bd can remove old texts only by deleting the whole issue
 }
 
 func (l lacks) any() bool {
@@ -35,8 +35,8 @@ func (r row) lacks(theirs Issue) (l lacks) {
 	return l
 }
 
-// without returns the elements of list that are not in others, compared by key. Each element of
-// others removes only one equal element of list.
+// without returns the elements of list that are not in others. Each element of others removes only
+// one element with the same key.
 func without[T any](list, others []T, key func(T) string) (rest []T) {
 	has := count(others, key)
 	for _, v := range list {
@@ -47,9 +47,8 @@ func without[T any](list, others []T, key func(T) string) (rest []T) {
 	return rest
 }
 
-// A plan contains the changes of a round, in the order in which they are made.
 type plan struct {
-	remove       []string // issues that are deleted before they are created again
+	remove       []string // issues to delete and create again
 	create       []Issue
 	moves, links []command
 	amend        []amendment
@@ -81,21 +80,18 @@ func (p *plan) add(r row, known map[string]shown) {
 	p.amend = append(p.amend, amendment{r.issue, l})
 }
 
-// A bdWriter writes issues to one workspace. The caller must have exclusive access to the
-// workspace.
+// A bdWriter writes issues to one workspace, which the caller must use exclusively.
 type bdWriter struct {
 	dir, tenant string
 	runner      *runner
 	table       *table
 	logger      *slog.Logger
 
-	refused map[string]bool // ids of the issues that bd refused in the latest write
+	refused map[string]bool // issues that bd refused in the latest write
 }
 
-// write creates the issues in todo that are missing in the workspace, and completes the others.
-// It records the issues that bd refuses. It returns an error only if a retry can succeed.
-// Therefore, the caller must read the workspace again to find out which changes are still
-// missing.
+// write records the issues that bd refuses. It returns an error only if a retry can succeed, so the
+// caller must read the workspace again to find out what is still missing.
 func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
 	w.refused = make(map[string]bool)
 	var p plan
@@ -113,8 +109,8 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	if err := w.batch(ctx, p.moves); err != nil {
 		return err
 	}
-	// Links have a separate batch. bd refuses a link to a deleted issue and then undoes the
-	// whole batch, which must not undo the status changes.
+	// Links have a separate batch. If a link leads to a deleted issue, bd undoes the whole batch,
+	// which must not contain status changes.
 	if err := w.batch(ctx, p.links); err != nil {
 		return err
 	}
@@ -126,7 +122,6 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	return nil
 }
 
-// A command is one line in the input of bd batch. It changes one issue.
 type command struct{ issue, text string }
 
 func move(i Issue) string {
@@ -144,9 +139,8 @@ func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f })
 }
 
-// create creates the issues with one call of bd import. It does not use bd create, which has no
-// flags for many fields and needs a call for each issue. Both commands would overwrite an
-// existing issue.
+// create uses bd import, because bd create lacks flags for many fields. Both commands would
+// overwrite an existing issue.
 func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 0 {
 		return nil
@@ -156,7 +150,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 		var err error
 		i.Comments = slices.Clone(i.Comments)
 		for n := range i.Comments {
-			i.Comments[n].ID = nil // bd assigns an id, and would refuse an id that exists
+			i.Comments[n].ID = nil // bd assigns one, and would refuse an existing one
 		}
 		if content, err = i.AppendLine(content); err != nil {
 			return err
@@ -168,7 +162,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 1 || err != nil || a.ok() || a.isBusy() {
 		return w.check(ctx, issues[0].ID, a, err)
 	}
-	// A single refused issue makes the whole import fail, so import them one by one.
+	// One refused issue makes the whole import fail, so import them one by one.
 	for _, i := range issues {
 		if err := w.create(ctx, []Issue{i}); err != nil {
 			return err
@@ -177,8 +171,8 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	return nil
 }
 
-// batch runs the commands in one transaction. If bd refuses one of them, batch runs each
-// command in a separate transaction.
+// batch runs the commands in one transaction. If bd refuses one of them, each gets a separate
+// transaction.
 func (w *bdWriter) batch(ctx context.Context, commands []command) error {
 	if len(commands) == 0 {
 		return nil
@@ -209,7 +203,7 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	}
 	if l.description {
 		text := i.Description
-		if text == "-" { // for "-", bd would read the description from its standard input
+		if text == "-" { // bd would read the description from its standard input
 			text = "-\n"
 		}
 		args = append(args, "--description="+text)
@@ -234,9 +228,8 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	return nil
 }
 
-// remove deletes an issue that will be created again. bd then also deletes the links from other
-// issues to it. remove records in the table that these links are missing, so that they do not
-// look as if a person had removed them.
+// remove deletes an issue that will be created again. bd then also deletes the links to the issue,
+// so remove records that they are missing. Otherwise it would look as if a person had removed them.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)
@@ -245,8 +238,8 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check evaluates a call of bd for an issue. It returns err, or an error if the database was
-// busy. If bd refused the change, check records the issue in w.refused and returns nil.
+// check records a refusal in w.refused and returns nil. If the database was busy, it returns an
+// error.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

@@ -31,8 +31,7 @@ func ParseLine(line []byte) (Issue, error) {
 	return i, nil
 }
 
-// These types have no methods, so encoding/json does not call MarshalJSON and UnmarshalJSON for
-// them but encodes their fields.
+// Types without methods, whose fields encoding/json encodes.
 type (
 	plainIssue      Issue
 	plainDependency Dependency
@@ -103,8 +102,7 @@ func encode(v any, extra Extra) ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// decode decodes the JSON object in data into v. It returns the fields whose names are not in
-// known. Field names are case sensitive.
+// decode returns the fields whose names are not known. Names are case sensitive.
 func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -120,14 +118,14 @@ func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 		if extra == nil {
 			extra = make(Extra)
 		}
-		same, err := json.Marshal(value) // in the form in which it will be written
+		same, err := json.Marshal(value) // in the form that will be written
 		if err != nil {
 			return nil, err
 		}
 		extra[name] = same
 		delete(fields, name)
 	}
-	if !exact { // encoding/json would also match other spellings of the known names
+	if !exact { // encoding/json also matches other spellings
 		var err error
 		if data, err = json.Marshal(fields); err != nil {
 			return nil, err

@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// instance is a backend between two starts.
 type instance struct {
 	dir     string
 	backend interface {
@@ -24,12 +23,11 @@ type instance struct {
 		Export(ctx context.Context) error
 	}
 	close func(t *testing.T)
-	seen  func(t *testing.T, tenant string) map[string]beads.Issue // as people find it
-	edit  func(t *testing.T, tenant, id string, e beads.Edit)      // as people do it
-	run   func(t *testing.T, tenant string, args ...string) []byte // of bd, as people
+	seen  func(t *testing.T, tenant string) map[string]beads.Issue // issues that people see
+	edit  func(t *testing.T, tenant, id string, e beads.Edit)      // edits as people do
+	run   func(t *testing.T, tenant string, args ...string) []byte // runs bd as people do
 }
 
-// write flushes and exports.
 func (l instance) write(t *testing.T) {
 	t.Helper()
 	if err := errors.Join(l.backend.Flush(t.Context()), l.backend.Export(t.Context())); err != nil {
@@ -37,17 +35,14 @@ func (l instance) write(t *testing.T) {
 	}
 }
 
-// opener opens the backend in a folder.
 type opener func(t *testing.T, dir string) instance
 
-// begin opens a backend in a new folder and returns the workspace acme.
 func begin(t *testing.T, open opener) (instance, beads.Backend) {
 	t.Helper()
 	l := open(t, t.TempDir())
 	return l, l.backend.Workspace("acme")
 }
 
-// TestBackends runs the contract tests with every backend.
 func TestBackends(t *testing.T) {
 	openReal := func(t *testing.T, dir string) instance {
 		t.Helper()
@@ -130,7 +125,6 @@ func parseAll(t *testing.T, data []byte) map[string]beads.Issue {
 	return all
 }
 
-// editFile changes an issue in a file as a person with an editor does.
 func editFile(t *testing.T, path, id string, e beads.Edit) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -176,7 +170,7 @@ func editRecord(record map[string]any, e beads.Edit) {
 		delete(record, "close_reason")
 	case beads.ActionClosed, beads.ActionNotPlanned:
 		record["status"], record["closed_at"], record["close_reason"] = "closed", stamp, closingReason(e)
-	default: // a description
+	default: // description
 		record["description"] = e.Value
 	}
 }
@@ -196,8 +190,8 @@ func openStandIn(t *testing.T, dir string) instance {
 	return openBD(t, dir, os.Args[0], standInEnv(dir)...)
 }
 
-// standInEnv makes this test binary a stand-in for bd with its orders in dir. It
-// avoids the exit delay of the race detector.
+// standInEnv makes this test binary a stand-in for bd. It avoids the exit delay of the race
+// detector.
 func standInEnv(dir string) []string {
 	return []string{ordersVariable + "=" + filepath.Join(dir, "orders"), "GORACE=atexit_sleep_ms=0"}
 }
@@ -222,7 +216,6 @@ func openBD(t *testing.T, dir, path string, env ...string) instance {
 	return l
 }
 
-// newInstance lets people use the workspaces of b with bd.
 func newInstance(b *beads.BD, dir, path string, env ...string) instance {
 	l := instance{dir: dir, backend: b}
 	l.run = func(t *testing.T, tenant string, args ...string) []byte {
@@ -253,7 +246,7 @@ func newInstance(b *beads.BD, dir, path string, env ...string) instance {
 			l.run(t, tenant, "close", id, "--reason="+closingReason(e))
 		case "":
 			l.run(t, tenant, "update", id, "--description="+e.Value)
-		default: // an issue of their own
+		default: // create another issue
 			own := filepath.Join(dir, "own.jsonl")
 			line := `{"id":"` + id + `","title":"` + e.Value + `","status":"open","priority":2,"issue_type":"bug"}`
 			if err := os.WriteFile(own, []byte(line+"\n"), 0o600); err != nil {

@@ -75,7 +75,6 @@ func checkEdits(t *testing.T, open opener) {
 	}
 }
 
-// checkOwnWrites tests that the tracker's writes are not mistaken for edits.
 func checkOwnWrites(t *testing.T, open opener) {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +94,6 @@ func checkOwnWrites(t *testing.T, open opener) {
 	}
 }
 
-// checkPeopleWin tests that edits survive writes of the tracker.
 func checkPeopleWin(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()
@@ -107,7 +105,7 @@ func checkPeopleWin(t *testing.T, open opener) {
 	l.edit(t, "acme", "ht-1", beads.Edit{Action: beads.ActionRetitled, Value: "mine"})
 	l.edit(t, "acme", "ht-1", beads.Edit{Action: beads.ActionAssigned, Value: "jdoe"})
 	l.edit(t, "acme", "ht-2", beads.Edit{Action: beads.ActionNotPlanned})
-	// The tracker continues before it reads the edits.
+	// The tracker writes before it reads the edits.
 	if err := errors.Join(w.Ensure(ctx, task("ht-1")),
 		w.Transition(ctx, beads.Transition{Issue: "ht-1", To: beads.Blocked, At: at(1)}),
 		w.Transition(ctx, beads.Transition{Issue: "ht-2", To: beads.InProgress, At: at(1)}),
@@ -214,7 +212,7 @@ func checkErase(t *testing.T, open opener) {
 		t.Errorf("got edits: %+v", edits)
 	}
 	if _, ok := l.backend.(*beads.BD); ok && os.Getenv("HOOKTRAIL_TEST_BD") != "" {
-		return // the database of the real one has a history
+		return // the real database has a history
 	}
 	l.close(t)
 	err := filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
@@ -232,7 +230,6 @@ func checkErase(t *testing.T, open opener) {
 	}
 }
 
-// checkLostInBetween closes the backend between Flush and Export.
 func checkLostInBetween(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()

@@ -18,7 +18,7 @@ import (
 
 func at(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
 
-// sameIssues compares issues without the times and comment ids that bd assigns.
+// sameIssues ignores the times and comment ids that bd assigns.
 var sameIssues = cmp.Options{
 	cmpopts.IgnoreFields(beads.Issue{}, "UpdatedAt", "ClosedAt", "Extra", "Owner"),
 	cmpopts.IgnoreFields(beads.Dependency{}, "CreatedAt", "CreatedBy", "Extra"),
@@ -117,7 +117,6 @@ func checkFates(t *testing.T, open opener) {
 	}
 }
 
-// checkComments tests that new issues can have several comments, with unique ids.
 func checkComments(t *testing.T, open opener) {
 	t.Helper()
 	l, w := begin(t, open)
@@ -146,7 +145,7 @@ func checkComments(t *testing.T, open opener) {
 	}
 }
 
-// checkHostileTexts tests that no text acts as a command, a flag or a line end.
+// No text may act as a command, a flag or a line end.
 func checkHostileTexts(t *testing.T, open opener) {
 	t.Helper()
 	l, w := begin(t, open)

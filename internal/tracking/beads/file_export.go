@@ -19,11 +19,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// quietTime is how long an unreadable file must stay unchanged before an export replaces it.
-// Another program may still be writing the file.
+// quietTime is how long an unreadable file must stay unchanged before an export replaces it,
+// because another program may be writing it.
 const quietTime = 2 * time.Second
 
-// export updates the file to the flushed state. It returns false if the update must wait.
+// export returns false if the update must wait.
 func (f *file) export(ctx context.Context) (done bool, err error) {
 	if err := makeFolder(filepath.Dir(f.path)); err != nil {
 		return false, err
@@ -44,7 +44,7 @@ func (f *file) export(ctx context.Context) (done bool, err error) {
 			return done, err
 		}
 	}
-	return false, nil // another program keeps writing the file
+	return false, nil // another program keeps writing
 }
 
 func (f *file) replace(ctx context.Context) (done bool, err error) {
@@ -66,10 +66,9 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		return false, os.Remove(next) // removed last, because while next exists, resolve knows that it has not replaced the file
+		return false, os.Remove(next) // last, because resolve takes the file next as proof that the issues file was not replaced
 	}
-	// The stamp is taken before the rename, so that any change after the rename counts as an
-	// edit.
+	// Take the stamp before the rename, so that any later change counts as an edit.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -85,8 +84,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes content to the path next, and copies the records to the column writing. As
-// long as the file next exists, it has not replaced the issues file.
+// prepare writes content to next and copies the records to the column writing. While next exists,
+// it has not replaced the issues file.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))
@@ -112,7 +111,7 @@ func (f *file) compose(ctx context.Context) (content []byte, erased []string, er
 		})
 	})
 	slices.SortStableFunc(lines, func(a, b foreign) int {
-		if a.id == "" || b.id == "" { // lines that are not issues come last
+		if a.id == "" || b.id == "" { // lines without an id come last
 			return strings.Compare(b.id, a.id)
 		}
 		return strings.Compare(a.id, b.id)
@@ -128,15 +127,14 @@ func (f *file) markWritten(ctx context.Context) error {
 		int64(markErased|markDirty), f.tenant, int64(markErased|markDirty))
 }
 
-// resolve finds out whether an interrupted export has replaced the file, and records the result
-// in the table.
+// resolve finds out whether an interrupted export has replaced the file.
 func (f *file) resolve(ctx context.Context) error {
 	if f.resolved {
 		return nil
 	}
 	_, err := os.Stat(f.path + ".tmp")
 	switch {
-	case err == nil: // the export did not replace the file
+	case err == nil: // not replaced
 		err = f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ? AND writing <> ''", f.tenant)
 	case errors.Is(err, fs.ErrNotExist):
 		err = f.table.exec(ctx, "UPDATE bead SET written = writing, writing = '' WHERE tenant = ? AND writing <> ''", f.tenant)
@@ -159,8 +157,8 @@ func (f *file) quarantine(ctx context.Context) error {
 	return nil
 }
 
-// scrubQuarantine removes lines from the quarantined copies of the file at path. It removes
-// every line that contains the id of an erased issue, and every unreadable line.
+// scrubQuarantine removes unreadable lines from the quarantined copies of the file, and lines that
+// contain the id of an erased issue.
 func scrubQuarantine(path string, erased []string) error {
 	if len(erased) == 0 {
 		return nil
@@ -193,7 +191,6 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// makeFolder creates dir and its parents durably.
 func makeFolder(dir string) error {
 	var made []string
 	for d := dir; ; d = filepath.Dir(d) {

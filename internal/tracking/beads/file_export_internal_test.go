@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// A change just after the rename, before the export has recorded it, is an edit.
+// A change just after the rename, before the export is recorded, is an edit.
 func TestStore_EditsBesideAnExportAreSeen(t *testing.T) {
 	dir := t.TempDir()
 	db, err := projection.Open(t.Context(), filepath.Join(dir, "tracker.db"),

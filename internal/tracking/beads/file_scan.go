@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// A file is the issues file of one workspace, as it was last read or written. The caller of its
-// methods must hold table.mu.
+// A file is the issues file of one workspace, as last read or written. The caller must hold
+// table.mu.
 type file struct {
 	table  *table
 	tenant string
@@ -29,13 +29,13 @@ type file struct {
 
 	stamp    stamp
 	sum      [sha256.Size]byte
-	foreign  []foreign  // lines that are not issues of the tracker
-	problem  *FileError // the first unreadable line, or nil
-	resolved bool       // resolve has run after the latest interrupted export
+	foreign  []foreign  // lines of other issues and programs
+	problem  *FileError // first unreadable line, or nil
+	resolved bool       // resolve has run since the latest interrupted export
 }
 
 type foreign struct {
-	id   string // empty if the line is not an issue
+	id   string // empty if not an issue
 	line []byte
 }
 
@@ -59,7 +59,7 @@ func stampOf(path string) (stamp, error) {
 	return stamp{size: info.Size(), changed: info.ModTime().UnixNano(), exists: true}, nil
 }
 
-// File returns the path of the issues file of tenant, where dir contains all workspaces.
+// File returns the path of a tenant's issues file below dir.
 func File(dir, tenant string) (string, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {
@@ -120,8 +120,8 @@ type change struct {
 	line   []byte
 }
 
-// classify sets f.foreign and f.problem from the lines in content. It returns the lines that
-// differ from the written state in rows, by issue id.
+// classify sets f.foreign and f.problem. It returns the lines that differ from the written state,
+// by issue id.
 func (f *file) classify(content []byte, rows []row) map[string]change {
 	written := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))
@@ -152,7 +152,6 @@ func (f *file) classify(content []byte, rows []row) map[string]change {
 	return changed
 }
 
-// lineID returns the id of the JSON object in text, or "" if the object has no id.
 func lineID(text []byte) (string, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {
@@ -175,7 +174,7 @@ func column(err error) int {
 	return 1
 }
 
-// problem describes a decoding error without quoting the content of the file.
+// problem must not quote the file.
 func problem(err error) string {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

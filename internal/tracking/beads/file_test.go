@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// spoil replaces the content of the file of acme and sets an old time.
 func spoil(t *testing.T, r testStore, content []byte) string {
 	t.Helper()
 	path, err := beads.File(r.dir, "acme")
@@ -28,8 +27,6 @@ func spoil(t *testing.T, r testStore, content []byte) string {
 	return path
 }
 
-// TestStore_UnreadableFilesArePutAside tests that an unreadable line is reported with
-// its position and is not lost.
 func TestStore_UnreadableFilesArePutAside(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func([]byte) []byte
@@ -90,8 +87,7 @@ func TestStore_UnreadableFilesArePutAside(t *testing.T) {
 	}
 }
 
-// TestStore_RestlessFilesAreLeftAlone tests that a file is not replaced while another
-// program may be writing it.
+// A file is not replaced while another program may be writing it.
 func TestStore_RestlessFilesAreLeftAlone(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")
@@ -101,7 +97,7 @@ func TestStore_RestlessFilesAreLeftAlone(t *testing.T) {
 	r.write(t)
 	content := r.file(t, "acme")[:100]
 	path := spoil(t, r, content)
-	soon := time.Now().Add(time.Hour) // whatever time this test takes
+	soon := time.Now().Add(time.Hour) // later than the end of this test
 	if err := os.Chtimes(path, soon, soon); err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +118,6 @@ func TestStore_RestlessFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestStore_ForeignLinesStayToTheByte tests lines of other issues, and lines that are
-// not issues.
 func TestStore_ForeignLinesStayToTheByte(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")
@@ -152,8 +146,6 @@ func TestStore_ForeignLinesStayToTheByte(t *testing.T) {
 	}
 }
 
-// TestStore_EraseReachesWhatWasPutAside tests that erased texts are removed from
-// quarantined files.
 func TestStore_EraseReachesWhatWasPutAside(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")
@@ -187,7 +179,6 @@ func TestStore_EraseReachesWhatWasPutAside(t *testing.T) {
 	}
 }
 
-// A file that cannot be written does not affect other workspaces.
 func TestStore_OneBadWorkspaceKeepsNoOtherBack(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"Folder":   func(path string) error { return os.MkdirAll(path, 0o700) },
@@ -237,8 +228,7 @@ func TestStore_OneBadWorkspaceKeepsNoOtherBack(t *testing.T) {
 	}
 }
 
-// An edit with a time in the far future gets the current time. Otherwise it would
-// block later changes.
+// An edit with a future time would block later changes, so it gets the current time.
 func TestStore_EditsOfTheFutureAreOfNow(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")

@@ -10,7 +10,7 @@ import (
 // Status is the status of an issue.
 type Status string
 
-// The statuses that the tracker uses.
+// Statuses that the tracker uses.
 const (
 	Open       Status = "open"
 	InProgress Status = "in_progress"
@@ -21,11 +21,11 @@ const (
 // TypeTask is the type of the tracker's issues.
 const TypeTask = "task"
 
-// MaxTitle is the largest length of a title in bytes. Error messages of Beads call this number
-// characters, but Beads counts bytes.
+// MaxTitle is the maximum length of a title in bytes. The messages of Beads call the bytes
+// characters.
 const MaxTitle = 500
 
-// Issue is a line of issues.jsonl. Its fields have the same order as in Beads:
+// Issue is a line of issues.jsonl, with fields in the order of Beads:
 //
 //	{"id":"ht-…","title":"GWI: RESOLVE run r1","status":"open","priority":1,"issue_type":"task",…}
 type Issue struct {
@@ -34,7 +34,7 @@ type Issue struct {
 	Description  string       `json:"description,omitempty"`
 	Notes        string       `json:"notes,omitempty"`
 	Status       Status       `json:"status"`
-	Priority     int          `json:"priority"` // 0 to 4, where 0 is the most urgent
+	Priority     int          `json:"priority"` // 0 (most urgent) to 4
 	Type         string       `json:"issue_type"`
 	Assignee     string       `json:"assignee,omitempty"`
 	Owner        string       `json:"owner,omitempty"`
@@ -49,7 +49,7 @@ type Issue struct {
 	Extra        Extra        `json:"-"`
 }
 
-// A Dependency says that the issue Issue depends on the issue DependsOn.
+// A Dependency says that Issue depends on DependsOn.
 type Dependency struct {
 	Issue     string    `json:"issue_id"`
 	DependsOn string    `json:"depends_on_id"`
@@ -61,7 +61,7 @@ type Dependency struct {
 
 // Comment is a remark on an issue.
 type Comment struct {
-	ID        json.RawMessage `json:"id,omitempty"` // a number, or a string since Beads 1.0
+	ID        json.RawMessage `json:"id,omitempty"` // number, or string since Beads 1.0
 	Issue     string          `json:"issue_id"`
 	Author    string          `json:"author"`
 	Text      string          `json:"text"`
@@ -69,12 +69,11 @@ type Comment struct {
 	Extra     Extra           `json:"-"`
 }
 
-// Extra contains the fields of a record that this package does not know, by name. They are
-// written back as they were read.
+// Extra contains a record's unknown fields, which are written back unchanged.
 type Extra map[string]json.RawMessage
 
-// Validate checks whether Beads would accept the issue. If not, it returns an error that wraps
-// ErrInvalid and names the field.
+// Validate returns an error that wraps ErrInvalid and names the field if Beads would reject the
+// issue.
 func (i Issue) Validate() error {
 	switch {
 	case i.ID == "":

@@ -22,7 +22,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// model contains the wanted state of the issues of a workspace.
 type model map[string]*want
 
 type want struct {
@@ -32,7 +31,6 @@ type want struct {
 	Links    []string
 }
 
-// step makes one more change, to an issue of the model or to a new one.
 func (m model) step(t *testing.T, w beads.Backend, n int) {
 	t.Helper()
 	ctx, when := t.Context(), at(n+1)
@@ -74,7 +72,6 @@ func (m model) step(t *testing.T, w beads.Backend, n int) {
 	}
 }
 
-// check compares the workspace with the model.
 func (m model) check(t *testing.T, l instance) {
 	t.Helper()
 	got := make(model)
@@ -97,8 +94,8 @@ func (m model) check(t *testing.T, l instance) {
 	}
 }
 
-// TestBD_KilledAtRandomPoints kills bd repeatedly before, during and after it stores
-// changes. No issue is duplicated, lost or in a wrong state.
+// TestBD_KilledAtRandomPoints kills bd before, during and after it stores changes. No issue is
+// duplicated, lost or wrong.
 //
 //guarantee:tracker-killed
 func TestBD_KilledAtRandomPoints(t *testing.T) {
@@ -163,8 +160,8 @@ func TestBD_StoppedAtRandomPoints(t *testing.T) {
 	m.check(t, l)
 }
 
-// TestBD_KilledWhileAWorkspaceIsMade tests that an unfinished workspace is created
-// again, unless a person started it.
+// TestBD_KilledWhileAWorkspaceIsMade tests that an unfinished workspace is created again, unless a
+// person started it.
 func TestBD_KilledWhileAWorkspaceIsMade(t *testing.T) {
 	for name, own := range map[string]bool{"Ours": false, "APersons": true} {
 		t.Run(name, func(t *testing.T) {
@@ -189,11 +186,10 @@ func TestBD_KilledWhileAWorkspaceIsMade(t *testing.T) {
 	}
 }
 
-// hungVariable names the folder of a test process that waits for a hung bd.
+// hungVariable names the folder of a process that waits for a hung bd.
 const hungVariable = "HOOKTRAIL_TEST_HUNG"
 
-// TestBD_EndsWithTheTracker kills a process that waits for bd. bd must not write after
-// its parent has died.
+// TestBD_EndsWithTheTracker tests that bd does not write after its parent has died.
 func TestBD_EndsWithTheTracker(t *testing.T) {
 	if dir := os.Getenv(hungVariable); dir != "" {
 		_ = openStandIn(t, dir).backend.Export(t.Context())
@@ -228,7 +224,6 @@ func TestBD_EndsWithTheTracker(t *testing.T) {
 	checkNoChild(t, self)
 }
 
-// awaitFile waits until a file is not empty.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -244,11 +239,9 @@ func awaitFile(t *testing.T, path string) {
 	}
 }
 
-// killedVariable names the folder and the first step of a test process that will be
-// killed.
+// killedVariable names the folder and first step of a process that will be killed.
 const killedVariable = "HOOKTRAIL_TEST_KILLED"
 
-// workUntilKilled repeats the same steps on the embedded store, and then makes more.
 func workUntilKilled(t *testing.T, order string) {
 	t.Helper()
 	dir, from, _ := strings.Cut(order, "\n")
@@ -276,12 +269,12 @@ func workUntilKilled(t *testing.T, order string) {
 
 const (
 	lives     = 40
-	stepsLife = 10  // steps between the starts of two processes
-	stepsMore = 300 // what it gets through if it is left alone
+	stepsLife = 10 // steps between the starts of two processes
+	stepsMore = 300
 )
 
-// TestStore_KilledAtRandomPoints kills a process that writes the file. The file is
-// never incomplete, and no change looks like an edit.
+// TestStore_KilledAtRandomPoints tests that the file is never incomplete, and that no change of the
+// tracker looks like an edit.
 //
 //guarantee:tracker-killed
 func TestStore_KilledAtRandomPoints(t *testing.T) {

@@ -13,15 +13,14 @@ import (
 	"time"
 )
 
-// tombstone is the status of a deleted issue in older versions of Beads.
+// tombstone is the status of deleted issues in older versions of Beads.
 const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge adds the changes that people made in theirs to the row, and returns them as edits. If a
-// value differs from both the written state and the writing state, it comes from a person and
-// replaces the wanted value. Normally theirs has a new time, which is the time of the edits.
-// Otherwise their time is at.
+// merge adds the changes that people made in theirs to the row, and returns them as edits. A value
+// that is neither the written nor the writing one comes from a person. The edits have the time of
+// theirs if that is new, and otherwise the time at.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -121,7 +120,7 @@ func (i Issue) notPlanned() bool {
 	})
 }
 
-// mergeRest merges the fields whose changes are not reported as edits.
+// mergeRest merges fields that are not reported as edits.
 func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) string) bool) {
 	ours := &r.issue
 	if changed(func(i Issue) string { return i.Notes }) {
@@ -144,7 +143,7 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 			ours.setExtra(name, theirs.Extra[name])
 		}
 	}
-	if r.written == "" { // bd may not have stored all links of the writing state
+	if r.written == "" { // bd may have stored only some links of the writing state
 		bases = append([]Issue{{}}, bases...)
 	}
 	labels := mergeList(bases, theirs, *ours, func(i Issue) []string { return i.Labels }, func(s string) string { return s })
@@ -156,8 +155,7 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 
 func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
 
-// key identifies a comment by its author and text. It ignores the id and the time, because bd
-// assigns new ones.
+// key ignores the id and the time, because bd assigns new ones.
 func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {
@@ -172,9 +170,8 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList returns the list of ours, adds the elements that people added in theirs, and
-// removes the elements that people removed. Elements may occur several times, so mergeList
-// compares how often each occurs.
+// mergeList returns the list of ours with the elements that people added in theirs, and without
+// those that they removed. It compares counts, because elements may be repeated.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)
@@ -212,9 +209,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies the fields that the tracker does not set from theirs, if the row has no value
-// for them. It is called if the written state is unknown. It copies no texts, because they may
-// belong to an erased run.
+// adopt is called if the written state is unknown. It copies no texts, because they may belong to
+// an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

@@ -20,8 +20,7 @@ func backgroundForTheStandIn() context.Context { return context.Background() }
 
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
 
-// startChild starts a process that survives this one unless its group is killed, and
-// stores its id.
+// startChild starts a process that survives this one unless its group is killed.
 func startChild(dir string) {
 	child := exec.Command("sleep", "3600")
 	if child.Start() == nil {
@@ -31,7 +30,6 @@ func startChild(dir string) {
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// apply changes the state as the arguments say.
 func (c *cli) apply() (any, error) {
 	switch c.args[0] {
 	case "import":
@@ -58,8 +56,7 @@ func (c *cli) apply() (any, error) {
 
 func anyList(v any) []any { list, _ := v.([]any); return list }
 
-// importFile overwrites existing issues, as the real bd does, except labels and
-// comments.
+// importFile overwrites existing issues except labels and comments, like bd.
 func (c *cli) importFile() (any, error) {
 	lines, err := c.file()
 	if err != nil {
@@ -85,7 +82,7 @@ func (c *cli) importFile() (any, error) {
 		}
 		c.state[id] = record
 	}
-	for _, text := range lines { // a link to nothing is left out
+	for _, text := range lines { // skip links to missing issues
 		var record map[string]any
 		if err := json.Unmarshal([]byte(text), &record); err != nil {
 			return nil, err
@@ -101,7 +98,6 @@ func (c *cli) importFile() (any, error) {
 
 func commentID() string { return fmt.Sprintf("c-%d", rand.Uint64()) }
 
-// hasComment reports whether a comment of any issue has this id.
 func (c *cli) hasComment(id string) bool {
 	for _, issue := range c.state {
 		for _, comment := range asList(issue["comments"]) {
@@ -160,7 +156,6 @@ func (c *cli) batch() (any, error) {
 	return map[string]any{"operations": len(lines), "status": "ok"}, nil
 }
 
-// split splits a line of a batch into words and quoted texts.
 func split(text string) (words []string) {
 	var word strings.Builder
 	quoted, has := false, false

@@ -19,10 +19,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// The stand-in for the Beads CLI is this test binary. An environment variable names
-// its orders, a file whose words select a misbehaviour. It keeps its issues in a file
-// in BEADS_DIR with a lock. Like the real bd, it matches ids by substring, overwrites
-// issues on import and has no deadlines.
+// The stand-in for the Beads CLI is this test binary. An environment variable names a file with its
+// orders, which are words that select a misbehaviour. It keeps its issues in a file in BEADS_DIR
+// with a lock. Like bd, it matches ids by substring, overwrites issues on import and has no
+// deadlines.
 const ordersVariable = "HOOKTRAIL_TEST_STANDIN"
 
 func TestMain(m *testing.M) {
@@ -32,26 +32,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The orders.
 const (
-	orderHang     = "hang"            // wait for ever
-	orderDeaf     = "deaf"            // wait for ever, even when told to end
-	orderLie      = "lie"             // say that it was stored, and store nothing
-	orderTruncate = "truncate"        // answer the first half
-	orderForget   = "forget"          // answer as if there were no issues, but do not say so
+	orderHang     = "hang"            // wait without end
+	orderDeaf     = "deaf"            // ignore signals, too
+	orderLie      = "lie"             // claim success, and store nothing
+	orderTruncate = "truncate"        // print half of the answer
+	orderForget   = "forget"          // answer as if there were no issues, without saying so
 	orderOther    = "other"           // be another program
 	orderOld      = "old"             // be an old version
-	orderFirst    = "first"           // be the first version that is taken: show has comments unasked
-	orderSubstr   = "substring"       // match ids by a part even if there is one of that name
-	orderNothing  = "nothing"         // do it, and end with 1: nothing to commit
-	orderFail     = "fail"            // refuse every change
-	orderBusy     = "busy"            // find the database locked
-	orderBefore   = "die-before"      // be killed before anything is stored
-	orderAfter    = "die-after"       // be killed when it is stored
-	orderRandom   = "die-at-random"   // one of the two, or neither
-	orderHangLate = "hang-when-done"  // store it, and wait for ever
-	orderHalf     = "die-in-init"     // be killed while the workspace is made
-	orderReject   = "reject-poisoned" // refuse issues whose titles have the word poison
+	orderFirst    = "first"           // be the first supported version, whose show has comments
+	orderSubstr   = "substring"       // match ids by substring even if one is equal
+	orderNothing  = "nothing"         // succeed with exit status 1: nothing to commit
+	orderFail     = "fail"            // refuse changes
+	orderBusy     = "busy"            // report a locked database
+	orderBefore   = "die-before"      // be killed before storing
+	orderAfter    = "die-after"       // be killed after storing
+	orderRandom   = "die-at-random"   // be killed at a random point, or not
+	orderHangLate = "hang-when-done"  // store, and wait without end
+	orderHalf     = "die-in-init"     // be killed during init
+	orderReject   = "reject-poisoned" // refuse issues with poison in the title
 )
 
 type cli struct {
@@ -68,7 +67,7 @@ func standIn(orders string, args []string) int {
 		fmt.Fprintln(f, args[0])
 		_ = f.Close()
 	}
-	if own, err := os.ReadFile(filepath.Join(c.dir, "orders")); err == nil { // for this workspace
+	if own, err := os.ReadFile(filepath.Join(c.dir, "orders")); err == nil { // of this workspace
 		c.orders = strings.TrimSpace(string(own))
 	}
 	values := []string{"file", "id", "title", "description", "add-label", "author", "reason", "assignee", "status", "prefix"}
@@ -152,7 +151,7 @@ func (c *cli) init() int {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return 1
 	}
-	half := filepath.Join(c.dir, "half") // nobody gets over what is left of a try
+	half := filepath.Join(c.dir, "half") // init cannot repair an unfinished folder
 	if _, err := os.Stat(half); err == nil {
 		fmt.Fprintln(os.Stderr, "Error: failed to open Dolt store: pending schema migrations alter pre-existing dirty tables")
 		return 1
@@ -169,7 +168,6 @@ func (c *cli) init() int {
 	return 0
 }
 
-// change runs a command that writes.
 func (c *cli) change() int {
 	if c.is(orderBusy) {
 		fmt.Fprintln(os.Stderr, `{"schema_version":1,"data":{"error":"failed to open database: locked by another process"}}`)
@@ -180,7 +178,7 @@ func (c *cli) change() int {
 		return 1
 	}
 	did, err := c.apply()
-	if err != nil && c.args[0] == "import" { // it ends with how it is used
+	if err != nil && c.args[0] == "import" { // bd prints its usage
 		fmt.Fprintf(os.Stderr, "Error: %v\nUsage:\n  bd import [file|-] [flags]\n\n      --readonly   Read-only mode: block write operations\n", err)
 		return 1
 	}
@@ -195,7 +193,7 @@ func (c *cli) change() int {
 	if c.is(orderBefore) || fate == 0 {
 		c.die()
 	}
-	if fate == 1 { // killed in the middle of writing, before it counts
+	if fate == 1 { // killed while writing
 		_ = os.WriteFile(filepath.Join(c.dir, "state.tmp"), []byte(`{"half":`), 0o600)
 		c.die()
 	}
@@ -234,7 +232,6 @@ func (c *cli) die() {
 	time.Sleep(time.Hour)
 }
 
-// answer prints v in the envelope of Beads.
 func (c *cli) answer(v any) int {
 	data, err := json.MarshalIndent(map[string]any{"schema_version": 1, "data": v}, "", "  ")
 	if err != nil {
@@ -246,7 +243,6 @@ func (c *cli) answer(v any) int {
 	return say(append(data, '\n'))
 }
 
-// resolve finds an issue by its id or a part of it.
 func (c *cli) resolve(id string) (string, error) {
 	if _, ok := c.state[id]; ok && !c.is(orderSubstr) {
 		return id, nil
@@ -267,8 +263,7 @@ func (c *cli) resolve(id string) (string, error) {
 	return "", fmt.Errorf("ambiguous ID %q matches %d issues: %v\nUse more characters to disambiguate", id, len(matches), matches)
 }
 
-// atOnce is the number of issues that the real bd handles before its deadline on a
-// busy machine.
+// atOnce is the number of issues that bd handles before its deadline on a busy machine.
 const atOnce = 20
 
 func (c *cli) show() int {
@@ -356,7 +351,6 @@ func (c *cli) file() ([]string, error) {
 	return lines, nil
 }
 
-// say prints text and returns the exit status.
 func say(text []byte) int {
 	if _, err := os.Stdout.Write(text); err != nil {
 		return 3

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// A Store is the embedded backend. It keeps changes in memory until [Store.Flush] writes them
-// to the database. [Store.Export] writes them to one file for each tenant. The methods may be
-// called concurrently.
+// A Store is the embedded backend. It keeps changes in memory until [Store.Flush] writes them to
+// the database, and [Store.Export] writes them to one file per tenant. The methods may be called
+// concurrently.
 type Store struct {
 	table  *table
 	dir    string
@@ -21,21 +21,20 @@ type Store struct {
 	files  map[string]*file // by tenant; guarded by table.mu
 }
 
-// A place is where people see and edit the workspaces, which is either files or bd.
+// A place is where people see and edit the workspaces: files or bd.
 type place interface {
-	// look reads the workspace and stores the edits that people made there.
+	// look stores the edits that people made in the workspace.
 	look(ctx context.Context, tenant string) error
 	probe(ctx context.Context, tenant string) error
 }
 
-// NewStore returns a store that uses the tables in db and has its workspaces in dir. The caller
-// may close db only after the last use of the store.
+// NewStore returns a store with the tables in db and the workspaces in dir. db must stay open as
+// long as the store is used.
 func NewStore(db *projection.DB, dir string) *Store {
 	return &Store{table: newTable(db), dir: dir, logger: slog.New(slog.DiscardHandler), files: make(map[string]*file)}
 }
 
-// LogTo sets the logger for warnings about unreadable files. It must be called before the first
-// use of the store.
+// LogTo sets the logger. It must be called before the first use of the store.
 func (s *Store) LogTo(logger *slog.Logger) { s.logger = logger }
 
 // Workspace returns the workspace of tenant.
@@ -43,20 +42,19 @@ func (s *Store) Workspace(tenant string) Backend {
 	return &workspace{table: s.table, place: s, tenant: tenant, lookBeforeErase: true}
 }
 
-// Flush writes all changes since the last Flush to the database on disk, in one transaction.
+// Flush writes all pending changes to the database on disk, in one transaction.
 func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces. This is necessary after a start, because
-// the previous process may have ended before it exported its changes.
+// Recover makes the next Export check all workspaces. A start requires it, because the previous
+// process may not have exported its last changes.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues whose changes are not yet completely in the
-// files.
+// Backlog returns the number of flushed issues that are not complete in the files.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
-// Export updates the files of all workspaces to the flushed state, and includes the edits that
-// people made in them. After a crash, each file is either the old or the new one. If one file
-// fails, the others are still updated.
+// Export updates the files of all workspaces to the flushed state, with the edits that people made
+// in them. A crash leaves either the old or the new file. A failing file does not affect the
+// others.
 func (s *Store) Export(ctx context.Context) error {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -79,8 +77,7 @@ func (s *Store) Export(ctx context.Context) error {
 	return nil
 }
 
-// export updates the file of tenant, and returns false if the update must wait. The caller holds
-// table.mu.
+// export returns false if the update must wait. The caller holds table.mu.
 func (s *Store) export(ctx context.Context, tenant string) (done bool, err error) {
 	f, err := s.file(tenant)
 	if err != nil {
@@ -119,5 +116,5 @@ func (s *Store) look(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// probe returns nil, because the store accepts changes even while a file cannot be written.
+// probe returns nil, because the store accepts changes even if a file cannot be written.
 func (s *Store) probe(context.Context, string) error { return nil }

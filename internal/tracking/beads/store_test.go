@@ -26,7 +26,6 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// testStore is a store that a test can open again.
 type testStore struct {
 	*beads.Store
 	db  *projection.DB
@@ -75,7 +74,7 @@ func task(id string) beads.Issue {
 	}
 }
 
-// story makes a sequence of calls as a tracker does.
+// story makes calls like a tracker.
 func story(ctx context.Context, w beads.Backend) []error {
 	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
 	followup := task("ht-2")
@@ -176,8 +175,7 @@ func TestStore_ClosedDatabaseIsUnavailable(t *testing.T) {
 	}
 }
 
-// After a crash between Flush and the caller's commit, the caller repeats its last
-// changes, also several with the same time.
+// After a crash between Flush and the caller's commit, the caller repeats its last changes.
 func TestStore_RepeatedChangesOfOneTimeAreNoConflict(t *testing.T) {
 	ctx := t.Context()
 	w := open(t, t.TempDir()).Workspace("acme")
@@ -200,8 +198,7 @@ func TestStore_RepeatedChangesOfOneTimeAreNoConflict(t *testing.T) {
 	}
 }
 
-// TestStore_OlderChangesChangeNothing applies transitions in random order. The issue
-// keeps the latest one, with its close time.
+// TestStore_OlderChangesChangeNothing applies transitions in random order. The latest one wins.
 func TestStore_OlderChangesChangeNothing(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -239,8 +236,7 @@ func TestStore_OlderChangesChangeNothing(t *testing.T) {
 	})
 }
 
-// TestIssue_KeepsRealBeads reads and writes the issues of a real tracker. All fields
-// survive, also unknown ones.
+// TestIssue_KeepsRealBeads tests that all fields of a real tracker survive, even unknown ones.
 func TestIssue_KeepsRealBeads(t *testing.T) {
 	data, err := os.ReadFile(realdata.Path(t, "orchestrators", "beads", "issues.sample.jsonl"))
 	if err != nil {
@@ -279,7 +275,6 @@ func asJSON(t *testing.T, line []byte) (v any) {
 	return v
 }
 
-// FuzzParseLine checks that issues round-trip.
 func FuzzParseLine(f *testing.F) {
 	line, err := task("ht-1").AppendLine(nil)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// Schema creates the tables of the backends. It is part of the schema of the tracker's
-// database. Each record is a line of issues.jsonl. A rebuild copies a table only if its text
-// here is unchanged, including the comments.
+// Schema creates the tables of the backends in the tracker's database. Each record is a line of
+// issues.jsonl. A rebuild copies a table only if its text here is unchanged, including the
+// comments.
 const Schema = `
 CREATE TABLE bead (
 	tenant  TEXT NOT NULL,
@@ -42,23 +42,22 @@ CREATE TABLE bead_edit (
 type marks int64
 
 const (
-	markDescribed marks = 1 << iota // a person wrote the description
-	markErased                      // texts must be erased that are still in the workspace
+	markDescribed marks = 1 << iota // a person has changed the description
+	markErased                      // the workspace contains texts that must be erased
 	markGone                        // a person deleted the issue
-	markDirty                       // the workspace does not have all changes of the issue
+	markDirty                       // the workspace is incomplete
 )
 
-// The table contains the wanted state of all issues. Changes stay in memory until flush is
-// called.
+// Changes of the table stay in memory until flush is called.
 type table struct {
 	db *projection.DB
 
 	// mu guards pending and stale, all access to the tables of Schema, and the files of the
-	// embedded backend. It stays locked while the database and files are written. If
-	// bdSpace.turn or the file lock are needed too, they are taken before mu.
+	// embedded backend. It stays locked while the database and files are written. bdSpace.turn and
+	// the file lock are taken before mu.
 	mu      sync.Mutex
 	pending map[beadKey]row
-	stale   map[string]bool // tenants whose workspace does not have all changes
+	stale   map[string]bool // tenants whose workspace lacks changes
 }
 
 type beadKey struct{ tenant, id string }
@@ -79,7 +78,7 @@ func (t *table) lockedFlush(ctx context.Context) error {
 	return t.flush(ctx)
 }
 
-// flush writes the pending changes in one transaction. The caller holds mu.
+// The caller of flush holds mu.
 func (t *table) flush(ctx context.Context) error {
 	if len(t.pending) == 0 {
 		return nil
@@ -123,7 +122,7 @@ func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	return r, err
 }
 
-// load returns the row of an issue, including pending changes. The caller holds t.mu.
+// load includes pending changes. The caller holds t.mu.
 func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	if r, ok := t.pending[key]; ok {
 		return r, nil
@@ -151,8 +150,7 @@ func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	return r, nil
 }
 
-// rows returns the rows of tenant that fulfil the SQL condition where, ordered by id. The
-// caller holds t.mu.
+// rows returns the rows that fulfil the SQL condition where, ordered by id. The caller holds t.mu.
 func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (list []row, err error) {
 	query := "SELECT " + rowColumns + " FROM bead WHERE tenant = ?"
 	if where != "" {
@@ -171,8 +169,8 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes the links to the issue id from the written state of all other issues. It marks
-// the changed issues as dirty.
+// unlink removes the links to an issue from the written state of all other issues, and marks these
+// as dirty.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

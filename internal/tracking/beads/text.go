@@ -9,12 +9,11 @@ import (
 
 const (
 	maxReason = 1000
-	// Beads stores descriptions in a column of 65,535 bytes, so this limit leaves some room.
+	// The column in Beads has 65,535 bytes.
 	maxDescription = 60_000
 )
 
-// fit changes i so that every backend accepts it. If the title is too long, the rest of it
-// moves to the description.
+// fit makes i acceptable for every backend. The rest of a long title moves to the description.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)
 	i.Title = title

@@ -19,11 +19,10 @@ type workspace struct {
 	table  *table
 	place  place
 	tenant string
-	// Erase must store the edits of people first, because the next export would overwrite them.
+	// Erase must store people's edits first, because the next export would overwrite them.
 	lookBeforeErase bool
 }
 
-// change loads an issue and calls do with it. It stores the issue if do returns true.
 func (w *workspace) change(ctx context.Context, id string, do func(*row) (changed bool, err error)) error {
 	w.table.mu.Lock()
 	defer w.table.mu.Unlock()
@@ -35,7 +34,7 @@ func (w *workspace) change(ctx context.Context, id string, do func(*row) (change
 	if err != nil {
 		return err
 	}
-	// The pending row may use the same slices, so copy them before do changes them.
+	// A pending row may share these slices, which do may change.
 	r.issue.Dependencies, r.issue.Comments = slices.Clone(r.issue.Dependencies), slices.Clone(r.issue.Comments)
 	changed, err := do(&r)
 	if err != nil || !changed {
@@ -81,7 +80,7 @@ func (w *workspace) Transition(ctx context.Context, t Transition) error {
 			return false, nil
 		case i.isClosed() && t.To != Closed && !t.Reopen:
 			if t.At.Equal(i.UpdatedAt) {
-				return false, nil // t is a repetition, and the issue was later closed by a change with the same time
+				return false, nil // t is repeated, and the issue was later closed at the same time
 			}
 			return false, fmt.Errorf("issue %s is closed and cannot become %s: %w", i.ID, t.To, ErrConflict)
 		}
@@ -127,17 +126,15 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// number returns an id for the comment c, which is added after the given number of other
-// comments. The id is unique in the workspace, because bd refuses repeated ids. It is a number,
-// because all versions of Beads can read numbers. It does not depend on the text of the
-// comment.
+// number returns an id that is unique in the workspace, because bd refuses repeated ids. It is a
+// number, because all versions of Beads read numbers. It does not depend on the text.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
-	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which every JSON reader represents exactly
+	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly
 }
 
-// Label implements [Annotator]. It does not change the time of the issue. Otherwise a status
-// change with an earlier time, which may still arrive, would be ignored.
+// Label implements [Annotator]. It keeps the time of the issue. Otherwise a late status change with
+// an earlier time would be ignored.
 func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)
@@ -179,7 +176,7 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		for n := range i.Comments {
 			i.Comments[n].Text, i.Comments[n].Extra = text, nil
 		}
-		// The old texts are still in the workspace. They must not look like edits by people.
+		// The old texts in the workspace must not look like people's edits.
 		r.written, r.writing = "", ""
 		r.marks = r.marks&^markDescribed | markErased
 		return true, w.table.eraseEdits(ctx, w.tenant, id, text)

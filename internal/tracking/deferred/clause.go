@@ -4,12 +4,11 @@ import "strings"
 
 type clause struct {
 	from, to int
-	hard     bool // the clause is separated by a semicolon, a dash or a word like "but", not only by a comma
+	hard     bool // begins after a semicolon, a dash or a word like "but", and not only after a comma
 }
 
-// A word in starters begins a clause after a comma. Words in coupled and words that end with
-// "ed" do so too. Any other word after a comma continues a list. Words in breakers begin a
-// clause everywhere.
+// A word in starters or coupled, or with the ending "ed", begins a clause after a comma. After any
+// other word, the list continues. Words in breakers begin a clause everywhere.
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)
@@ -41,8 +40,7 @@ func dashed(s string) bool {
 	return strings.Contains(s, " — ") || strings.Contains(s, " – ") || strings.Contains(s, " - ")
 }
 
-// starts reports whether words begin a clause. The parameter comma says that a comma precedes
-// them.
+// starts reports whether words begin a clause. The parameter comma says that a comma precedes them.
 func starts(words []word, comma bool) bool {
 	w := words[0].text
 	if w == "and" && len(words) > 1 && coupled[words[1].text] {
@@ -70,8 +68,8 @@ func (r *reader) clausesOf(s fragment, items []string) []string {
 	return items
 }
 
-// in searches words, which form one clause, for the cue c. It returns false if the clause does
-// not contain the cue, or if other words of the clause retract it.
+// in searches a clause for the cue c. It returns false if other words of the clause retract the
+// cue.
 func (c cue) in(words []word) (span, bool) {
 	lead := speaker(words)
 	for at := 0; at <= len(words); at++ {
@@ -93,8 +91,8 @@ func (c cue) in(words []word) (span, bool) {
 	return span{}, false
 }
 
-// speaker returns the positions in words at which a predicate about the speaker may begin.
-// These are the start of the clause and the positions after "I" and "we".
+// speaker returns the positions where a predicate about the speaker may begin: the start of the
+// clause, and after "I" and "we".
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -133,7 +131,7 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	case whole:
 		from, to = all[i].from, last
 		if s.start == past(words, from, to) {
-			from = all[max(i-1, 0)].from // the cue begins the clause, as in "read, but not yet changed", so the item includes the previous clause
+			from = all[max(i-1, 0)].from // the cue begins the clause, as in "read, but not yet changed", so include the previous one
 		}
 	}
 	from = past(words, from, to)
@@ -145,9 +143,8 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	return from, last, from < last
 }
 
-// meant returns where an item begins if clause i begins with a pronoun. The pronoun refers to
-// an earlier clause, as in "the importer has it too, which I did not fix". The item therefore
-// begins in that earlier clause. The parameter to is the end of the item.
+// meant returns where an item begins if clause i begins with a pronoun. The item then includes the
+// earlier clause that the pronoun refers to, as in "the importer has it too, which I did not fix".
 func meant(words []word, all []clause, i, to int) int {
 	from := past(words, all[i].from, to)
 	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {
@@ -156,8 +153,7 @@ func meant(words []word, all []clause, i, to int) int {
 	return from
 }
 
-// past returns the position of the first word in words[from:to] that is neither a conjunction
-// nor an introduction.
+// past skips conjunctions and introductions.
 func past(words []word, from, to int) int {
 	for from < to {
 		if w := words[from].text; !conjunctions[w] && !introductions[w] {
@@ -168,8 +164,8 @@ func past(words []word, from, to int) int {
 	return from
 }
 
-// reason returns the number of words that come before a reason, a time or a place, such as
-// "because", "for now" or "in a follow-up". These do not belong to the item.
+// reason returns the number of words before a reason, a time or a place, such as "because", "for
+// now" or "in a follow-up".
 func reason(words []word) int {
 	for i := 1; i < len(words); i++ {
 		if begins(reasons, words[i:]) {
@@ -188,7 +184,6 @@ var reasons = phrases(`
 	here $
 	in|for this|the current run|change|pr|task|step`)
 
-// textOf returns the text of words[from:to], together with adjacent brackets and backquotes.
 func textOf(s fragment, words []word, from, to int) string {
 	start, end := words[from].start, len(s.text)
 	if to < len(words) {

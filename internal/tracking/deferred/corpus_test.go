@@ -9,13 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// sample is a labelled text. It has its items, or only whether there are any.
+// A sample has its items, or says only whether it has any.
 type sample struct {
 	Text     string   `json:"text"`
 	Items    []string `json:"items"`
 	Deferred bool     `json:"deferred"`
 	Why      string   `json:"why"`
-	Split    string   `json:"split"` // "dev": the cues were made with it; "held-out": they were not
+	Split    string   `json:"split"` // "dev" was used to make the cues, "held-out" was not
 }
 
 func samples(t *testing.T) []sample {
@@ -36,7 +36,6 @@ func samples(t *testing.T) []sample {
 	return out
 }
 
-// score counts decisions.
 type score struct{ hits, inventions, misses, rejections int }
 
 func (s *score) add(want, got bool) {
@@ -52,7 +51,6 @@ func (s *score) add(want, got bool) {
 	}
 }
 
-// merge returns the counts of both.
 func (s score) merge(o score) score {
 	return score{s.hits + o.hits, s.inventions + o.inventions, s.misses + o.misses, s.rejections + o.rejections}
 }
@@ -67,7 +65,6 @@ func ratio(good, bad int) float64 {
 	return float64(good) / float64(good+bad)
 }
 
-// check prints the figures, and fails if they are below the promised ones.
 func (s score) check(t *testing.T, what string, precision, recall float64) {
 	t.Helper()
 	t.Logf("%-22s %4d texts, precision %.3f, recall %.3f (%d found, %d invented, %d missed)", what,
@@ -79,8 +76,8 @@ func (s score) check(t *testing.T, what string, precision, recall float64) {
 
 const precision, recall = 0.9, 0.8
 
-// TestCorpus measures the labelled texts. It does not list the errors of the held-out
-// texts, because the cues must not be tuned with them.
+// TestCorpus measures the labelled texts. It does not list errors of held-out texts, because the
+// cues must not be tuned with them.
 func TestCorpus(t *testing.T) {
 	texts, items := make(map[string]score), make(map[string]score)
 	for _, s := range samples(t) {
@@ -108,8 +105,6 @@ func TestCorpus(t *testing.T) {
 	items["held-out"].check(t, "items, held-out", precision, recall)
 }
 
-// compare counts the wanted items in got, compared without case, and reports whether
-// both have the same items.
 func compare(n *score, want, got []string) bool {
 	same := len(want) == len(got)
 	left := make(map[string]bool)

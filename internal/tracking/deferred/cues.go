@@ -1,25 +1,24 @@
 package deferred
 
-// take says which part of a clause becomes the item.
 type take int
 
 const (
 	whole   take = iota // the whole clause
 	subject             // the text before the cue
-	object              // the text after the cue, or the text from "^" in the phrase
+	object              // the text after the cue, or from "^" in the phrase
 	gap                 // the text that matches "…" in the phrase
 )
 
 type cue struct {
 	take take
-	// Only the speaker ("I" or "we") may come before the cue.
+	// Only "I" or "we" may come before the cue.
 	first bool
 	// The cue counts only if an object comes after it. Otherwise it may be an adjective.
 	plain bool
-	// If a number comes before the cue, it is a test result and not deferred work.
+	// After a number, the cue is a test result and not deferred work.
 	counted bool
-	// The cue counts only if it is the statement of the sentence. Otherwise it may be the name
-	// of a thing that the sentence describes.
+	// The cue counts only if it is the statement of the sentence. Otherwise it may be the name of a
+	// thing.
 	predicate bool
 	say       []phrase
 }
@@ -169,20 +168,19 @@ var doneCues = []cue{
 }
 
 var (
-	// A word in denials retracts a cue that comes after it.
+	// Words in denials retract a later cue.
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
-	// A phrase in finished retracts a cue that comes before it, because it says that the work
-	// is done.
+	// Phrases in finished retract an earlier cue, because the work is done.
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
 	until = set("until because as since once if when after before unless for so")
-	// A word in adjective after the cue shows that the cue is an adjective. So "deferred tax
-	// assets are computed" is not deferred work, but "deferred it" is.
+	// Words in adjective after a cue show that it is an adjective, as in "deferred tax assets are
+	// computed".
 	adjective = set("now supports support works work run runs is are was were has have get gets can will")
-	// The words in expected name work that belongs to every step.
+	// Words in expected name work that every step includes.
 	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")
 )

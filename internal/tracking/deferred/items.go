@@ -9,29 +9,27 @@ import (
 )
 
 const (
-	maxText  = 16 << 10 // number of bytes read, from the end of the text
-	maxItems = 50       // maximum number of items per text
-	maxItem  = 300      // maximum length of an item in runes
+	maxText  = 16 << 10 // bytes read, from the end of the text
+	maxItems = 50       // per text
+	maxItem  = 300      // in runes
 )
 
-// Items returns the deferred work in summary, in the order of the text. Each item reads like a
-// title. It is one line without the cue and without a full stop. All items have different
-// [Key]s. There are at most 50 items, each with at most 300 runes.
+// Items returns the deferred work in summary, in the order of the text: at most 50 items, each one
+// line of at most 300 runes that reads like a title. All items have different [Key]s.
 func Items(summary string) []string {
 	r := reader{labels: deferredLabels, clauses: deferredCues}
 	return r.read(summary)
 }
 
-// Done returns the items that summary reports as done. Examples are "Done: add docs",
-// "Completed follow-up: add docs", ticked boxes, and lists below a label like "Done". An item
-// settles an earlier result of [Items] with the same [Key]. The number and the length of items
-// are limited as in Items.
+// Done returns the items that summary reports as done, as in "Done: add docs", "Completed
+// follow-up: add docs", ticked boxes, and lists below a label like "Done". An item settles an
+// earlier result of [Items] with the same [Key]. The limits are those of Items.
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)
 }
 
-// Nothing reports whether item says that there is no work, as "none" and "nothing left" do.
+// Nothing reports whether item says that there is no work, such as "none" or "nothing left".
 func Nothing(item string) bool {
 	if !strings.ContainsFunc(item, unicode.IsLetter) {
 		return true
@@ -40,10 +38,9 @@ func Nothing(item string) bool {
 	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
 }
 
-// Key returns a normal form of item that is the same for similar wordings, such as "Added the
-// docs." and "add docs". It consists of lower-case words with single spaces, without articles
-// and punctuation. Key removes the ending of the first word, such as "ed". Key(Key(item))
-// equals Key(item).
+// Key returns a normal form that is the same for similar wordings, such as "Added the docs." and
+// "add docs". It has lower-case words without articles, punctuation and the ending of the first
+// word. Key(Key(item)) equals Key(item).
 func Key(item string) string {
 	for range 100 {
 		key := keyOnce(item)
@@ -86,8 +83,8 @@ func stem(w string) string {
 	return w
 }
 
-// appendItem cleans item and appends it to items. It drops the item if it is too short, says
-// that there is no work, consists only of counts, or has the same key as an earlier item.
+// appendItem drops an item that is too short, says that there is no work, consists only of counts,
+// or repeats a key.
 func appendItem(items []string, item string) []string {
 	item = trimItem(Clean(item, maxItem))
 	key := Key(item)
@@ -100,8 +97,8 @@ func appendItem(items []string, item string) []string {
 	return append(items, item)
 }
 
-// isTally reports whether item is a list of counts like "Skipped: 0, flaky: 2". A single count
-// does not qualify, because it may be work, like "Issue: 42".
+// isTally recognises lists of counts like "Skipped: 0, flaky: 2". A single count may be work, like
+// "Issue: 42".
 func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
 
 var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)
@@ -114,9 +111,8 @@ func trimItem(item string) string {
 	return strings.TrimSpace(item)
 }
 
-// Clean returns s as one line with single spaces, without control characters and invalid UTF-8.
-// If the result is longer than limit runes, Clean cuts it to limit runes, of which the last one
-// is an ellipsis. If limit is below 1, Clean returns "".
+// Clean returns s as one line with single spaces, without control characters and invalid UTF-8, cut
+// to limit runes with an ellipsis.
 func Clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {

@@ -1,10 +1,10 @@
 package deferred
 
-// A label is a phrase before a colon or above a list that says what kind of work is listed.
+// A label is a phrase before a colon or above a list that names the kind of work.
 type label struct {
-	// If the text after the label is a number, it is a count and not an item.
+	// A number after the label is a count, not an item.
 	counted bool
-	// If the text after the label is a list of names with commas, each name is an item.
+	// Names separated by commas after the label are separate items.
 	short bool
 	say   []phrase
 }
@@ -70,13 +70,12 @@ var doneLabels = []label{{say: phrases(`
 var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
 	sensible known explicit main only other these are here and also work items two three`)
 
-// A word in products after "remaining" shows that the phrase names a quantity or a thing, and
-// not work.
+// After "remaining", these words name a quantity or a thing, not work.
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
-// A phrase in nothing begins an item that means "no work". A phrase in nothingAlone means "no
-// work" only if it is the complete item.
+// Phrases in nothing begin an item that means "no work". Those in nothingAlone must be the complete
+// item.
 var (
 	nothing = phrases(`
 		none|nothing|nil|null|nope
@@ -96,7 +95,7 @@ var (
 		na`)
 )
 
-// A phrase in offered begins a question, an offer or advice.
+// Phrases in offered begin a question, an offer or advice.
 var offered = phrases(`
 	let me|us
 	if you

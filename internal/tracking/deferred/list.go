@@ -7,8 +7,7 @@ import (
 	"unicode"
 )
 
-// listed splits p, the text after a label, into items. If p has the form "1) … 2) …", it splits
-// at the numbers, and otherwise at semicolons.
+// listed splits the text after a label at the numbers of "1) … 2) …", or else at semicolons.
 func listed(p fragment) []fragment {
 	if items := numbered(p); items != nil {
 		return items
@@ -24,8 +23,7 @@ func listed(p fragment) []fragment {
 	}
 }
 
-// numbered returns the texts after the numbers of a list like "(1) … (2) …". It returns nil if
-// p is not such a list.
+// numbered returns the texts of a list like "(1) … (2) …", or nil.
 func numbered(p fragment) []fragment {
 	marks := numbers(p.mask)
 	if len(marks) == 0 || len(marks) == 1 && strings.TrimSpace(p.mask[:marks[0].start]) != "" {
@@ -48,8 +46,7 @@ func numbered(p fragment) []fragment {
 
 type numberMark struct{ start, end int }
 
-// numbers returns the positions of the numbers 1, 2, 3 and so on in mask, if they are written
-// as "1)", "(1)" or "1.". It looks for the next number only after the previous one.
+// numbers returns the positions of the numbers 1, 2, 3 and so on, written as "1)", "(1)" or "1.".
 func numbers(mask string) []numberMark {
 	var marks []numberMark
 	next := "1"
@@ -74,9 +71,8 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined prepares a numbered list after a colon, so that it is not split into sentences. In the
-// result, the list numbers are written like "1)", and the full stops before them are
-// semicolons.
+// joined prepares a numbered list after a colon, so that it stays one sentence. It writes its
+// numbers as "1)", and replaces the full stops before them by semicolons.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -92,8 +88,8 @@ func joined(mask string) string {
 	return string(out)
 }
 
-// short splits a list like "a.go, b.go and c.go" into its elements. All elements must be as
-// short as names, and none may be a sentence. Otherwise short returns p as the only element.
+// short splits a list like "a.go, b.go and c.go". It returns p alone unless all elements are as
+// short as names and none is a sentence.
 func short(p fragment) []fragment {
 	fragments := enumerated(p)
 	verbs := make([]bool, len(fragments))
@@ -105,13 +101,11 @@ func short(p fragment) []fragment {
 		verbs[i] = len(words) > 1 && sets["work"][words[0].text]
 	}
 	if len(fragments) > 0 && verbs[0] && slices.Contains(verbs, false) {
-		return []fragment{p} // one verb applies to all elements, as in "port the reports, invoices"
+		return []fragment{p} // one verb applies to all, as in "port the reports, invoices"
 	}
 	return fragments
 }
 
-// isSentence reports whether words, an element of a list, are a sentence or the continuation of
-// one.
 func isSentence(words []word) bool {
 	return joints[words[0].text] || slices.ContainsFunc(words, func(w word) bool { return telling[w.text] }) ||
 		slices.ContainsFunc(words[1:], func(w word) bool { return sets["worked"][w.text] })
@@ -125,8 +119,7 @@ var (
 		not no now seems looks`)
 )
 
-// enumerated splits p at commas and at "and". It does not split within brackets or numbers, and
-// it drops the element "etc.".
+// enumerated splits p at commas and "and", except within brackets and numbers. It drops "etc.".
 func enumerated(p fragment) []fragment {
 	var fragments []fragment
 	start, depth := 0, 0
@@ -154,8 +147,8 @@ func enumerated(p fragment) []fragment {
 	return fragments
 }
 
-// shares reports whether the texts before and after an "and" share a noun, as in "unit and
-// integration tests".
+// shares reports whether the texts around an "and" share a noun, as in "unit and integration
+// tests".
 func shares(before, after string) bool {
 	after, _, _ = strings.Cut(after[:min(len(after), maxInner)], ",")
 	return len(strings.Fields(before)) == 1 && len(strings.Fields(after)) > 1 && !strings.ContainsAny(before, "./")
@@ -167,8 +160,8 @@ func withinNumber(s string, i int) bool {
 
 const maxInner = 60
 
-// splitLabel splits the sentence s if a label for remaining work occurs within it. Examples are
-// "Resolved 3 of 5; remaining: a.go" and "3 of 5 are resolved (remaining: a.go)".
+// splitLabel splits a sentence at a label for remaining work within it, as in "Resolved 3 of 5;
+// remaining: a.go" and "3 of 5 are resolved (remaining: a.go)".
 func splitLabel(s fragment) []fragment {
 	for i := range len(s.mask) {
 		n := opener(s.mask[i:])
@@ -184,7 +177,7 @@ func splitLabel(s fragment) []fragment {
 			return []fragment{s.cut(0, i), tail}
 		}
 		if words := wordsOf(rest); len(words) > 0 && isNumber(words[0]) {
-			continue // the text after the label is a count, not work
+			continue // a count, not work
 		}
 		if end := strings.IndexByte(tail.mask, ')'); end >= 0 {
 			tail = tail.cut(0, end)
@@ -194,8 +187,8 @@ func splitLabel(s fragment) []fragment {
 	return []fragment{s}
 }
 
-// opener returns the length of the punctuation at the beginning of s after which a label within
-// a sentence may begin. It returns 0 if there is none.
+// opener returns the length of the punctuation after which a label may begin within a sentence, or
+// 0.
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {
 		if strings.HasPrefix(s, sign) {

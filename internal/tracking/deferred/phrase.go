@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A phrase is a pattern of words. It consists of these elements:
+// A phrase is a pattern of words with these elements:
 //
 //	is|are   one of these words
 //	<work>   a word of the set with this name
@@ -15,7 +15,7 @@ import (
 //	^        no word, marks the beginning of the item
 //	$        no word, matches only at the end of the text
 //
-// An element that matches one word may end with "?", which makes it optional.
+// A "?" after an element for one word makes it optional.
 type phrase []element
 
 type element struct {
@@ -37,8 +37,7 @@ const (
 
 const maxGap = 8
 
-// A span is a match of a phrase. The phrase matches words[start:end], and the item is
-// words[from:to]. If the phrase does not mark an item, from is -1.
+// A span is a match of a phrase with words[start:end]. The item is words[from:to], or from is -1.
 type span struct{ start, end, from, to int }
 
 func phrases(lines string) []phrase {
@@ -93,7 +92,7 @@ func isNumber(w word) bool {
 	return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
 }
 
-// match matches p with the words that begin at words[at]. Gaps ("…") are as short as possible.
+// match matches p at words[at]. Gaps ("…") are as short as possible.
 func (p phrase) match(words []word, at int) (s span, ok bool) {
 	if len(p) == 0 {
 		return span{at, at, -1, -1}, true
@@ -145,7 +144,7 @@ func begins(ps []phrase, words []word) bool {
 	})
 }
 
-// are reports whether one of the phrases in ps matches all of words.
+// are reports whether one of the phrases matches all of words.
 func are(ps []phrase, words []word) bool {
 	return slices.ContainsFunc(ps, func(p phrase) bool {
 		_, ok := append(slices.Clip(p), element{kind: end}).match(words, 0)

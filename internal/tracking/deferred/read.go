@@ -9,14 +9,14 @@ import (
 type reader struct {
 	labels  []label
 	clauses []cue
-	done    bool // ticked items are results
+	done    bool // read finished work, which includes ticked items
 
 	items  []string
-	open   *label // the label to which the following list belongs, or nil
+	open   *label // label to which the next list belongs, or nil
 	listed bool   // the list of the open label has begun
-	indent int    // indentation of the bullets of that list
-	number bool   // a number or an address comes after the label, so only a list may provide its items
-	asked  bool   // a question was asked, so the next list contains options and not work
+	indent int    // indentation of the bullets in that list
+	number bool   // a number or an address is after the label, so only a list can have its items
+	asked  bool   // after a question, the next list contains options
 }
 
 func (r *reader) read(text string) []string {
@@ -42,8 +42,7 @@ func (r *reader) tick(l line) {
 	}
 }
 
-// below handles the line l if it comes after an open label. It returns false if l does not
-// belong to that label.
+// below returns false if the line does not belong to the open label.
 func (r *reader) below(l line) bool {
 	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {
@@ -55,25 +54,24 @@ func (r *reader) below(l line) bool {
 		r.listed, r.indent = true, l.indent
 		r.add(r.open, fragment{firstOf(p), ""})
 	case r.listed:
-		return deeper > 0 // an indented line continues the item above it
+		return deeper > 0 // continues the item above
 	case strings.HasSuffix(l.mask, ":"):
-		// This line introduces the list.
+		// The line introduces the list.
 	default:
 		r.paragraph(l, p)
 	}
 	return true
 }
 
-// relabels reports whether l begins a new label. A bullet that has text after its label does
-// not. It is an item of the open label.
+// relabels reports whether l begins a new label. A bullet that has text after its label does not.
+// It is an item of the open label.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph handles the paragraph l below an open label. Normally the first sentence is the
-// item of the label. This does not apply if the paragraph has a label, or if the sentence has a
-// cue or is an offer.
+// paragraph handles a paragraph below an open label. Its first sentence is the item of the label,
+// unless the paragraph has a label, or the sentence has a cue or is an offer.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)
@@ -96,8 +94,7 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled handles rest, the text after the label l. If rest is empty, a number or an address,
-// the items are expected in a list below.
+// labelled expects a list below the label if the text after it is empty, a number or an address.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
@@ -116,8 +113,7 @@ func (r *reader) labelled(l *label, rest fragment) {
 	}
 }
 
-// sentence adds the items of the sentence s. If s ends with a colon, the items are expected in
-// the list below instead.
+// sentence expects the items in a list below if s ends with a colon.
 func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
@@ -157,8 +153,8 @@ func firstOf(p fragment) string {
 	return p.text
 }
 
-// label returns the label at the beginning of s and the text after it. A label without a colon
-// counts only if it is a heading or alone on its line.
+// label returns the label at the beginning of s and the text after it. Without a colon, the label
+// must be a heading or alone on its line.
 func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {
@@ -192,8 +188,7 @@ func isName(words []word, sep string) bool {
 	return n > 0 && n <= longest && !products[words[n-1].text]
 }
 
-// separated splits s into the name of a label and the text after it. The name ends at the first
-// colon or dash, or at the comma in "as a follow-up, …".
+// separated splits s at the first colon or dash, or at the comma in "as a follow-up, …".
 func separated(s fragment) (name string, rest fragment, sep string) {
 	at, width := -1, 1
 	for _, mark := range []string{":", " - ", " – ", " — "} {

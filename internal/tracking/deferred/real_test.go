@@ -14,20 +14,18 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// reference is the position of a passage in the recorded data, with its labels. The text
-// itself is not stored here.
+// reference is a labelled passage of the recorded data, whose text is not stored here.
 type reference struct {
 	File     string   `json:"file"`
-	Line     int      `json:"line"`    // of JSON Lines, from 1; 0: the file is one document
-	Pointer  string   `json:"pointer"` // RFC 6901; "": the file is text
+	Line     int      `json:"line"`    // of JSON Lines, from 1; 0 for one document
+	Pointer  string   `json:"pointer"` // RFC 6901; "" for text
 	Offset   int      `json:"offset"`  // in bytes
-	Length   int      `json:"length"`  // in bytes; 0: all of it
-	SHA256   string   `json:"sha256"`  // of the passage, its first 16 digits
+	Length   int      `json:"length"`  // in bytes; 0 for all
+	SHA256   string   `json:"sha256"`  // of the passage, first 16 digits
 	Deferred bool     `json:"deferred"`
-	Items    [][2]int `json:"items"` // offset and length in the passage, where they are clear
+	Items    [][2]int `json:"items"` // offset and length in the passage
 }
 
-// read returns the passage and its items. It caches the files.
 func (r reference) read(t *testing.T, files map[string][]byte) (text string, items []string) {
 	t.Helper()
 	data, ok := files[r.File]
@@ -58,7 +56,6 @@ func (r reference) read(t *testing.T, files map[string][]byte) (text string, ite
 	return text, items
 }
 
-// at returns the text at a JSON pointer.
 func at(t *testing.T, data []byte, pointer string) string {
 	t.Helper()
 	var v any

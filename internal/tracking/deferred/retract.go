@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// retracted reports whether the match s of the cue does not mean deferred work. The other words
-// may deny the work, report it as done, or describe something else.
+// retracted reports whether other words deny the work, report it as done, or describe something
+// else.
 func (c cue) retracted(words []word, s span) bool {
 	before := words[:s.start]
 	if c.denied(before) || c.counted && slices.ContainsFunc(before, isNumber) {
@@ -18,25 +18,23 @@ func (c cue) retracted(words []word, s span) bool {
 	if c.isName(words[s.end:]) || isScope(words[s.start:]) || isStatus(words, s) {
 		return true
 	}
-	after := words[s.end-1:] // include the last word of the cue, because it can be the verb
+	after := words[s.end-1:] // the last word of the cue can be the verb
 	return found(finished, after[:untilReason(after)])
 }
 
-// isName reports whether the words after the cue show that the cue is only the name of a thing.
 func (c cue) isName(words []word) bool {
 	return c.plain && !isObject(words) || c.predicate && !isPredicate(words)
 }
 
-// isScope reports whether words only describe the scope of the work, as in "did not add any
-// dependency". The result is false for "did not add any tests", because missing tests are
-// deferred work.
+// isScope recognises descriptions of scope such as "did not add any dependency". Missing tests, as
+// in "did not add any tests", are deferred work.
 func isScope(words []word) bool {
 	i := slices.IndexFunc(words, func(w word) bool { return w.text == "any" })
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether words, which come before the cue, deny it. A "without" within the
-// subject does not deny the cue, as in "the reports without a trace were left for later".
+// denied reports whether words before the cue deny it. A "without" within the subject does not, as
+// in "the reports without a trace were left for later".
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -49,15 +47,15 @@ func (c cue) denied(words []word) bool {
 	return false
 }
 
-// isObject reports whether words can be the object of the cue before them. In "deferred tax
-// assets are computed" they cannot, because "are" is the verb.
+// isObject reports whether words can be the cue's object. In "deferred tax assets are computed"
+// they cannot, because "are" is the verb.
 func isObject(words []word) bool {
 	return (len(words) == 0 || !prepositions[words[0].text]) &&
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
 }
 
-// isPredicate reports whether the cue before words is the predicate of the sentence. In "follow
-// up on leads is a screen" it is not.
+// isPredicate reports whether the cue is the predicate. In "follow up on leads is a screen" it is
+// not.
 func isPredicate(words []word) bool {
 	if n := len(words); n > 0 && sets["gone"][words[n-1].text] {
 		return false // "follow up with the customer button added"
@@ -78,15 +76,14 @@ var (
 	predicates = set("is are was were has have had can will does")
 )
 
-// done reports whether the next clause begins with finished work, as in "follow up on the
-// review: renamed the flag". The work of the cue is then done.
+// done reports whether the next clause begins with finished work, as in "follow up on the review:
+// renamed the flag".
 func done(words []word, next []clause) bool {
 	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
 }
 
-// isStatus reports whether "remain" in s describes the state of a number of things, as in "2
-// convoys remain open". For open questions and similar things the result is false, because they
-// are work.
+// isStatus recognises the state of several things, as in "2 convoys remain open". Open questions
+// and the like are work.
 func isStatus(words []word, s span) bool {
 	i := slices.IndexFunc(words[s.start:s.end], func(w word) bool { return w.text == "remain" || w.text == "remains" }) + s.start
 	if i < s.start || i+1 >= len(words) || !states[words[i+1].text] {
@@ -100,14 +97,13 @@ func isStatus(words []word, s span) bool {
 var (
 	states = set(`open active running healthy idle online up unchanged stable green alive available closed connected
 		paused enabled disabled blocked queued asleep intact valid`)
-	// Things in unsettled are work as long as they are open.
+	// Things in unsettled are work while they are open.
 	unsettled = set(`question questions issue issues item items task tasks point points todo todos finding findings
 		comment comments thread threads bug bugs gap gaps conflict conflicts decision decisions error errors warning
 		warnings failure failures problem problems concern concerns blocker blockers callers`)
 )
 
-// untilReason returns the number of words before the first one that begins a reason or another
-// topic.
+// untilReason returns the number of words before a reason or another topic.
 func untilReason(words []word) int {
 	if i := slices.IndexFunc(words, func(w word) bool { return until[w.text] }); i >= 0 {
 		return i
@@ -115,8 +111,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position after the last "and" in words. In "fixed a and deferred b", the
-// finished work before "and" does not affect the cue after it.
+// lastAnd returns the position after the last "and". In "fixed a and deferred b", finished work
+// before it does not affect the cue.
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

@@ -1,6 +1,6 @@
 package deferred
 
-// sets has groups of words that are used in the same way. Phrases refer to a group by its name.
+// Phrases refer to these groups of words by name.
 //
 //nolint:misspell // both spellings are written
 var sets = map[string]map[string]bool{

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// A line is one line of a text, or several lines of a paragraph joined into one.
+// A line is a line of a text, or the joined lines of a paragraph.
 type line struct {
 	indent  int
 	bullet  bool
 	heading bool // begins with "#", or is completely bold
 	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
-	// mask is text with code and quotations overwritten, so that no cue is found in them. It
-	// has the same length as text.
+	// mask is text with code and quotations overwritten, so that no cue is found in them. It has
+	// the same length.
 	mask string
 }
 
@@ -38,13 +38,12 @@ func linesOf(text string) []line {
 }
 
 type blockState struct {
-	fence string // mark of the code block around the line, or empty
-	after bool   // the line above is not blank
-	list  bool   // the line may belong to a list
+	fence string // mark of the open code block, or empty
+	after bool   // the previous line is not blank
+	list  bool
 }
 
-// skips reads the next line of the text, and updates the state with it. It returns true if the
-// line is code, a quotation or part of a table.
+// skips updates the state with the next line. It returns true for code, quotations and tables.
 func (at *blockState) skips(body string, indent int) bool {
 	mark := fenceOf(body)
 	switch {
@@ -61,14 +60,13 @@ func (at *blockState) skips(body string, indent int) bool {
 		return false
 	}
 	if !at.after && !at.list && indent >= 4 && bulletMark(body) == 0 {
-		return true // an indented code block
+		return true // indented code
 	}
 	at.after = true
 	return body[0] == '>' || body[0] == '|'
 }
 
-// appendLine appends l to lines. If l continues the paragraph of the last line, it joins both
-// instead.
+// appendLine joins l to the last line if l continues its paragraph.
 func appendLine(lines []line, l line, blank bool) []line {
 	if n := len(lines); n > 0 && !blank && continues(lines[n-1], l) {
 		lines[n-1].text += " " + l.text
@@ -127,7 +125,6 @@ func isBold(s string) bool {
 	return strings.HasPrefix(s, "**") && strings.HasSuffix(strings.TrimRight(s, ":"), "**") && strings.Count(s, "**") == 2
 }
 
-// bulletMark returns the length of the bullet or list number at the beginning of body, or 0.
 func bulletMark(body string) int {
 	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– ", "— "} {
 		if strings.HasPrefix(body, mark) {
@@ -175,9 +172,8 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns the length of the code or quotation at the beginning of s, or 0. The parameter
-// r is the first rune of s, n is its length, and before is the rune before s. A quotation mark
-// after a letter or digit opens no quotation, because it is an apostrophe or an inch mark.
+// shown returns the length of the code or quotation at the beginning of s, or 0. A quotation mark
+// after a letter or digit is an apostrophe or an inch mark.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
@@ -203,7 +199,6 @@ func shown(s string, r rune, n int, before rune) int {
 	}
 }
 
-// A fragment is a part of a line, together with its mask.
 type fragment struct{ text, mask string }
 
 func (p fragment) cut(from, to int) fragment { return fragment{p.text[from:to], p.mask[from:to]} }

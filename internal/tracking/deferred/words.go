@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// A word is a lower-case word of a sentence with its position. Contractions are written out, so
-// "didn't" gives the same two words as "did not".
+// A word is a lower-case word with its position. Contractions are written out, so "didn't" becomes
+// "did" and "not".
 type word struct {
 	text       string
 	start, end int
 	glued      bool // a hyphen joins it to the previous word
 }
 
-// wordsOf splits s into words of letters and digits. Apostrophes, dots, underscores and slashes
-// may occur within a word, because names contain them. Hyphens separate words.
+// wordsOf splits s into words. Apostrophes, dots, underscores and slashes may occur within a word,
+// because names contain them. Hyphens separate words.
 func wordsOf(s string) []word {
 	var words []word
 	start, end := -1, 0
@@ -27,7 +27,7 @@ func wordsOf(s string) []word {
 			}
 			end = i + utf8.RuneLen(r)
 		case start >= 0 && strings.ContainsRune("'’._/", r) && end == i:
-			// The sign belongs to the word if a letter or digit comes after it.
+			// The sign belongs to the word only if a letter or digit comes after it.
 		case start >= 0:
 			words = addWord(words, s, start, end)
 			start = -1

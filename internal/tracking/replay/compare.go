@@ -13,20 +13,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Comparison describes how a change of the configuration changes the results of a history. For
-// each kind of difference, it has the total count and the first examples.
+// Comparison describes how another configuration changes the results of a history. It has the count
+// and the first examples of each kind of difference.
 type Comparison struct {
 	Events int          `json:"events"`
 	Config Pair[string] `json:"config"` // hashes
 	Issues Pair[int]    `json:"issues"` // counts
 
-	Gained    Differences[IssueDifference]    `json:"gained"`    // issues that exist only under the new configuration
-	Lost      Differences[IssueDifference]    `json:"lost"`      // issues that exist only under the old configuration
-	Changed   Differences[IssueDifference]    `json:"changed"`   // issues that exist under both, with different content
+	Gained    Differences[IssueDifference]    `json:"gained"`    // issues only under the new configuration
+	Lost      Differences[IssueDifference]    `json:"lost"`      // issues only under the old configuration
+	Changed   Differences[IssueDifference]    `json:"changed"`   // issues under both, with different content
 	Decisions Differences[DecisionDifference] `json:"decisions"` // decisions with another action, rule or list of issues
 }
 
-// A Pair has one value for today's configuration and one for the new configuration.
+// A Pair has the values for today's and for the new configuration.
 type Pair[T any] struct {
 	Base T `json:"base"`
 	New  T `json:"new"`
@@ -47,23 +47,21 @@ func (d *Differences[T]) add(limit int, example func() (T, error)) error {
 	return err
 }
 
-// IssueDifference is an issue that differs between the two configurations. It may exist under
-// only one of them.
+// IssueDifference is an issue that differs, or exists on one side only.
 type IssueDifference struct {
 	ID     string     `json:"id"`
 	Tenant string     `json:"tenant"`
 	Kind   rules.Kind `json:"kind"`
 	Title  string     `json:"title"`
-	// Status, Events and Transitions are empty on the side where the issue is missing.
+	// Status, Events and Transitions are empty where the issue is missing.
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
-	// Decision is the decision on the event that created the issue. It is set only if one side
-	// lacks the issue.
+	// Decision is the decision that created the issue, if one side lacks it.
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 
-// DecisionDifference is an event with different decisions under the two configurations.
+// DecisionDifference is an event with different decisions.
 type DecisionDifference struct {
 	Event  string `json:"event"`
 	Tenant string `json:"tenant"`
@@ -79,8 +77,7 @@ func (a imprint) compare(b imprint) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 }
 
-// same reports whether a and b have the same content. An erased title counts as equal to every
-// title.
+// same treats an erased title as equal to every title.
 func (a imprint) same(b imprint) bool {
 	return a.digest == b.digest && (a.Title == b.Title || a.Title == store.Erased || b.Title == store.Erased)
 }
@@ -101,7 +98,6 @@ func imprints(conn *sqlite.Conn, tenant string) iter.Seq2[imprint, error] {
 
 var errStop = errors.New("enough rows")
 
-// sequence converts each, which calls a function for every value, into an iterator.
 func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := each(func(v T) error {
@@ -117,8 +113,8 @@ func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	}
 }
 
-// merge joins two sequences that are sorted by compare. It calls do for each pair of equal
-// values. If one sequence lacks a value, do gets nil in its place.
+// merge joins two sequences that are sorted by compare. If only one sequence has a value, do gets
+// nil in place of the other.
 func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
 	nextA, stopA := iter.Pull2(as)
 	defer stopA()
@@ -159,8 +155,8 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 	return nil
 }
 
-// Compare compares the results of two replays of the same history. For each kind of difference,
-// it lists at most the given number of examples.
+// Compare compares two replays of the same history, with at most the given number of examples per
+// kind of difference.
 func Compare(base, changed *Replay, examples int) (Comparison, error) {
 	c := Comparison{
 		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},
@@ -204,8 +200,8 @@ func compareDecisions(a, b rules.Decision) int {
 
 type comparing struct{ base, changed *sqlite.Conn }
 
-// issue counts an issue in c, and records a difference between its two versions a and b. Either
-// of them may be nil, if the issue is missing on that side.
+// issue records a difference between a and b. One of them is nil if the issue is missing on that
+// side.
 func (both comparing) issue(c *Comparison, examples int, a, b *imprint) error {
 	if a != nil {
 		c.Issues.Base++

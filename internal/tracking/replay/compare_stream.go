@@ -7,26 +7,23 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// A Stream is a history that consists of the messages of the broker's stream. It ends where the
-// tracker of DataDir has stopped reading.
+// A Stream is the history in the broker's stream, up to where the tracker of DataDir has read it.
 type Stream struct {
 	DataDir  string
 	Tenant   string // empty means all
-	Examples int    // maximum number of examples for each kind of difference
+	Examples int    // maximum number per kind of difference
 	Dial     func(do func(*broker.Broker) error) error
 	Bar      Progress // may be nil
 }
 
-// StreamComparison describes how another configuration would have changed the results of the
-// stream.
+// StreamComparison describes how another configuration would have changed the stream's results.
 type StreamComparison struct {
 	Reproduced Reproduction `json:"reproduced"`
 	Comparison
 }
 
-// Compare folds the stream twice. The replay base has today's configuration, and changed has
-// the new one. Compare then compares base with the issues of the tracker, and changed with
-// base.
+// Compare folds the stream under today's configuration (base) and the new one (changed). It
+// compares base with the tracker's issues, and changed with base.
 func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
 	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
 	if err != nil {

@@ -1,8 +1,7 @@
 // Package replay folds a recorded history again under a chosen configuration and compares the
 // results. It publishes nothing and changes no issue.
 //
-// A [Replay] is one such fold. Package rules makes the decisions, and package store writes them
-// to a temporary database that Close deletes. The history is either a file of CloudEvents
-// ([Input]) or the stream as far as a tracker has read it ([Stream]). No tracker has to run.
-// Memory use is bounded, however long the history is.
+// A [Replay] uses package rules for decisions and package store for a temporary database. The
+// history is either a file of CloudEvents ([Input]) or the stream as far as a tracker has read it
+// ([Stream]). No tracker has to run. Memory use is bounded, however long the history is.
 package replay

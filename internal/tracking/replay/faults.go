@@ -8,17 +8,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// maxFaults limits how many bad lines an error lists. The error still counts all of them.
+// maxFaults limits the number of lines that an error lists. The error counts all of them.
 const maxFaults = 100
 
-// Faults collects the lines of an input that are not valid events. The zero value is empty.
+// Faults collects input lines that are not valid events. The zero value is empty.
 type Faults struct {
 	count int
-	lines []string // the first lines, as file:line:column: reason
+	lines []string // first ones, as file:line:column: reason
 }
 
-// add records err and returns true if err concerns a single line. In that case the fold can
-// continue.
+// add returns true if err concerns a single line, after which the fold can continue.
 func (f *Faults) add(err error) bool {
 	line, ok := errors.AsType[*ingest.LineError](err)
 	if !ok {
@@ -34,7 +33,7 @@ func (f *Faults) note(text string) {
 	}
 }
 
-// Err returns an error that lists the faults, or nil if there are none.
+// Err returns an error that lists the faults, or nil.
 func (f *Faults) Err() error {
 	if f.count == 0 {
 		return nil

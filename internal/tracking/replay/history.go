@@ -8,8 +8,7 @@ import (
 
 type history iter.Seq2[events.Event, error]
 
-// ofTenant returns h without the events of other tenants. If tenant is empty, it returns h
-// unchanged.
+// ofTenant drops the events of other tenants. An empty tenant means all tenants.
 func (h history) ofTenant(tenant string) history {
 	if tenant == "" {
 		return h
@@ -26,8 +25,6 @@ func (h history) ofTenant(tenant string) history {
 	}
 }
 
-// observed returns a history that calls observe with each event before it yields the event. If
-// observe is nil, it returns h unchanged.
 func (h history) observed(observe func(events.Event)) history {
 	if observe == nil {
 		return h

@@ -13,20 +13,20 @@ import (
 
 const stdinPath = "-"
 
-// Input is a file of CloudEvents with one event per line, in the order of arrival.
+// Input is a file of CloudEvents, one per line in the order of arrival.
 type Input struct {
 	Path   string    // "-" means Stdin
 	Stdin  io.Reader // may block; the end of the context interrupts it
-	Tenant string    // tenant for events without a tenant
-	Only   string    // fold only the events of this tenant; empty means all tenants
+	Tenant string    // tenant for events without one
+	Only   string    // fold only this tenant's events; empty means all
 	Bar    Progress  // may be nil
 
-	// Seen, if not nil, is called with each event before it is folded.
+	// Seen, if not nil, gets each event before it is folded.
 	Seen func(events.Event)
 }
 
-// Fold reads the file once and folds it with all replays. At the end of the file it ends all
-// grace periods. It skips lines that are not valid events and returns them as Faults.
+// Fold folds the file with all replays, and ends all grace periods at its end. Lines that are not
+// valid events are skipped and returned as Faults.
 func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err error) {
 	l, err := openLines(ctx, in.Path, in.Stdin)
 	if err != nil {
@@ -42,7 +42,7 @@ type lines struct {
 	name string
 	r    io.ReadCloser
 	size uint64 // in bytes; 0 if unknown
-	read uint64 // number of bytes read so far
+	read uint64 // bytes
 }
 
 func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error) {
@@ -66,9 +66,8 @@ func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error
 	return nil, fmt.Errorf("read events: %w", errors.Join(err, f.Close()))
 }
 
-// interruptible returns a reader over r that fails once ctx has ended. A read of r that is in
-// progress cannot be interrupted. The goroutine that reads r therefore runs until r ends or the
-// process exits.
+// interruptible returns a reader that fails once ctx has ended. It cannot interrupt a read of r, so
+// the goroutine runs until r ends.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -89,8 +88,7 @@ func (l *lines) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (l *lines) Close() error { return l.r.Close() }
 
-// events returns the events of the file. Events without a tenant get the parameter tenant. The
-// result includes the records that outboxes write about their sequence numbers.
+// events includes the records that outboxes write about their sequence numbers.
 func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})

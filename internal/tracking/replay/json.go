@@ -15,12 +15,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// WriteJSON writes the result as JSON. It writes the issues in the order of their creation, and
-// the decisions in the order in which their events arrived. If against is not nil, WriteJSON
-// adds it as a member.
+// WriteJSON writes the issues in the order of creation and the decisions in the order of arrival.
+// If against is not nil, it becomes a member.
 func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
-	safe := termtext.SafeJSON(buf) // SafeJSON must come before the buffer, because the buffer can split a character
+	safe := termtext.SafeJSON(buf) // must be before the buffer, which can split a character
 	j := &jsonWriter{w: safe}
 	separator := "\n"
 	j.raw(`{"issues":[`)
@@ -57,8 +56,7 @@ func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	return buf.Flush()
 }
 
-// writeIssue writes the issue i as JSON in the form of [Issue]. It streams the list of events,
-// because the list may not fit into memory.
+// writeIssue streams the list of events, because it may not fit into memory.
 func writeIssue(w io.Writer, conn *sqlite.Conn, i rules.Issue) error {
 	moves, err := transitions(conn, i.Tenant, i.ID)
 	if err != nil {

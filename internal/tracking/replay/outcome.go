@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Issue is the form of an issue in the output of whatif. New fields may be added. Existing
-// fields are never renamed.
+// Issue is an issue in the output of whatif. Later versions may add fields but never rename them.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
@@ -18,7 +17,7 @@ type Issue struct {
 	Title       string       `json:"title"`
 	Status      rules.Status `json:"status"`
 	Labels      []string     `json:"labels"`      // labels that the rules added
-	Events      []string     `json:"events"`      // ids of the occurrences, by event time
+	Events      []string     `json:"events"`      // ids of the occurrences by event time
 	Transitions []Transition `json:"transitions"` // the first one is the creation
 	Links       []rules.Link `json:"links"`
 }
@@ -30,7 +29,7 @@ type Transition struct {
 	Event string       `json:"event"`
 }
 
-// Decision is the form of a decision in the output of whatif.
+// Decision is a decision in the output of whatif.
 type Decision struct {
 	Event  string       `json:"event"`
 	Action rules.Action `json:"action"`
@@ -63,14 +62,13 @@ func eachDecision(conn *sqlite.Conn, order string, do func(rules.Decision) error
 	return store.Records(conn, do, "SELECT record FROM decision WHERE record IS NOT NULL ORDER BY "+order)
 }
 
-// CountActions returns the number of decisions for each action.
+// CountActions counts the decisions by action.
 func (r *Replay) CountActions() (map[rules.Action]int, error) {
 	actions := map[rules.Action]int{}
 	err := eachDecision(r.conn, byArrival, func(d rules.Decision) error { actions[d.Action]++; return nil })
 	return actions, err
 }
 
-// orEmpty replaces a nil list by an empty one, because JSON shows nil as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -2,8 +2,7 @@ package replay
 
 // Progress displays the progress of a replay.
 type Progress interface {
-	// Set displays that done of total units are processed. A total of 0 means that the total is
-	// unknown.
+	// Set displays that done of total units are processed. A total of 0 means unknown.
 	Set(done, total uint64)
 	Finish()
 }

@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	// replayBatch is the number of events between two flushes. It limits the memory that a fold
-	// needs.
+	// replayBatch is the number of events between two flushes. It limits the memory of a fold.
 	replayBatch = 1000
-	// scratchCache is the size of the page cache of a scratch database in KiB. A database that
-	// fits into the cache never reaches the disk.
+	// scratchCache is the size of the page cache in KiB. A scratch database that fits into it never
+	// reaches the disk.
 	scratchCache = 64 << 10
 )
 
-// A Replay folds a history under one configuration into a scratch database, which has the same
-// tables as the database of a tracker. It is not safe for concurrent use.
+// A Replay folds a history under one configuration into a scratch database with the tracker's
+// tables. It is not safe for concurrent use.
 type Replay struct {
 	conn    *sqlite.Conn
 	config  rules.Config
 	fold    *store.Fold
-	pending int // number of events since the last flush
-	events  int // number of all events
+	pending int // since the last flush
+	events  int
 }
 
 // New returns an empty replay. The caller must close it.
@@ -42,9 +41,8 @@ func New(config rules.Config) (*Replay, error) {
 	return &Replay{conn: conn, config: config, fold: store.NewFold(conn, config)}, nil
 }
 
-// openScratch returns an empty database with the tracker's tables. SQLite keeps a small
-// database in memory and a large one in a temporary file, which it deletes when the database is
-// closed or the process ends.
+// openScratch returns a database that SQLite keeps in memory or, if it is large, in a temporary
+// file that disappears with the process.
 func openScratch() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn("", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -60,24 +58,23 @@ func openScratch() (*sqlite.Conn, error) {
 	if err := sqlitex.ExecuteScript(conn, store.Schema("").Tables, nil); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // nothing else reads the database, and it is never rolled back
+	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // no other connection reads the database, and it is never rolled back
 }
 
-// Conn returns the connection to the database with the results, for use with the functions of
-// package store.
+// Conn returns the database with the results, for the functions of package store.
 func (r *Replay) Conn() *sqlite.Conn { return r.conn }
 
 // Config returns the configuration of the replay.
 func (r *Replay) Config() rules.Config { return r.config }
 
-// Events returns the number of events that the replay has read.
+// Events returns the number of events read.
 func (r *Replay) Events() int { return r.events }
 
 // Close closes and deletes the database.
 func (r *Replay) Close() error { return r.conn.Close() }
 
-// take folds the event e. It skips the tracker's decisions and the audit.accessed events,
-// because they are not facts about work.
+// take skips the tracker's decisions and audit.accessed events, because they are not facts about
+// work.
 func (r *Replay) take(e events.Event) error {
 	r.events++
 	if k := e.Kind(); k == events.IssueDecided || k == events.AuditAccessed {
@@ -99,9 +96,8 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold folds the history h with all replays and returns the lines that are not valid events. If
-// release is true, it ends all grace periods at the end of h. This is right for a file, which
-// is complete, but not for a stream, in which more events may arrive.
+// fold returns the lines that are not valid events. If release is true, it ends all grace periods
+// at the end of h. That is right for a file, but not for a stream, which may continue.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

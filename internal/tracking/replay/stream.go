@@ -16,24 +16,23 @@ import (
 
 const (
 	streamWorkers = 8
-	streamChunk   = 32 // number of messages that one worker requests, one request per message
+	streamChunk   = 32 // messages per worker, one request each
 )
 
 type streamReader struct {
 	stream      jetstream.Stream
 	space       subjects.Space
 	first, last uint64 // sequence numbers
-	truncated   bool   // the stream no longer has its first messages
+	truncated   bool   // the first messages are gone
 }
 
-// openStream returns a reader of the stream up to sequence last, or up to the end of the stream
-// if last is 0.
+// A last of 0 means the end of the stream.
 func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamReader, error) {
 	stream, err := b.JetStream().Stream(ctx, b.Space().EventStream())
 	if err != nil {
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
-	stream.CachedInfo().Config.AllowDirect = false // the account of a tracker has no permission for direct gets
+	stream.CachedInfo().Config.AllowDirect = false // the account of a tracker has no right to direct gets
 	state := stream.CachedInfo().State
 	if last == 0 || last > state.LastSeq {
 		last = state.LastSeq
@@ -41,8 +40,7 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 	return &streamReader{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, truncated: state.FirstSeq > 1}, nil
 }
 
-// events returns the events that a tracker would fold. It requests the messages one by one, so
-// that it does not need to create a consumer on the server.
+// events requests single messages, so that it needs no consumer on the server.
 func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks
@@ -62,7 +60,6 @@ func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	}
 }
 
-// event decodes the message m. It returns false if a tracker would not fold this message.
 func (s *streamReader) event(m *jetstream.RawStreamMsg, marks *consume.Marks) (events.Event, bool) {
 	a, err := s.space.Parse(m.Subject)
 	if err != nil || a.Manifest {
@@ -105,7 +102,7 @@ func (s *streamReader) read(ctx context.Context, first, last uint64) ([]*jetstre
 
 func (s *streamReader) chunk(ctx context.Context, first, last uint64) (list []*jetstream.RawStreamMsg, err error) {
 	for first <= last {
-		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // the next message that still exists
+		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // next existing message
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return list, nil
 		}

@@ -26,8 +26,6 @@ const todayTable = `CREATE TABLE today (
 	PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID`
 
-// takeToday copies the imprints of the tracker's issues into the table today of conn. It also
-// records the tracker's position in the stream.
 func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (today, error) {
 	t := today{conn: conn}
 	if err := store.Run(conn, todayTable); err != nil {
@@ -57,16 +55,15 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 	return t, err
 }
 
-// Reproduction reports whether a fold of the stream gives the same issues as the tracker has.
+// Reproduction reports whether folding the stream gives the tracker's issues.
 type Reproduction struct {
 	Exact    bool     `json:"exact"`
-	Issues   int      `json:"issues"`  // number of issues of the tracker
+	Issues   int      `json:"issues"`
 	Missing  int      `json:"missing"` // issues that only the tracker has
 	Extra    int      `json:"extra"`   // issues that only the fold has
 	Differ   int      `json:"differ"`  // issues that both have, with different content
 	Examples []string `json:"examples"`
-	// Reason explains why an exact reproduction cannot be expected. It is empty if there is no
-	// such reason.
+	// Reason explains why an exact reproduction cannot be expected, or is empty.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/configfile"
 )
 
-// LoadConfig reads the configuration file at path, which contains the limits of the rules. An
-// error in the file contains its position in the file.
+// LoadConfig reads the limits of the rules from a file. An error in the file has its position.
 func LoadConfig(path string) (c rules.Config, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -28,17 +27,16 @@ func LoadConfig(path string) (c rules.Config, err error) {
 	return c, err
 }
 
-// configRecord is the kind of the record that contains the tracker's configuration. The record
-// has an empty tenant, so that it is not part of the state of any tenant.
+// configRecord is the kind of the record with the configuration. The record has an empty tenant, so
+// that it belongs to no tenant's state.
 const configRecord = "config"
 
-// SaveConfig stores c as the configuration of the tracker.
+// SaveConfig stores the tracker's configuration.
 func SaveConfig(conn *sqlite.Conn, c rules.Config) error {
 	return Save(conn, c, "INSERT OR REPLACE INTO record (tenant, kind, id, record) VALUES ('', ?, '', ?)", configRecord)
 }
 
-// CurrentConfig returns the configuration that the tracker has stored in dataDir, or the
-// default configuration if there is none.
+// CurrentConfig returns the tracker's stored configuration in dataDir, or the default.
 func CurrentConfig(ctx context.Context, dataDir string) (rules.Config, error) {
 	c := rules.DefaultConfig()
 	err := Read(ctx, dataDir, func(conn *sqlite.Conn) error {

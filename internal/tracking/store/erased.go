@@ -2,14 +2,13 @@ package store
 
 import "github.com/hooktrail/hooktrail/internal/tracking/rules"
 
-// Erased replaces each text that an erasure order erased.
+// Erased replaces texts that an order erased.
 const Erased = "erased"
 
-// EraseReasons erases the texts of the decision d. Ids, times, rules and counters stay.
+// EraseReasons erases the texts of d. Ids, times, rules and counters stay.
 func EraseReasons(d *rules.Decision) { d.Reason, d.Flip = Erased, "" }
 
-// EraseEffect erases the texts of the effect f. If f creates an issue, it also erases the texts
-// of that issue.
+// EraseEffect erases the texts of f, and of an issue that it creates.
 func EraseEffect(f *rules.Effect) {
 	if f.Issue != nil {
 		made := *f.Issue

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold folds events into a database, in a transaction of the caller. It writes decisions and
-// effects immediately, but keeps the state in memory until Flush. A Fold must be used by one
-// goroutine only.
+// A Fold folds events into a database, in the caller's transaction. It writes decisions and effects
+// at once, but keeps the state in memory until Flush. Only one goroutine may use it.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -22,7 +21,7 @@ type Fold struct {
 	state *rules.State
 }
 
-// NewFold returns a fold that continues from the state in the database.
+// NewFold continues from the state in the database.
 func NewFold(conn *sqlite.Conn, config rules.Config) *Fold {
 	f := &Fold{conn: conn, config: config}
 	f.begin()
@@ -34,13 +33,13 @@ func (f *Fold) begin() {
 	f.state = rules.NewState(f.back)
 }
 
-// DataError reports an event that can never be folded, because its data is invalid.
+// DataError reports an event with invalid data, which can never be folded.
 type DataError struct {
 	Event events.Event
 	Cause error // may quote the event
 }
 
-// Error names the event and does not quote the data of the event.
+// Error does not quote the event's data.
 func (e *DataError) Error() string {
 	return fmt.Sprintf("event %s: the data of this %s is not of its kind", e.Event.ID, e.Event.Kind())
 }
@@ -48,9 +47,9 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds the event e, which the server stored at the time at. It writes the decision on e,
-// and the decisions on earlier events whose grace period has ended. If e is invalid, Take
-// changes nothing and returns a [*DataError]. The fold can then continue with the next event.
+// Take folds e, which the server stored at the time at. It writes the decision on e and those on
+// earlier events whose grace period has ended. For invalid data, it changes nothing and returns a
+// [*DataError]. The fold can then continue with the next event.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -59,8 +58,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	if err != nil {
 		return &DataError{e, err}
 	}
-	// An event whose kind normally gets no decision needs a row too, if it fires a timer that
-	// decides on it.
+	// An event of another kind needs a row too if it fires a timer that decides on it.
 	own := func(d rules.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
 	if rules.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
 		if err := f.arrive(e, at); err != nil {
@@ -70,8 +68,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	return f.save(decisions)
 }
 
-// Release ends all grace periods and decides on the events in them. Call it after the last
-// event.
+// Release ends all grace periods after the last event.
 func (f *Fold) Release() error {
 	decisions, err := f.state.Release(f.config)
 	if f.back.err != nil {
@@ -92,7 +89,7 @@ func (f *Fold) Flush() error {
 	return nil
 }
 
-// arrive creates the row for e, still without a decision. If e is a repetition, the row exists
+// arrive creates the row for e, still without a decision. For a repeated event, the row exists
 // already.
 func (f *Fold) arrive(e events.Event, at time.Time) error {
 	return Run(f.conn, "INSERT OR IGNORE INTO decision (tenant, source, event, kind, run, user, time, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -127,8 +124,7 @@ func (f *Fold) find(d rules.Decision) (r row, err error) {
 	return row{seq: f.conn.LastInsertRowID()}, err
 }
 
-// saveDecision writes the decision d with its issues and effects. If the event already has a
-// decision, that decision stays, and saveDecision only adds the issues and effects of d.
+// saveDecision keeps an existing decision on the event, and only adds the issues and effects of d.
 func (f *Fold) saveDecision(d rules.Decision) error {
 	r, err := f.find(d)
 	if err != nil {

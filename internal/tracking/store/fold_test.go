@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open returns an empty database in memory.
 func open(tb testing.TB) *sqlite.Conn {
 	tb.Helper()
 	conn, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenCreate)
@@ -50,7 +49,7 @@ func step(tb testing.TB, run string, s int, status events.StepStatus, said strin
 	return e
 }
 
-// history contains held failures, one of which recovers, and a follow-up.
+// history contains failures in grace periods, one of which recovers, and a follow-up.
 func history(tb testing.TB) []events.Event {
 	tb.Helper()
 	return []events.Event{
@@ -62,7 +61,6 @@ func history(tb testing.TB) []events.Event {
 	}
 }
 
-// written returns everything that a fold wrote.
 func written(tb testing.TB, conn *sqlite.Conn) (all []string) {
 	tb.Helper()
 	for _, query := range []string{
@@ -96,8 +94,7 @@ func take(tb testing.TB, f *Fold, list ...events.Event) {
 	}
 }
 
-// The result does not depend on the number of flushes, or on another fold that
-// continues.
+// The result does not depend on the number of flushes.
 func TestFold_GoesOnFromTheDatabase(t *testing.T) {
 	list := history(t)
 	whole, parts := open(t), open(t)
@@ -122,8 +119,7 @@ func TestFold_GoesOnFromTheDatabase(t *testing.T) {
 	}
 }
 
-// An error for an invalid event does not quote its text, and the event changes
-// nothing.
+// An invalid event changes nothing, and its error does not quote it.
 func TestFold_BadData(t *testing.T) {
 	list := history(t)
 	bad := list[1]
@@ -147,7 +143,7 @@ func TestFold_BadData(t *testing.T) {
 	}
 }
 
-// The decision on an event that was erased while it was held has no texts.
+// An event that is erased in its grace period gets a decision without texts.
 func TestFold_WhatWasErasedHasNoTexts(t *testing.T) {
 	conn := open(t)
 	f := NewFold(conn, rules.DefaultConfig())

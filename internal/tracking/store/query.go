@@ -13,19 +13,18 @@ func Run(conn *sqlite.Conn, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 }
 
-// Each runs a query and calls row for each row of the result. It stops at the first error.
+// Each calls row for each row of a query. It stops at the first error.
 func Each(conn *sqlite.Conn, row func(*sqlite.Stmt) error, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: row})
 }
 
-// Exists reports whether the query returns at least one row.
+// Exists reports whether the query returns a row.
 func Exists(conn *sqlite.Conn, query string, args ...any) (found bool, err error) {
 	err = Each(conn, func(*sqlite.Stmt) error { found = true; return nil }, query, args...)
 	return found, err
 }
 
-// Records decodes the first column of each row as JSON into a T and calls do with it. It stops
-// at the first error.
+// Records decodes the first column of each row and calls do. It stops at the first error.
 func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...any) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		var v T
@@ -36,14 +35,12 @@ func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...a
 	}, query, args...)
 }
 
-// one decodes the record that the query returns into v. If the query returns no row, v stays
-// unchanged.
+// If there is no row, one leaves v unchanged.
 func one[T any](conn *sqlite.Conn, v *T, query string, args ...any) error {
 	return Records(conn, func(found T) error { *v = found; return nil }, query, args...)
 }
 
-// Save encodes v as JSON and runs the statement query with args and this JSON text as the last
-// argument.
+// Save runs a statement with args and the JSON of v as the last argument.
 func Save(conn *sqlite.Conn, v any, query string, args ...any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

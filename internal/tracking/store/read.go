@@ -9,31 +9,30 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// An Order is an SQL expression for the order in which issues are read.
+// An Order is an SQL expression that orders issues.
 type Order string
 
 // The orders of issues.
 const (
 	ByID Order = "tenant, id"
-	// ByMaking orders issues by creation time. Issues with the same time are ordered by their
-	// first effect.
+	// ByMaking orders issues by creation time, and then by their first effect.
 	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 
-// EachIssue calls do for the issues of tenant, or for the issues of all tenants if tenant is
-// empty. It stops at the first error.
+// EachIssue calls do for the issues of tenant, or of all tenants if it is empty. It stops at the
+// first error.
 func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(rules.Issue) error) error {
 	return Records(conn, do, "SELECT record FROM record WHERE kind = 'issue' AND (?1 = '' OR tenant = ?1) ORDER BY "+string(order), tenant)
 }
 
-// Find returns the issue of tenant with this id, or the zero Issue if there is none.
+// Find returns an issue, or the zero Issue.
 func Find(conn *sqlite.Conn, tenant, id string) (found rules.Issue, err error) {
 	err = one(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
 	return found, err
 }
 
-// EachOccurrence calls do with the id of each event that is an occurrence of the issue id,
-// ordered by event time. It stops at the first error.
+// EachOccurrence calls do with the event ids of an issue's occurrences, ordered by event time. It
+// stops at the first error.
 func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error { return do(stmt.ColumnText(0)) },
 		"SELECT d.event FROM touched t JOIN decision d ON d.seq = t.decision "+
@@ -47,8 +46,8 @@ type Effect struct {
 	Refused string // why the backend refused the effect; empty if it did not
 }
 
-// EachEffect calls do for the effects on the issue id, in the order of their creation. It stops
-// at the first error.
+// EachEffect calls do for the effects on an issue in the order of creation. It stops at the first
+// error.
 func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		e := Effect{Event: stmt.ColumnText(1), Refused: stmt.ColumnText(2)}
@@ -60,7 +59,7 @@ func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) err
 		"WHERE e.issue = ? AND e.tenant = ? ORDER BY e.seq", id, tenant)
 }
 
-// Tenants returns the tenants with rows in the table decision, sorted.
+// Tenants returns the tenants with decisions, sorted.
 func Tenants(conn *sqlite.Conn) (list []string, err error) {
 	err = Each(conn, func(stmt *sqlite.Stmt) error {
 		list = append(list, stmt.ColumnText(0))

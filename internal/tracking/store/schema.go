@@ -9,25 +9,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// File returns the path of the tracker's database in a data directory.
+// File returns the path of the tracker's database.
 func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
 
-// Schema returns the schema of the tracker's database. It contains the tables of this package
-// and the tables in others. A change of any table or record requires a new version number. The
-// tracker then rebuilds the file from the stream.
+// Schema returns the schema of the tracker's database with the tables in others. A change of a
+// table or record requires a new version, with which the tracker rebuilds the file from the stream.
 func Schema(others string) projection.Schema {
 	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + others}
 }
 
-// Read runs fn on a snapshot of the database in dataDir, even while a tracker writes to it. It
-// never creates a file. If there is no file, the error wraps [fs.ErrNotExist].
+// Read runs fn on a snapshot of the database, even while a tracker writes to it. If there is no
+// file, the error wraps [fs.ErrNotExist].
 func Read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) error {
 	return projection.Read(ctx, File(dataDir), Schema(""), fn)
 }
 
-// The tables record and timer contain the state of package rules. The table decision has a row
-// for each event that gets a decision. Its columns id and record are NULL until the grace
-// period of the event has ended. The text of these statements is part of the file format.
+// The tables record and timer contain the state of package rules. The table decision has a row for
+// each event that gets a decision. Its columns id and record are NULL during a grace period. The
+// text of these statements is part of the file format.
 const tables = `
 CREATE TABLE scope (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),

@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// Sorting is the layout of times in the database. Times in this layout sort chronologically as
-// text.
+// Sorting is the layout of times in the database, which sorts as text.
 const Sorting = "2006-01-02T15:04:05.000000000Z"
 
 // Sortable formats t in the layout Sorting.
@@ -18,7 +17,7 @@ func Sortable(t time.Time) string { return t.UTC().Format(Sorting) }
 
 type stored struct {
 	conn *sqlite.Conn
-	err  error // the first error of the database
+	err  error
 }
 
 // Load implements [rules.Store].
@@ -40,8 +39,7 @@ func (s *stored) Timers(tenant string, at time.Time, limit int) (list []rules.Ti
 	return list, s.note(err)
 }
 
-// note records the first error of the database, so that Fold can distinguish it from an invalid
-// event.
+// note keeps the first error of the database, which a Fold must distinguish from an invalid event.
 func (s *stored) note(err error) error {
 	if s.err == nil {
 		s.err = err
@@ -49,7 +47,7 @@ func (s *stored) note(err error) error {
 	return err
 }
 
-// SaveChanges writes the changes c of a state to the database.
+// SaveChanges writes the changes of a state.
 func SaveChanges(conn *sqlite.Conn, c rules.Changes) error {
 	for _, r := range c.Records {
 		query, args := "DELETE FROM record WHERE tenant = ? AND kind = ? AND id = ?", []any{r.Tenant, r.Kind, r.ID}

@@ -9,24 +9,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// The values of Options.Backend.
+// Values of Options.Backend.
 const (
 	EmbeddedBackend = "embedded" // files in the format of bd import
 	BDBackend       = "bd"       // workspaces of the Beads CLI
 )
 
-// A backend stores the issues of all tenants, one workspace per tenant.
 type backend interface {
 	Workspace(tenant string) beads.Backend
-	// Flush makes all changes of the workspaces durable. Effects count as settled only after a
-	// Flush.
+	// Flush makes all changes durable. Only then do effects count as settled.
 	Flush(ctx context.Context) error
-	// Export writes the changed issues to the places where people read them, such as files. It
-	// sets a deadline for each of its steps.
+	// Export writes changed issues where people read them. It sets its own deadlines.
 	Export(ctx context.Context) error
 }
 
-// BDDir returns the folder in dataDir with the workspaces of the Beads CLI.
+// BDDir returns the folder of the Beads CLI's workspaces.
 func BDDir(dataDir string) string { return filepath.Join(dataDir, "bd") }
 
 func (o *Options) useBackend(ctx context.Context, db *projection.DB) error {

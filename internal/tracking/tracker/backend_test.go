@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// otherConsumer is another consumer of the stream.
 type otherConsumer struct{ position consume.Position }
 
 func (b *otherConsumer) Position(context.Context) (consume.Position, error) { return b.position, nil }
@@ -25,9 +24,8 @@ func (b *otherConsumer) Apply(_ context.Context, _ []consume.Message, next consu
 	return nil
 }
 
-// TestRun_ADrainSaysThatNobodyTakesIssues tests that a drain ends with the reason if
-// the backend refuses everything, hangs or is missing. Other consumers continue, and a
-// later drain loses nothing.
+// TestRun_ADrainSaysThatNobodyTakesIssues tests that a drain ends with the reason if the backend
+// refuses everything, hangs or is missing. A later drain loses nothing.
 //
 //guarantee:backend-fails
 func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
@@ -74,7 +72,6 @@ func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
 	}
 }
 
-// hung is a backend whose workspaces never answer.
 type hung struct{ *beads.Store }
 
 func (h *hung) Workspace(tenant string) beads.Backend {
@@ -88,7 +85,6 @@ func (hungWorkspace) Ensure(ctx context.Context, _ beads.Issue) error {
 	return ctx.Err()
 }
 
-// A transient failure of one issue does not affect the others.
 func TestRun_OneIssueWaitsAlone(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
@@ -117,7 +113,6 @@ func TestRun_OneIssueWaitsAlone(t *testing.T) {
 	p.check()
 }
 
-// A tenant whose workspace always fails does not affect the exports of others.
 func TestRun_OneTenantWaitsAlone(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.LongStory(t)
@@ -145,7 +140,7 @@ func TestRun_OneTenantWaitsAlone(t *testing.T) {
 	}
 }
 
-// An edit in a workspace becomes one event, and the issue keeps the edited value.
+// An edit in a workspace becomes one event, and the edited value stays.
 func TestRun_PeoplesEditsAreEvents(t *testing.T) {
 	p := newPipeline(t)
 	p.Publish("engine", rulestest.Story(t)...)

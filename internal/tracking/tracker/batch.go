@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch folds messages and carries out erasure orders within one transaction. A batch is used
-// by one goroutine only.
+// batch folds messages and carries out erasure orders in one transaction. Only one goroutine may
+// use it.
 type batch struct {
 	conn  *sqlite.Conn
 	marks *consume.Marks
@@ -21,15 +21,14 @@ type batch struct {
 	state     *store.Fold
 	published [][2]string // tenant and id of each issue.decided event
 
-	orderKey  func() (note.Verifier, error)         // returns the key that signs orders, or nil if no key exists yet
-	keyOrders func(tenant string) ([]string, error) // orders that changed the key, including those not yet in the stream
-	erased    bool                                  // an order erased texts in this batch
-	unchecked bool                                  // an order was stored unchecked, because no key is known yet
+	orderKey  func() (note.Verifier, error)         // returns the key that signs orders, or nil if there is none yet
+	keyOrders func(tenant string) ([]string, error) // returns the orders that changed the key, even those not yet in the stream
+	erased    bool                                  // an order erased texts
+	unchecked bool                                  // an order was stored unchecked, because no key is known
 	tenants   map[string]bool                       // tenants with events in the batch
 }
 
-// fold adds the message m to the batch. It returns a [*consume.Poison] for a message that can
-// never be folded.
+// The error is a [*consume.Poison] for a message that can never be folded.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil
@@ -51,14 +50,13 @@ func (b *batch) fold(m consume.Message) error {
 	}
 	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {
-		// The cause may quote the event. A dead letter must not contain text of an event.
+		// The cause may quote the event, but a dead letter must not.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	return err
 }
 
-// save writes the state of the batch and marks published decisions. Later queries in the same
-// transaction then see both.
+// save makes the state and the published decisions visible to later queries in the transaction.
 func (b *batch) save() error {
 	if err := b.state.Flush(); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// BenchmarkReader_Apply folds and commits batches of 1000 events of 20 runs. One in
-// ten events is considered, as in recorded sessions.
+// BenchmarkReader_Apply folds batches of 1000 events, of which one in ten is considered, as in
+// recorded sessions.
 func BenchmarkReader_Apply(b *testing.B) {
 	dir := b.TempDir()
 	db := openDB(b, dir)

@@ -19,27 +19,25 @@ import (
 
 const (
 	clockCheck = time.Second
-	// clockGrace is how long a timer must be overdue before a tick fires it. Events with
-	// earlier timestamps may still arrive.
+	// clockGrace is how long a timer must be overdue before a tick, because earlier events may
+	// still arrive.
 	clockGrace = 2 * time.Second
 	// clockQuiet is how long a tenant must receive no events before the wall clock advances its
-	// time. While events arrive, their timestamps do that. The wait is needed because imported
-	// events have old timestamps.
+	// time. The wait is needed because imported events have old timestamps.
 	clockQuiet = 5 * time.Second
 )
 
-// A ticker advances the time of tenants that receive no events. The time of a tenant is the
-// latest timestamp of its events. When a timer of such a tenant is due by the wall clock, the
-// ticker publishes a clock.ticked event with the due time of the timer. The timer fires when
-// the tracker reads that event.
+// A ticker advances the time of tenants that receive no events. The time of a tenant is the latest
+// timestamp of its events. When a timer is due by the wall clock, the ticker publishes a
+// clock.ticked event with the due time. The timer fires when the tracker reads that event.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox
 	logger *slog.Logger
-	caught func() bool // reports whether the tracker has read the whole stream
+	caught func() bool // reports whether the whole stream is read
 
-	mu    sync.Mutex           // guards heard; no other lock is taken while it is locked
-	heard map[string]time.Time // when the tracker last read events of a tenant, by tenant
+	mu    sync.Mutex           // guards heard; no other lock is taken under it
+	heard map[string]time.Time // when the tracker last read events of a tenant
 
 	sent map[string]string // id of the latest tick by tenant; only the goroutine of run uses it
 }
@@ -99,8 +97,8 @@ func (t *ticker) tick(ctx context.Context) error {
 	return nil
 }
 
-// releaseHeld publishes a clock.ticked event for each tenant that has an overdue grace period.
-// It returns the number of these tenants.
+// releaseHeld publishes a clock.ticked event for each tenant with an overdue grace period. It
+// returns the number of these tenants.
 func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
 	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.GraceTimers)
 	for _, d := range due {
@@ -132,11 +130,11 @@ func (t *ticker) quiet(tenant string, now time.Time) bool {
 
 type dueTimer struct {
 	rules.Timer
-	id string // id of the clock.ticked event, derived from the timer and from the latest decision of the tenant
+	id string // id of the clock.ticked event, derived from the timer and the latest decision of the tenant
 }
 
-// due returns one timer for each tenant, which is the latest timer that is due at the time at.
-// It considers only timers whose id begins with prefix.
+// due returns the latest due timer of each tenant. It considers only timers whose id begins with
+// prefix.
 func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []dueTimer, err error) {
 	err = t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		err := store.Each(conn, func(stmt *sqlite.Stmt) error {

@@ -20,9 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// memoryOutbox is an outbox in memory.
 type memoryOutbox struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	had  map[string]bool
 	list []events.Event
 }
@@ -44,8 +43,7 @@ func (h *memoryOutbox) ticks() []events.Event {
 	return h.list
 }
 
-// The ticker publishes one tick for all due timers of a quiet tenant, once the whole
-// stream is read. A new ticker repeats none.
+// There is one tick for all due timers of a quiet tenant. A new ticker does not repeat it.
 func TestTicker_OncePerWhatIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := projection.Open(t.Context(), filepath.Join(t.TempDir(), "tracker.db"), schema, slog.New(slog.DiscardHandler))
@@ -82,7 +80,7 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 			lasts  time.Duration
 			want   int
 		}{
-			{"NothingIsDue", true, 31 * time.Second, 0}, // 30 s and what may be late
+			{"NothingIsDue", true, 31 * time.Second, 0}, // 30 s, and 1 s for late events
 			{"NotReadYet", false, 10 * time.Second, 0},
 			{"JustHeardOf", true, 4 * time.Second, 0},
 			{"Due", true, 10 * time.Second, 1},
@@ -106,8 +104,7 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 	})
 }
 
-// A held failure on a quiet stream becomes an issue without another event, in the real
-// service.
+// A quiet stream ends a grace period in the real service.
 func TestServe_TicksOnAQuietStream(t *testing.T) {
 	p := newPipeline(t)
 	failed := rulestest.StepAt(t, "beta", "r2", 3, "s1", events.StepFailed, "")
@@ -125,13 +122,11 @@ func TestServe_TicksOnAQuietStream(t *testing.T) {
 	p.check()
 }
 
-// A drain releases, once, the held failures whose time is over by this machine's
-// clock, and no others. The import of a history that ends with a failure therefore
-// gives an issue.
+// A drain ends the grace periods that are over by the wall clock, and no others.
 func TestRun_ADrainEndsHolds(t *testing.T) {
 	p := newPipeline(t)
 	fresh := rulestest.StepAt(t, "gamma", "r3", 3, "s1", events.StepFailed, "")
-	fresh.RunType, fresh.Time = "TRIAGE", time.Now().Add(time.Hour).UTC() // held for as long as this test runs
+	fresh.RunType, fresh.Time = "TRIAGE", time.Now().Add(time.Hour).UTC() // longer than this test
 	p.Publish("engine", append(rulestest.Story(t), fresh)...)
 	for range 2 {
 		p.mustDrain()
@@ -147,7 +142,6 @@ func TestRun_ADrainEndsHolds(t *testing.T) {
 	p.check()
 }
 
-// serveUntil runs a tracker until done returns true.
 func (p *pipeline) serveUntil(done func() bool, change ...func(*Options)) {
 	p.TB.Helper()
 	b, err := broker.Open(p.TB.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: Name})

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The actions of edits that close an issue.
+// Actions that close an issue.
 const (
 	ActionClosed     = "closed"
 	ActionNotPlanned = "not_planned"
@@ -22,11 +22,10 @@ const (
 
 const closePoll = 50 * time.Millisecond
 
-// CloseRequest describes which issue to close, and why. All fields are required, except
-// NotPlanned.
+// CloseRequest names an issue to close. All fields except NotPlanned are required.
 type CloseRequest struct {
 	Tenant, Issue string
-	By            string // the person who closes the issue
+	By            string // person who closes it
 	Reason        string
 	NotPlanned    bool
 	Wait          time.Duration // how long to wait for a running tracker
@@ -39,14 +38,14 @@ type Closing struct {
 	Action string       `json:"action"`
 	By     string       `json:"by"`
 	Reason string       `json:"reason"` // as stored, with secrets redacted
-	Event  string       `json:"event"`  // id of the issue.edited event
-	Taken  bool         `json:"taken"`  // reports whether a tracker has applied the event; if not, the next tracker will
-	Status rules.Status `json:"status"` // the status of the issue when Close returns
+	Event  string       `json:"event"`  // issue.edited event
+	Taken  bool         `json:"taken"`  // a tracker has applied the event; otherwise the next tracker will
+	Status rules.Status `json:"status"` // status of the issue when Close returns
 }
 
-// Close closes an issue on behalf of a person. It stores an issue.edited event in the outbox of
-// edits. If a tracker runs on dataDir, Close waits until the tracker has decided on the event.
-// Otherwise, the tracker closes the issue the next time it runs.
+// Close closes an issue for a person. It stores an issue.edited event in the outbox of edits. If a
+// tracker runs on dataDir, Close waits for its decision. Otherwise the next tracker closes the
+// issue.
 func Close(ctx context.Context, dataDir string, c CloseRequest) (Closing, error) {
 	issue, err := find(ctx, dataDir, c.Tenant, c.Issue)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A new configuration applies to new events only.
 func TestRun_AnotherConfigurationDecidesOnWhatIsNew(t *testing.T) {
 	p := newPipeline(t)
 	before, after := rules.DefaultConfig(), rules.DefaultConfig()
@@ -36,7 +35,6 @@ func TestRun_AnotherConfigurationDecidesOnWhatIsNew(t *testing.T) {
 	}
 }
 
-// configs returns the configuration of the published decision on each event.
 func (p *pipeline) configs() map[string]string {
 	p.TB.Helper()
 	found := make(map[string]string)

@@ -26,8 +26,8 @@ const (
 
 const unknownAuthor = "somebody"
 
-// An editor publishes edits by people. It collects them from the workspaces and from the outbox
-// in which commands store edits.
+// An editor publishes edits by people. It collects them from the workspaces, and from the outbox in
+// which commands store them.
 type editor struct {
 	opts   Options
 	db     *projection.DB
@@ -55,8 +55,8 @@ func (e *editor) run(ctx context.Context) {
 	}
 }
 
-// logOnce logs err if its text differs from before, the text of the previous error. It returns
-// the text of err, or "" if err is nil.
+// logOnce logs err unless its text is the same as before. It returns the text of err, or "" for
+// nil.
 func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	if err == nil {
 		return ""
@@ -67,8 +67,7 @@ func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	return err.Error()
 }
 
-// drain publishes the edits that exist now. If it cannot read a workspace, it logs the error
-// and leaves the edits of that workspace to a later run.
+// drain publishes the edits that exist now. Edits in an unreadable workspace stay for a later run.
 func (e *editor) drain(ctx context.Context) error {
 	e.logOnce(ctx, "", e.poll(ctx))
 	if err := ctx.Err(); err != nil {
@@ -164,8 +163,7 @@ func (e *editor) send(ctx context.Context) {
 	}
 }
 
-// sendAll sends the edits in the shared outbox. If another process is sending them, sendAll
-// waits until it has sent them all.
+// sendAll sends the edits in the shared outbox. If another process is sending them, it waits.
 func (e *editor) sendAll(ctx context.Context) error {
 	for {
 		state, err := publish.Inspect(EditOutbox(e.opts.DataDir))
@@ -191,8 +189,7 @@ func (e *editor) sendAll(ctx context.Context) error {
 	}
 }
 
-// flush opens the shared outbox and sends the edits in it. It returns false if another process
-// has the outbox open.
+// flush returns false if another process has the outbox open.
 func (e *editor) flush(ctx context.Context) (done bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, sendOpen)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A serving tracker polls for edits repeatedly, because no event announces them.
+// A serving tracker polls for edits, because no event announces them.
 func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t)
@@ -33,8 +33,7 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("got %v of beta, error %v", list, err)
 	}
-	// This is another tenant's workspace, because the tracker rewrites the first one
-	// after its edit.
+	// Use another tenant, because the tracker rewrites the first workspace.
 	ids := map[string]string{"acme": p.titled("write docs"), "beta": list[0].ID}
 	isClosed := func(tenant string) bool {
 		i, err := find(t.Context(), p.DataDir, tenant, ids[tenant])
@@ -62,7 +61,7 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	}
 }
 
-// edit changes an issue in the workspace of tenant, as a person does.
+// edit changes an issue like a person.
 func (p *pipeline) edit(tenant, id string, change func(*beads.Issue)) {
 	p.TB.Helper()
 	path, err := beads.File(filepath.Join(p.DataDir, "beads"), tenant)
@@ -79,7 +78,6 @@ func (p *pipeline) edit(tenant, id string, change func(*beads.Issue)) {
 	writeBeads(p.TB, path, all)
 }
 
-// writeBeads replaces an issues file.
 func writeBeads(tb testing.TB, path string, all map[string]beads.Issue) {
 	tb.Helper()
 	var text []byte
@@ -89,7 +87,7 @@ func writeBeads(tb testing.TB, path string, all map[string]beads.Issue) {
 			tb.Fatal(err)
 		}
 	}
-	whole := filepath.Join(tb.TempDir(), "issues.jsonl") // who reads meanwhile has the one or the other
+	whole := filepath.Join(tb.TempDir(), "issues.jsonl") // rename, so that readers get a whole file
 	if err := os.WriteFile(whole, text, 0o600); err != nil {
 		tb.Fatal(err)
 	}

@@ -17,14 +17,12 @@ const editsName = "edits"
 
 const editSource = "/tracker/edits"
 
-// EditOutbox returns the path of the outbox in which commands store edits by people. The
-// tracker sends the events in it.
+// EditOutbox returns the path of the outbox in which commands store people's edits for the tracker.
 func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", editsName) }
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// setEdit sets d as the data of e. Before that, it redacts secrets and personal data in
-// d.Value, except if d.Value is the name of an assignee.
+// setEdit redacts secrets and personal data in d.Value, unless that is the name of an assignee.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()
@@ -47,13 +45,12 @@ func setEdit(e *events.Event, d events.IssueEditedData) error {
 	return e.SetData(d)
 }
 
-// RecordEdit stores an edit by a person as an event and returns the event. It redacts secrets
-// and personal data in the text that the person wrote.
+// RecordEdit stores a person's edit as an event and returns it. It redacts secrets and personal
+// data in the text.
 //
-// When RecordEdit returns no error, the event is on disk in an outbox below dataDir. RecordEdit
-// needs no broker and no running tracker. The next tracker sends the event to the stream, and
-// applies the edit when it reads the event from there. Several processes may call RecordEdit
-// concurrently.
+// When RecordEdit succeeds, the event is on disk in an outbox below dataDir. It needs no broker and
+// no running tracker. The next tracker sends the event to the stream, and applies the edit when it
+// reads it there. Several processes may call RecordEdit concurrently.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.IssueEdited, editSource, d)
@@ -65,7 +62,7 @@ func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEdite
 	}
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, EditOutbox(dataDir), publish.SharedOptions{
-		Name: editsName, Redactor: publish.NoRedaction, // setEdit has redacted the event
+		Name: editsName, Redactor: publish.NoRedaction, // setEdit has redacted it
 		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)
 	if err != nil {

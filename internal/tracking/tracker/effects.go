@@ -26,13 +26,12 @@ type pendingEffect struct {
 	seq     int64
 	tenant  string
 	effect  rules.Effect
-	outcome string // the error if the backend refused the effect, otherwise empty
+	outcome string // why the backend refused the effect; otherwise empty
 }
 
-// settle applies pending effects in order and marks them as settled. If the backend permanently
-// refuses an effect, settle marks it with the error. After any other failure, the effect stays
-// pending, and settle skips later effects on the same issue. If the whole workspace is
-// unavailable, settle skips all later effects of the tenant.
+// settle marks an effect as settled once it is applied, or once the backend has refused it
+// permanently. After any other failure, the effect stays pending. settle then skips later effects
+// on the issue or, if the workspace is unavailable, on all issues of the tenant.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
@@ -47,14 +46,14 @@ func (s *settler) settle(ctx context.Context) error {
 	}
 }
 
-// maxBlockedPages limits how many pages settle reads in a row without settling any effect.
+// maxBlockedPages limits how many pages in a row settle reads without settling an effect.
 const maxBlockedPages = 20
 
 type blocked struct {
-	err     error           // the first error of the round
+	err     error           // first error of the round
 	issues  map[string]bool // issues with a failed effect
-	tenants map[string]bool // tenants whose workspace is unavailable
-	pages   int             // number of pages in a row in which no effect was settled
+	tenants map[string]bool // tenants with an unavailable workspace
+	pages   int             // pages in a row without a settled effect
 }
 
 func (w *blocked) blocks(p pendingEffect) bool {
@@ -71,9 +70,8 @@ func (w *blocked) add(p pendingEffect, err error) {
 	}
 }
 
-// settlePage applies the effects in pending and marks them at the end. If this takes longer
-// than maxMarkDelay, settlePage marks the effects applied so far, so that a crash repeats fewer
-// effects.
+// settlePage marks the applied effects at the end, or every maxMarkDelay, so that a crash repeats
+// few of them.
 func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++
@@ -186,8 +184,7 @@ func bead(i rules.Issue) beads.Issue {
 	return b
 }
 
-// beadStatus converts a status of the rules to a status of Beads. Beads has no status for
-// flapping issues, so they become open issues. A label marks them as flapping.
+// beadStatus converts flapping to open, because Beads has no such status. A label marks the issue.
 func beadStatus(s rules.Status) beads.Status {
 	if s == rules.Flapping {
 		return beads.Open

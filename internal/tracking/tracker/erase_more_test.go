@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failing returns an event of a run that fails with text.
 func failing(tb testing.TB, run, user, text string, s int) events.Event {
 	tb.Helper()
 	e := rulestest.At(tb, "acme", run, s, events.StepFinished, events.StepFinishedData{
@@ -21,8 +20,7 @@ func failing(tb testing.TB, run, user, text string, s int) events.Event {
 	return e
 }
 
-// Texts of an event that is erased while it is held are in no later issue and in no
-// digest.
+// Texts of an event that is erased in its grace period are in no later issue or digest.
 func TestErase_HeldAndListed(t *testing.T) {
 	release := func(t *testing.T, s int) events.Event {
 		t.Helper()
@@ -36,7 +34,7 @@ func TestErase_HeldAndListed(t *testing.T) {
 			t.Helper()
 			return []events.Event{failing(t, "r1", "mmuster", marker, 0)}
 		}},
-		{"Listed", func(t *testing.T) []events.Event { // for want of room
+		{"Listed", func(t *testing.T) []events.Event { // beyond the rate limit
 			t.Helper()
 			list := make([]events.Event, 0, 20)
 			for i := range 8 {
@@ -75,7 +73,7 @@ func TestErase_HeldAndListed(t *testing.T) {
 	}
 }
 
-// publishUnsealed publishes list without seals, so that nothing else moves a clock.
+// publishUnsealed publishes without seals, so that nothing else moves a clock.
 func (p *pipeline) publishUnsealed(producer string, list ...events.Event) {
 	p.TB.Helper()
 	js := p.Server.JetStream(p.TB)

@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Texts stay until a second person approves the order, and a floor protects them from an order
-// to prune.
+// Texts stay until a second person approves the order. A floor protects them from pruning.
 //
 //guarantee:second-person
 //guarantee:floor

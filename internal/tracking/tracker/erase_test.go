@@ -17,8 +17,7 @@ import (
 // marker is part of every text of the erased events.
 const marker = "MARKER-7c1e"
 
-// quoted returns the events of a run of a user. Their texts reach issues in all
-// possible ways.
+// quoted returns events of a run whose texts reach issues in all possible ways.
 func quoted(tb testing.TB, run, user, text string) []events.Event {
 	tb.Helper()
 	deferred := "Done. Out of scope: " + text + " schema. Next steps: " + text + " retry; " + text + " docs; " + text + " cache; " + text + " flag"
@@ -38,7 +37,6 @@ func quoted(tb testing.TB, run, user, text string) []events.Event {
 	return list
 }
 
-// openKey opens the ledger's key in a data directory.
 func openKey(tb testing.TB, dataDir string) *writer.Key {
 	tb.Helper()
 	k, err := writer.OpenKey(filepath.Join(dataDir, "keys"))
@@ -48,7 +46,6 @@ func openKey(tb testing.TB, dataDir string) *writer.Key {
 	return k
 }
 
-// demand returns the event with an order signed by key.
 func orderEvent(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	tb.Helper()
 	o.Tenant, o.By, o.Reason, o.Time = "acme", "jdoe", "asked to", rulestest.StoryBegins
@@ -64,8 +61,8 @@ func orderEvent(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	return e
 }
 
-// Erased texts are in no file of the tracker, and other texts stay. This also holds if
-// the tracker reads the events and the order in one batch.
+// No file of the tracker contains erased texts, even if the order arrives in one batch with the
+// events.
 //
 //guarantee:erase-issues
 func TestErase_TextsAreNowhere(t *testing.T) {
@@ -91,7 +88,7 @@ func TestErase_TextsAreNowhere(t *testing.T) {
 				p.mustDrain()
 				text := marker
 				if c.name == "User" {
-					text += " " // what steps and roles are called stays, of a run that is not erased as a whole
+					text += " " // names of steps and roles stay unless the whole run is erased
 				}
 				if files := trackertest.FilesWith(t, p.DataDir, text); len(files) > 0 {
 					t.Errorf("found in %v", files)
@@ -113,8 +110,6 @@ func TestErase_TextsAreNowhere(t *testing.T) {
 	}
 }
 
-// A hold protects texts, and only orders signed by the ledger's key count.
-//
 //guarantee:erase-issues
 func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
 	p := newPipeline(t)
@@ -138,8 +133,6 @@ func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
 	}
 }
 
-// An order waits until the key is known.
-//
 //guarantee:erase-issues
 func TestErase_WaitsForTheKey(t *testing.T) {
 	p := newPipeline(t)
@@ -156,8 +149,7 @@ func TestErase_WaitsForTheKey(t *testing.T) {
 	}
 }
 
-// Retention uses the time when the server stored an event, as the ledger does, and
-// skips protected events.
+// Retention uses the time when the server stored an event, as in the ledger.
 //
 //guarantee:retention
 func TestErase_PrunesWhatIsPastRetention(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// An erasure erases the texts that one order selects. It is valid within one transaction.
 type erasure struct {
 	conn   *sqlite.Conn
 	tenant string
@@ -20,8 +19,7 @@ type erasure struct {
 	issues map[string]bool
 }
 
-// event erases the texts of the event t in its decision and its issues. If the event has no
-// decision yet, its later decision gets no texts either.
+// event also marks the event, so that a later decision on it gets no texts.
 func (e *erasure) event(t target) error {
 	e.events = append(e.events, t.event)
 	e.runs[t.run] = true
@@ -43,8 +41,8 @@ func (e *erasure) event(t target) error {
 	return nil
 }
 
-// issue erases all texts of the issue id, because it is not recorded which text came from which
-// event. It adds an effect that erases the same texts in the backend.
+// issue erases all texts of an issue, because it is not recorded which event each text came from.
+// It adds an effect that erases the same texts in the backend.
 func (e *erasure) issue(seq int64, id string) error {
 	if e.issues[id] {
 		return nil

@@ -18,25 +18,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An Explanation explains the state of an issue or the decisions on an event.
+// An Explanation explains an issue, or the decisions on an event.
 type Explanation struct {
-	Subject string `json:"subject"` // the requested id
+	Subject string `json:"subject"`
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions has the decisions that changed the issue, or the decisions on the event.
+	// Decisions has those that changed the issue, or those on the event.
 	Decisions    []Reasoning `json:"decisions"`
 	Others       int         `json:"others,omitempty"`
 	Unconsidered string      `json:"unconsidered,omitempty"`
 }
 
-// Reasoning is a decision together with its id.
+// Reasoning is a decision with its id.
 type Reasoning struct {
 	ID string `json:"id"` // id of the issue.decided event
 	rules.Decision
 }
 
-// Why explains the issue of tenant with this id. If no such issue exists, it explains the event
-// with this id. Why only reads the files in dataDir. If they contain neither, the error wraps
-// [ErrNotFound].
+// Why explains the issue with this id, or else the event with this id. It only reads the files in
+// dataDir. If they contain neither, the error wraps [ErrNotFound].
 func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
 	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		x, err = Explain(conn, tenant, id)
@@ -60,8 +59,7 @@ func (x *Explanation) IsEmpty() bool {
 	return x.Issue == nil && len(x.Decisions) == 0 && x.Unconsidered == ""
 }
 
-// Explain explains the issue with this id, or else the event with this id, from a database with
-// the tables of package store. The result is empty if the database contains neither.
+// Explain is like [Why] for a database with the tables of package store. The result may be empty.
 func Explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	x := Explanation{Subject: id, Decisions: []Reasoning{}}
 	found, err := issueOf(conn, tenant, id)
@@ -93,7 +91,7 @@ func (x *Explanation) addOfIssue(d rules.Decision) error {
 	return x.add(d)
 }
 
-// addHeld explains an event that is in a grace period and therefore has no decision yet.
+// addHeld explains an event in its grace period.
 func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	const until = "SELECT d.kind, d.run, d.time, (SELECT min(t.at) FROM record h JOIN timer t ON t.tenant = h.tenant " +
 		"AND t.id GLOB 'hold/*' AND substr(t.id, instr(substr(t.id, 6), '/') + 6) = json_extract(h.record, '$.failure') " +
@@ -119,11 +117,10 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	}, until, tenant, x.Subject)
 }
 
-// ConsideredKinds lists the kinds of events that get decisions, as text for messages.
+// ConsideredKinds lists the kinds of events that get decisions, for messages.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited and clock.ticked"
 
-// unconsidered returns the reason why the event id has no decision. It looks for the event in
-// the ledger, because the tracker does not store events that get no decision.
+// unconsidered searches the ledger, because the tracker does not store events without a decision.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)
@@ -132,7 +129,7 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 		return "", err
 	}
 	if _, err := os.Stat(path); err != nil {
-		return "", none // there is no ledger
+		return "", none // no ledger
 	}
 	r, err := ledger.OpenReader(path)
 	if err != nil {
@@ -151,7 +148,7 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
 }
 
-// NotConsidered returns the explanation for an event whose kind gets no decisions.
+// NotConsidered explains an event whose kind gets no decisions.
 func NotConsidered(id string, kind events.Kind) string {
 	if kind == events.IssueDecided {
 		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id))

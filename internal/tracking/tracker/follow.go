@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxReadRetry limits the pause between attempts to read the stream. The pause can be short,
-// because reading usually fails while the backend is unavailable, and Apply then only returns
-// the latest error of the settler.
+// maxReadRetry limits the pause before the stream is read again. The pause can be short, because
+// reading usually fails while the backend is unavailable, and Apply then only returns the latest
+// error of the settler.
 const maxReadRetry = 5 * time.Second
 
 func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
@@ -47,8 +47,8 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 }
 
 // releaseHeld ends the grace periods that are over by the wall clock. It publishes clock.ticked
-// events for them and then reads these events. Normally a later event ends a grace period, but
-// a drain cannot wait for one.
+// events and then reads them. Normally a later event ends a grace period, but a drain cannot wait
+// for one.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)
@@ -70,8 +70,7 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
 		Durable: Name, Space: opts.Broker.Space(), Tenant: opts.Tenant, Drain: opts.Drain, Logger: opts.Logger,
 		RetryMax: maxReadRetry, Progress: r.progress, OnGap: opts.onHole,
-		// Decisions on events of the old stream remain valid, and no event gets a second
-		// decision.
+		// Decisions on events of the old stream remain valid, and no event gets a second decision.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "tracking continued in another stream", "reason", reason)
 			return nil
@@ -79,8 +78,8 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	}, r)
 }
 
-// settleRest settles the effects that are still pending. In a drain, it continues until all
-// effects are settled or the backend is stuck. After a stop, it gives up after stopTimeout.
+// settleRest settles pending effects. A drain continues until the backend is stuck. A stop gives up
+// after stopTimeout.
 func settleRest(ctx context.Context, opts Options, s *settler) error {
 	if opts.Drain && ctx.Err() == nil {
 		return stuckCause(ctx, s.finish(ctx, true))
@@ -95,8 +94,7 @@ func settleRest(ctx context.Context, opts Options, s *settler) error {
 	return err
 }
 
-// stuckCause returns the cause of the cancellation of ctx if that was a stuck backend, and
-// otherwise err.
+// stuckCause returns why ctx was cancelled if that was a stuck backend, and otherwise err.
 func stuckCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errStuck) {
 		return cause

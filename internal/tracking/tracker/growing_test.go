@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// importSession folds a transcript as an import would publish it.
+// importSession folds a transcript like an import.
 func importSession(tb testing.TB, s *rules.State, name string, c rules.Config) {
 	tb.Helper()
 	f, err := os.Open(name)
@@ -33,8 +33,8 @@ func importSession(tb testing.TB, s *rules.State, name string, c rules.Config) {
 	}
 }
 
-// TestGrowingSession imports the snapshots of a growing session in turn. The issues
-// are those of the last snapshot, also with the lowest limits.
+// TestGrowingSession imports the snapshots of a growing session in turn. The issues must be those
+// of the last one.
 func TestGrowingSession(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(realdata.Path(t, "claude-code", "entireio-cli-growing"), "*", "*", "full.jsonl"))
 	if err != nil || len(names) == 0 {
@@ -50,7 +50,7 @@ func TestGrowingSession(t *testing.T) {
 				importSession(t, &growing, name, c)
 			}
 			importSession(t, &last, names[len(names)-1], c)
-			// Each report of a step is a separate event.
+			// Each report of a step is another event.
 			counted := cmpopts.IgnoreFields(rules.Issue{}, "Count")
 			if diff := cmp.Diff(last.Issues(), growing.Issues(), counted); diff != "" {
 				t.Errorf("issues (-last +growing):\n%s", diff)

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// session returns the events of an old session with two failures. One recovers while
-// it is held. The session begins at the given second.
+// session returns an old session that begins at the given second. It has two failures, one of which
+// recovers in its grace period.
 func session(tb testing.TB, run string, at int) []events.Event {
 	tb.Helper()
 	failed := func(at int, step, text string) events.Event {
@@ -33,8 +33,8 @@ func session(tb testing.TB, run string, at int) []events.Event {
 	return list
 }
 
-// Old sessions give the same issues whether they are imported in turn or at once. The
-// seals, gaps and accesses in between have current times and do not move the clock.
+// Old sessions give the same issues whether they are imported in turn or at once. Seals, gaps and
+// accesses have current times and must not move the clock.
 func TestRun_ImportsOneAfterTheOther(t *testing.T) {
 	outcome := func(imports ...[]events.Event) (list []string) {
 		p := newPipeline(t)

@@ -15,12 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// maxUnsigned limits how many orders of a tenant are stored although no known key has signed
-// them. Their key may become known later.
+// maxUnsigned limits how many orders of a tenant are stored although no known key has signed them.
+// Their key may become known later.
 const maxUnsigned = 1000
 
-// orderKey returns the key in Options.OrderKey, or else the key of the auditor on the same data
-// directory. It returns nil if neither exists.
+// orderKey returns Options.OrderKey, or else the key of the auditor on the same data directory. It
+// returns nil if there is neither.
 func (o Options) orderKey() (note.Verifier, error) {
 	if o.OrderKey != "" {
 		v, _, err := ledger.ParseVerifier(o.OrderKey)
@@ -34,8 +34,7 @@ func (o Options) orderKey() (note.Verifier, error) {
 }
 
 // keyOrders returns the orders that changed the key of tenant. It reads them from the auditor's
-// files in the same data directory, so some may not be in the stream yet. If Options.OrderKey
-// is set, it returns none.
+// files, so some may not be in the stream yet. With Options.OrderKey, it returns none.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
@@ -43,8 +42,7 @@ func (o Options) keyOrders(tenant string) ([]string, error) {
 	return ledger.ReadKeyOrders(filepath.Join(o.DataDir, "keys"), tenant)
 }
 
-// keys returns the keys of tenant, or nil if no key is known. Each key is valid for a range of
-// order numbers.
+// keys returns nil if no key is known. Each key is valid for a range of order numbers.
 func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	key, err := b.orderKey()
 	if key == nil || err != nil {
@@ -68,8 +66,8 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey stores an order that changes the key. It then checks the stored orders again,
-// because the new key may have signed one of them.
+// changeKey stores an order that changes the key. Then it checks the stored orders, because the new
+// key may have signed one of them.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err

@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// change replaces the key of a data directory. It returns the new key and the event
-// with the order for it.
 func change(tb testing.TB, dataDir string) (*writer.Key, events.Event) {
 	tb.Helper()
 	dir := filepath.Join(dataDir, "keys")
@@ -34,8 +32,7 @@ func change(tb testing.TB, dataDir string) (*writer.Key, events.Event) {
 	return openKey(tb, dataDir), e
 }
 
-// Orders of a key count only while the key is valid, whichever key the tracker was
-// started with.
+// Orders of a key count only while the key is valid, whichever key the tracker was given.
 //
 //guarantee:rotate
 func TestErase_KeyChanged(t *testing.T) {

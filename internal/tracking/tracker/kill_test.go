@@ -20,16 +20,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The child process is this test binary, which runs a tracker that kills itself.
+// The child is this test binary, which runs a tracker that kills itself.
 const (
 	childURL   = "TRACKER_TEST_URL"
 	childDir   = "TRACKER_TEST_DIR"
-	childStage = "TRACKER_TEST_STAGE" // when it comes to this stage
-	childTimes = "TRACKER_TEST_TIMES" // for so many times
-	childServe = "TRACKER_TEST_SERVE" // it does not drain
+	childStage = "TRACKER_TEST_STAGE" // stage at which the child kills itself
+	childTimes = "TRACKER_TEST_TIMES" // how often the child reaches that stage before
+	childServe = "TRACKER_TEST_SERVE" // serve instead of drain
 )
 
-// killsVariable names the variable with the number of random kills.
 const killsVariable = "HOOKTRAIL_TEST_KILLS"
 
 func TestMain(m *testing.M) {
@@ -42,7 +41,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child drains the stream, and kills itself at a stage.
 func child(ctx context.Context) error {
 	b, err := broker.Open(ctx, broker.Options{URL: os.Getenv(childURL), DataDir: os.Getenv(childDir), Name: Name})
 	if err != nil {
@@ -61,7 +59,6 @@ func child(ctx context.Context) error {
 	return errors.Join(err, b.Close(ctx))
 }
 
-// child returns the command of a child process.
 func (p *pipeline) child(env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(p.TB.Context(), os.Args[0])
 	cmd.WaitDelay = time.Second
@@ -69,12 +66,10 @@ func (p *pipeline) child(env ...string) *exec.Cmd {
 	return cmd
 }
 
-// stages are the stages at which a tracker is killed.
 var stages = []string{"folded", "committed", "applied", "flushed", "settled", "published", "marked"}
 
-// TestRun_KilledBetweenStages kills a tracker with SIGKILL at each stage, several
-// times without a complete run in between. No decision is lost or published twice, and
-// the issues are the same as without kills.
+// TestRun_KilledBetweenStages kills a tracker at each stage, several times without a complete run
+// in between. No decision is lost or published twice, and the issues are the same as without kills.
 //
 //guarantee:consumer-killed
 func TestRun_KilledBetweenStages(t *testing.T) {
@@ -95,9 +90,7 @@ func wasKilled(err error) bool {
 	return ok && strings.Contains(exit.Error(), "killed")
 }
 
-// TestRun_KilledAtRandomPoints kills trackers at random times while new events arrive.
-// The default is 60 kills. Package beads adds some 140 kills of backends.
-// HOOKTRAIL_TEST_KILLS sets the number.
+// TestRun_KilledAtRandomPoints kills trackers while new events arrive, 60 times by default.
 //
 //guarantee:tracker-killed
 func TestRun_KilledAtRandomPoints(t *testing.T) {
@@ -120,7 +113,7 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 		var after time.Duration
 		if random.IntN(2) == 0 {
 			env = append(env, childStage+"="+stages[random.IntN(len(stages))], childTimes+"="+strconv.Itoa(1+random.IntN(3)))
-			after = 2 * time.Second // it may not come so far
+			after = 2 * time.Second // it may not reach the stage
 		} else {
 			after = time.Duration(random.IntN(400)) * time.Millisecond
 		}
@@ -133,8 +126,7 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 	p.check()
 }
 
-// killed runs a tracker, kills it after a while if it is still running, and reports
-// whether it was killed.
+// killed reports whether it had to kill the tracker.
 func (p *pipeline) killed(after time.Duration, env ...string) bool {
 	p.TB.Helper()
 	cmd := p.child(env...)
@@ -146,8 +138,8 @@ func (p *pipeline) killed(after time.Duration, env ...string) bool {
 	return wasKilled(cmd.Wait())
 }
 
-// TestRun_ThreeTrackersKilledInTurns runs three trackers on one data directory and
-// kills the active one repeatedly. A standby continues each time.
+// TestRun_ThreeTrackersKilledInTurns kills the active one of three trackers repeatedly. A standby
+// continues.
 //
 //guarantee:tracker-killed
 func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
@@ -171,7 +163,7 @@ func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
 			x, err := Why(t.Context(), p.DataDir, "acme", id)
 			return err == nil && len(x.Decisions) > 0
 		})
-		if err := three[0].Process.Kill(); err != nil { // at work or waiting, who knows
+		if err := three[0].Process.Kill(); err != nil { // active or waiting
 			t.Fatal(err)
 		}
 		_ = three[0].Wait()
@@ -186,7 +178,6 @@ func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
 	p.check()
 }
 
-// waitFor waits until done returns true.
 func (p *pipeline) waitFor(done func() bool) {
 	p.TB.Helper()
 	deadline := time.After(time.Minute)
@@ -199,7 +190,6 @@ func (p *pipeline) waitFor(done func() bool) {
 	}
 }
 
-// TestRun_RestartAfterEachEvent starts a new tracker for each event.
 func TestRun_RestartAfterEachEvent(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t)
@@ -215,7 +205,6 @@ func TestRun_RestartAfterEachEvent(t *testing.T) {
 	}
 }
 
-// renamed returns list with a suffix on runs and ids.
 func renamed(list []events.Event, suffix string) []events.Event {
 	for i := range list {
 		e := &list[i]

@@ -16,7 +16,7 @@ func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
 	list := rulestest.LongStory(t)
 	p.Publish("engine", list[:4]...)
 	p.mustDrain()
-	// The broker's store is lost. Its producers continue and repeat an event.
+	// The broker's store is lost. Producers continue and repeat an event.
 	p.Server = natstest.Listen(t, t.TempDir())
 	p.Publish("engine2", list[3:]...)
 	p.mustDrain()
@@ -46,8 +46,7 @@ func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	}
 }
 
-// Other tenants can compute our decision ids, but a decision that they publish must
-// not count as ours.
+// Other tenants can compute our decision ids, but their decisions must not count as ours.
 func TestRun_AnotherTenantsDecisionIsNotOurs(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)

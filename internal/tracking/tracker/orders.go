@@ -17,26 +17,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An order is an order of the ledger together with the decisions that it affects. Issues quote
-// events. An order to erase or prune events therefore also removes the texts from the decisions
-// on these events and from their issues. Ids, times, statuses and links stay. The order must be
-// signed with the key of the ledger.
+// An order is an order of the ledger, signed with the ledger's key. Issues quote events, so an
+// order to erase or prune events also removes texts from the decisions on them and from their
+// issues. Ids, times, statuses and links stay.
 type order struct {
 	ledger.Order
 	upto  int64 // number of the last decision that the order affects
 	rules ledger.Rules
-	at    time.Time // when the server stored the order; zero if unknown
+	at    time.Time // when the server stored the order, or zero
 }
 
-// handleOrder carries out the signed order in e. The parameter at is when the server stored e.
-// If no known key has signed the order, handleOrder stores it, because its key may become known
-// later.
+// handleOrder carries out the order in e, which the server stored at the time at. If no known key
+// has signed it, handleOrder stores it for a later key.
 func (b *batch) handleOrder(e events.Event, at time.Time) error {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
 		return nil //nolint:nilerr // an unreadable record contains no order
 	}
-	// The queries below must see the decisions of this batch.
+	// Queries below must see the decisions of this batch.
 	if err := b.save(); err != nil {
 		return err
 	}
@@ -66,9 +64,8 @@ func (b *batch) handleOrder(e events.Event, at time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, d.Order, upto)
 }
 
-// carryOut carries out the order in text, unless it was carried out before. It returns false if
-// none of the known keys has signed the order. An order that needs an approval has no effect
-// yet. It arrives again with the approval.
+// carryOut returns false if no known key has signed the order. It carries out each order once. An
+// order that needs an approval has no effect until it arrives again with the approval.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {
@@ -91,7 +88,7 @@ func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, 
 	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, selection)
 }
 
-// apply carries out the order o. It returns the values of the columns state and note for it.
+// apply returns the values of the columns state and note.
 func (b *batch) apply(o order) (state, note string, err error) {
 	switch o.Action { //nolint:exhaustive // the other actions do not affect texts
 	case events.AuditHold:
@@ -141,7 +138,6 @@ func (b *batch) checkStored() error {
 	return err
 }
 
-// A target is an event whose texts an order can erase.
 type target struct {
 	seq    int64
 	event  string
@@ -154,8 +150,7 @@ type target struct {
 	record *rules.Decision // nil while the event is in a grace period
 }
 
-// matches reports whether the selection s includes the event t. It compares the time range of s
-// with at.
+// matches compares the time range of the selection s with at.
 func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {

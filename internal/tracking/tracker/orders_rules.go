@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// rules returns the rules for orders of tenant, as set by its earlier orders.
 func (b *batch) rules(tenant string) (rules ledger.Rules, err error) {
 	err = store.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		o, err := ledger.ParseOrder(stmt.ColumnText(0))

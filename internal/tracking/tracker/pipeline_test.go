@@ -21,7 +21,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// titled returns the id of the issue with a title.
 func (p *pipeline) titled(title string) string {
 	p.TB.Helper()
 	list, err := List(p.TB.Context(), p.DataDir, "")
@@ -44,7 +43,6 @@ func newPipeline(tb testing.TB) *pipeline {
 	return &pipeline{trackertest.New(tb)}
 }
 
-// drain runs a tracker over the events that are in the stream.
 func (p *pipeline) drain(change ...func(*Options)) error {
 	b, err := broker.Open(p.TB.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: Name})
 	if err != nil {
@@ -65,7 +63,7 @@ func (p *pipeline) mustDrain(change ...func(*Options)) {
 	}
 }
 
-// check compares the results of the tracker with a fold of the stream in memory.
+// check compares the tracker with a fold of the stream in memory.
 func (p *pipeline) check() {
 	p.TB.Helper()
 	valid := slices.DeleteFunc(p.Stored(""), func(e events.Event) bool { return strings.HasPrefix(e.ID, "bad-") })
@@ -92,7 +90,6 @@ func (p *pipeline) check() {
 	checkFiles(p.TB, p.DataDir, state)
 }
 
-// checkFiles compares the exported files with the issues of state.
 func checkFiles(tb testing.TB, dataDir string, state *rules.State) {
 	tb.Helper()
 	byTenant := make(map[string]int)
@@ -119,7 +116,6 @@ func checkFiles(tb testing.TB, dataDir string, state *rules.State) {
 	}
 }
 
-// openDB opens the tracker's database of a data directory.
 func openDB(tb testing.TB, dataDir string) *projection.DB {
 	tb.Helper()
 	db, err := projection.Open(tb.Context(), store.File(dataDir), schema, slog.New(slog.DiscardHandler))

@@ -17,15 +17,14 @@ import (
 // ErrNotFound is returned for an unknown issue or event.
 var ErrNotFound = errors.New("no such issue")
 
-// Issue is the form of an issue in JSON results. New fields may be added. Existing fields are
-// never renamed.
+// Issue is an issue in JSON results. Later versions may add fields but never rename them.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
 	Run         string       `json:"run"`
 	Kind        rules.Kind   `json:"kind"`
 	Title       string       `json:"title"`
-	Description string       `json:"description,omitempty"` // the entries of a digest
+	Description string       `json:"description,omitempty"` // entries of a digest
 	Status      rules.Status `json:"status"`
 	Reason      string       `json:"reason,omitempty"`
 	Labels      []string     `json:"labels"`
@@ -37,12 +36,11 @@ type Issue struct {
 	Occurrences int       `json:"occurrences"`
 	First       time.Time `json:"first_at,omitzero"`
 	Last        time.Time `json:"last_at,omitzero"`
-	Runs        []string  `json:"runs"` // the first runs in which the issue occurred
+	Runs        []string  `json:"runs"` // first runs with an occurrence
 }
 
-// List returns the issues of tenant in the order of their creation, or the issues of all
-// tenants if tenant is empty. It only reads the files in dataDir. If there are none, it returns
-// no issues.
+// List returns the issues of tenant in the order of creation. An empty tenant means all tenants.
+// List only reads the files in dataDir. Without files, there are no issues.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
@@ -68,7 +66,6 @@ func find(ctx context.Context, dataDir, tenant, id string) (issue Issue, err err
 	return issue, err
 }
 
-// issueOf returns the issue of tenant with this id, or the zero Issue if there is none.
 func issueOf(conn *sqlite.Conn, tenant, id string) (Issue, error) {
 	found, err := store.Find(conn, tenant, id)
 	if err != nil || found.ID == "" {
@@ -92,7 +89,6 @@ func resultOf(i rules.Issue) Issue {
 	return p
 }
 
-// orEmpty replaces a nil list by an empty one, because JSON shows nil as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

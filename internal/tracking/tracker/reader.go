@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// A reader is the projection of the stream that the tracker maintains.
 type reader struct {
 	db      *projection.DB
 	marks   *consume.Marks
@@ -21,14 +20,14 @@ type reader struct {
 	settler *settler
 	ticker  *ticker // nil in a drain
 
-	lag atomic.Uint64 // number of messages in the stream that are not read yet
+	lag atomic.Uint64 // unread messages of the stream
 }
 
 // Position implements [consume.Projection].
 func (r *reader) Position(ctx context.Context) (consume.Position, error) { return r.db.Position(ctx) }
 
-// Apply implements [consume.Projection]. While the backend is unavailable, Apply returns an
-// error, so that the tracker reads no further messages.
+// Apply implements [consume.Projection]. While the backend is unavailable, it returns an error, so
+// that the tracker reads no further messages.
 func (r *reader) Apply(ctx context.Context, messages []consume.Message, next consume.Position) error {
 	if err := r.settler.lastError(); errors.Is(err, beads.ErrUnavailable) {
 		r.settler.wakeUp()
@@ -87,8 +86,7 @@ func (r *reader) checkStored(ctx context.Context) error {
 	return err
 }
 
-// report logs what the committed batch b did about orders. If b erased texts, report requests a
-// scrub of the database.
+// report requests a scrub of the database if b erased texts.
 func (r *reader) report(ctx context.Context, b *batch) {
 	if b.erased {
 		r.settler.scrub.Store(true)

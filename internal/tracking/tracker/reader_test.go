@@ -25,7 +25,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// newBeadsDB opens a database with only the tables of package beads.
 func newBeadsDB(tb testing.TB) *projection.DB {
 	tb.Helper()
 	db, err := projection.Open(tb.Context(), filepath.Join(tb.TempDir(), "beads.db"),
@@ -44,7 +43,7 @@ func newBeadsDB(tb testing.TB) *projection.DB {
 // kept is a complete state, by tenant, kind and id.
 type kept map[string]string
 
-// keptBy returns the state of s. All records of s must be new.
+// keptBy requires that all records of s are new.
 func keptBy(s *rules.State) kept {
 	k, c := make(kept), s.Changes()
 	for _, r := range c.Records {
@@ -58,7 +57,6 @@ func keptBy(s *rules.State) kept {
 	return k
 }
 
-// keptIn returns the state in the tracker's database of dataDir.
 func keptIn(ctx context.Context, dataDir string) (kept, error) {
 	k := make(kept)
 	add := func(stmt *sqlite.Stmt) error {
@@ -73,7 +71,7 @@ func keptIn(ctx context.Context, dataDir string) (kept, error) {
 	return k, err
 }
 
-// countingOutbox is an outbox in memory that refuses known ids.
+// countingOutbox refuses repeated ids.
 type countingOutbox map[string]int
 
 func (b countingOutbox) Append(_ context.Context, e events.Event) (events.Event, error) {
@@ -83,9 +81,8 @@ func (b countingOutbox) Append(_ context.Context, e events.Event) (events.Event,
 	return e, nil
 }
 
-// TestReader_BatchesAndRestartsDoNotMatter cuts a history into batches, restarts the
-// tracker between them, and repeats batches that were not acknowledged. Three trackers
-// with different batches end with the same state.
+// TestReader_BatchesAndRestartsDoNotMatter restarts the tracker between random batches and repeats
+// batches that were not acknowledged. The state must not depend on that.
 func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
 	race.Draw(t, 100, 15)
 	list := rulestest.Story(t)
@@ -128,7 +125,6 @@ func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
 	})
 }
 
-// runBatch runs a tracker that folds one batch, settles it and ends.
 func runBatch(ctx context.Context, tb testing.TB, dir string, batch []consume.Message, published countingOutbox) (err error) {
 	tb.Helper()
 	db := openDB(tb, dir)

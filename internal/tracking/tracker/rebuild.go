@@ -16,40 +16,38 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrBeginning means that the stream no longer has all the events from which the issues were
-// made.
+// ErrBeginning means that the stream has lost events from which issues were made.
 var ErrBeginning = errors.New("the stream has lost its first messages")
 
 // RebuildOptions configures [Rebuild].
 type RebuildOptions struct {
 	Options // Rebuild ignores Drain
 
-	// Partial allows a rebuild from a stream that has lost events with decisions.
+	// Partial allows a stream that has lost events with decisions.
 	Partial bool
 }
 
 // Rebuilt is the result of [Rebuild].
 type Rebuilt struct {
 	Issues int      `json:"issues"`
-	Events uint64   `json:"events"` // messages read from the stream
-	Gained []string `json:"gained"` // ids of new issues
-	Lost   []string `json:"lost"`   // ids of issues that no longer exist
-	// Gone is the number of events that have a decision in the old file and are no longer in
-	// the stream. It is -1 if there is no readable old file.
+	Events uint64   `json:"events"` // messages read
+	Gained []string `json:"gained"` // new issues
+	Lost   []string `json:"lost"`   // issues that no longer exist
+	// Gone is the number of events that have a decision in the old file and are no longer in the
+	// stream. It is -1 if there is no readable old file.
 	Gone int64 `json:"gone"`
 }
 
-// Rebuild builds a new tracker file from the stream, under the configuration of opts, and then
-// replaces the old file. A crash leaves either the old or the new file.
+// Rebuild builds a new tracker file from the stream, under the configuration of opts, and replaces
+// the old file. A crash leaves either the old or the new file.
 //
-// Rebuild publishes no decisions. The next tracker publishes decisions only on events without a
-// published decision in the old file. Rebuild replays edits by people from the stream, and
-// keeps the texts that people wrote into issues. It does not apply an effect again that was
-// already settled in the old file.
+// Rebuild publishes no decisions. The next tracker publishes those on events without a published
+// decision in the old file. Rebuild keeps edits and texts by people, and does not repeat effects
+// that the old file has settled.
 //
-// If the stream has lost events with decisions, Rebuild changes nothing and returns an error
-// that wraps [ErrBeginning], unless opts.Partial is set. Rebuild also fails while a tracker
-// runs on the data directory.
+// If the stream has lost events with decisions, Rebuild changes nothing and returns an error that
+// wraps [ErrBeginning], unless opts.Partial is set. Rebuild also fails while a tracker runs on the
+// data directory.
 func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 	if err := opts.Validate(); err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
@@ -80,8 +78,8 @@ func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 
 type rebuilding struct {
 	RebuildOptions
-	old, fresh string // paths of the old file and of the new file
-	hasOld     bool   // the old file is readable
+	old, fresh string // paths
+	hasOld     bool
 	changed    []changedIssue
 	done       Rebuilt
 }
@@ -150,8 +148,6 @@ func (r *rebuilding) fold(ctx context.Context, db *projection.DB) error {
 	}, reader)
 }
 
-// export settles the effects that are new after the rebuild. Then it corrects the statuses in
-// the workspaces and exports them.
 func (r *rebuilding) export(ctx context.Context) (err error) {
 	db, err := projection.Open(ctx, r.old, schema, r.Logger)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// closeLog moves the write-ahead log of the database at path into its main file. It reports
-// whether that file is a readable tracker file.
+// closeLog moves the write-ahead log into the main file. It reports whether that is a readable
+// tracker file.
 func closeLog(ctx context.Context, path string) (readable bool) {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -37,11 +37,10 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies the data that is not in the stream from the old file. This is the workspaces,
-// including texts by people, and the marks of settled effects and published decisions.
+// carry copies what is not in the stream from the old file. That is the workspaces with texts by
+// people, and the marks of settled effects and published decisions.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// Decisions published by the old tracker are not published again, even if the new ones
-	// differ.
+	// Published decisions are not published again, even if the new ones differ.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
@@ -70,8 +69,7 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	})
 }
 
-// compare records the differences between the new issues and the old ones. Unless Partial is
-// set, it fails if the stream has lost events with decisions.
+// compare fails if the stream has lost events with decisions, unless Partial is set.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
@@ -118,10 +116,10 @@ func texts(conn *sqlite.Conn, query string) (list []string, err error) {
 	return list, err
 }
 
-// A changedIssue is an issue of the old file whose effects in the new file differ.
+// A changedIssue is an issue of the old file whose effects differ in the new file.
 type changedIssue struct {
 	tenant, id string
-	now        rules.Issue // zero if the issue no longer exists
+	now        rules.Issue // zero if it no longer exists
 }
 
 func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
@@ -142,13 +140,10 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 	return list, err
 }
 
-// noIssue is the reason with which correct closes an issue that no longer exists after a
-// rebuild.
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the new status of each changed issue in its workspace. The new effects alone
-// would not do that, because the backend ignores effects that are older than the latest change
-// of an issue.
+// correct sets the new status of changed issues. The new effects alone would not, because the
+// backend ignores effects that are older than the latest change of an issue.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)
@@ -177,8 +172,8 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap replaces the database at path old with the one at path fresh. The database at fresh must
-// be closed, and the write-ahead log of old must be empty.
+// swap replaces the database old with fresh. The database fresh must be closed, and the write-ahead
+// log of old must be empty.
 func swap(fresh, old string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(old + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

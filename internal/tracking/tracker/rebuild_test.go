@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rebuild rebuilds the issues of the pipeline.
 func (p *pipeline) rebuild(change ...func(*RebuildOptions)) (Rebuilt, error) {
 	b, err := broker.Open(p.TB.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: Name})
 	if err != nil {
@@ -42,7 +41,6 @@ func (p *pipeline) mustRebuild(change ...func(*RebuildOptions)) Rebuilt {
 	return done
 }
 
-// workspaces returns the content of all issues files.
 func (p *pipeline) workspaces() map[string]string {
 	p.TB.Helper()
 	files, err := filepath.Glob(filepath.Join(p.DataDir, "beads", "*", ".beads", "issues.jsonl"))
@@ -84,7 +82,7 @@ func TestRebuild_MakesTheSameAndPublishesNothing(t *testing.T) {
 			p := newPipeline(t)
 			p.Publish("engine", rulestest.LongStory(t)...)
 			p.mustDrain()
-			p.mustDrain() // takes in what the first has published
+			p.mustDrain() // read the published decisions
 			want, published := p.workspaces(), len(p.Stored(events.IssueDecided))
 			list, err := List(t.Context(), p.DataDir, "")
 			if err != nil {
@@ -108,7 +106,6 @@ func TestRebuild_MakesTheSameAndPublishesNothing(t *testing.T) {
 	}
 }
 
-// A rebuild from an incomplete stream changes nothing by default.
 func TestRebuild_SaysThatTheBeginningIsGone(t *testing.T) {
 	p := &pipeline{trackertest.New(t, natstest.Options{AllowTamper: true})}
 	p.Publish("engine", rulestest.LongStory(t)...)
@@ -155,8 +152,7 @@ func TestRebuild_RefusesWhileATrackerRuns(t *testing.T) {
 	}
 }
 
-// A rebuild under another configuration decides the whole history again and updates
-// the workspaces.
+// Another configuration decides on the whole history again.
 func TestRebuild_UnderAnotherConfiguration(t *testing.T) {
 	p := newPipeline(t)
 	p.Publish("engine", rulestest.LongStory(t)...)
@@ -193,7 +189,7 @@ func TestRebuild_UnderAnotherConfiguration(t *testing.T) {
 	}
 }
 
-// A tracker after a rebuild publishes the decisions on events that had none before.
+// After a rebuild, a tracker publishes decisions on events that had none.
 func TestRebuild_WhatNobodyDecidedOnIsPublishedLater(t *testing.T) {
 	p := newPipeline(t)
 	p.Publish("engine", rulestest.LongStory(t)...)

@@ -11,9 +11,8 @@ import (
 
 var errOtherScope = errors.New("the issues here belong to another choice of tenants")
 
-// bindTenant records which tenant the database is for, where empty means all tenants. It fails
-// if the database was opened with another value of --tenant before. Its position has then
-// already passed events that the new choice needs.
+// bindTenant records the tenant of the database, where "" means all tenants. It rejects another
+// value of --tenant, because the position has already passed events that the new value needs.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	have, err := texts(conn, "SELECT tenant FROM scope")
 	switch {

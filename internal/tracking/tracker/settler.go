@@ -16,21 +16,19 @@ import (
 )
 
 const (
-	roundSize  = 500 // number of effects or decisions handled in one transaction
+	roundSize  = 500 // effects or decisions per transaction
 	firstRetry = 200 * time.Millisecond
 	maxRetry   = 10 * time.Second
-	// callTimeout limits one call of the backend. It is longer than the deadline for the bd
-	// command.
+	// callTimeout limits one call of the backend. It exceeds the deadline of the bd command.
 	callTimeout = 30 * time.Second
-	// An export writes whole files, which is slow for large workspaces. The pause after an
-	// export is exportPause times its duration, but at most maxExportPause.
+	// An export writes whole files, which is slow for large workspaces. The pause after it is
+	// exportPause times its duration, at most maxExportPause.
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
 	noTimeout      = time.Duration(0)
 )
 
-// A settler applies the effects of decisions to the backend and publishes the decisions. It
-// works in rounds, and all rounds run in one goroutine.
+// A settler applies effects to the backend and publishes decisions, in rounds of one goroutine.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -38,25 +36,23 @@ type settler struct {
 	logger  *slog.Logger
 	stage   func(string)
 
-	wake   chan struct{} // has capacity 1
-	caught atomic.Bool   // the tracker has read all messages that were in the stream at the start
-	scrub  atomic.Bool   // texts were erased, and the write-ahead log may still contain them
+	wake   chan struct{} // capacity 1
+	caught atomic.Bool   // all messages from before the start have been read
+	scrub  atomic.Bool   // the write-ahead log may contain erased texts
 
-	// Only the goroutine of the rounds uses these fields.
-	scrubAgain bool          // scrub once more when all workspaces are up to date
+	// Fields below are only used by the goroutine of the rounds.
+	scrubAgain bool          // scrub again when all workspaces are up to date
 	exported   time.Time     // when the latest export ended
 	cost       time.Duration // duration of the latest export
 
-	mu     sync.Mutex // guards target, failed and since; no other lock is taken while it is locked
+	mu     sync.Mutex // guards target, failed and since; no other lock is taken under it
 	target *uint64    // last sequence of the stream at the start; nil until known
 	failed error      // error of the latest round
-	since  time.Time  // when the backend last accepted a change; zero if no change is pending
+	since  time.Time  // when the backend last accepted a change; zero if none is pending
 }
 
-// An outbox publishes decisions and clock ticks.
 type outbox interface {
-	// Append stores e durably. It returns [publish.ErrDuplicate] if an event with the same id
-	// was appended before.
+	// Append stores e durably. For a repeated id, it returns [publish.ErrDuplicate].
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
@@ -74,9 +70,8 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress records how far the tracker has read the stream. The settler publishes decisions
-// only after all messages from before the start have been read. They may include the same
-// decisions, published by an earlier tracker.
+// noteProgress lets the settler publish decisions once all messages from before the start have been
+// read. They may include the same decisions, published by an earlier tracker.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -129,7 +124,7 @@ func (s *settler) run(ctx context.Context) {
 }
 
 // call runs do, which calls the backend. If do does not return within limit, the error wraps
-// ErrUnavailable. The limit noTimeout means that do sets its own deadlines.
+// ErrUnavailable. With noTimeout, do sets its own deadlines.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
@@ -148,8 +143,7 @@ func (s *settler) call(ctx context.Context, limit time.Duration, do func(context
 	return err
 }
 
-// noteAccepted records that the backend accepted a change now. If all is true, no further
-// change is pending.
+// If all is true, no further change is pending.
 func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,9 +166,8 @@ func (s *settler) report(ctx context.Context, err error) {
 	}
 }
 
-// finish settles and exports all effects, and retries until ctx ends. It publishes decisions
-// only if all messages from before the start have been read. If drained is true, the caller
-// guarantees this.
+// finish settles and exports all effects, and retries until ctx ends. It publishes decisions only
+// if all messages from before the start have been read. The caller guarantees that with drained.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)
@@ -188,7 +181,7 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 		}
 		if err == nil {
 			s.noteAccepted(true)
-			return nil // no scrub is needed, because closing the database empties its log
+			return nil // closing the database empties its log, so no scrub is needed
 		}
 		if ctx.Err() == nil {
 			s.report(ctx, err)
@@ -203,8 +196,8 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 }
 
 // round settles effects, publishes decisions and exports the workspaces. If one step fails, the
-// other steps still run, because the cause may be a single workspace. During the pause after an
-// export, round does not export. Instead it returns the rest of the pause as again.
+// others still run, because the cause may be a single workspace. During the pause after an export,
+// round does not export, but returns the rest of the pause as again.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	settled := s.settle(ctx)
 	if settled != nil {
@@ -232,9 +225,8 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	return 0, errors.Join(err, e)
 }
 
-// export updates the workspaces. If erased is true, it then scrubs the database, which may
-// still contain the erased texts. If a workspace fails, it scrubs immediately, and once more
-// after all workspaces are up to date.
+// export scrubs the database if texts were erased. If a workspace fails, it scrubs again when all
+// workspaces are up to date.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

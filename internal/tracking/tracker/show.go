@@ -17,14 +17,14 @@ import (
 // Details is an issue with its history.
 type Details struct {
 	Issue
-	Events      []string     `json:"events"` // ids of the issue's events, by time
+	Events      []string     `json:"events"` // ids of the occurrences by time
 	Transitions []Transition `json:"transitions"`
-	Edits       []PersonEdit `json:"edits"` // edits by people
+	Edits       []PersonEdit `json:"edits"`
 	Notes       []string     `json:"notes,omitempty"`
 	Refused     []Refusal    `json:"refused,omitempty"`
 }
 
-// Transition is a change of an issue's status. The first one is its creation.
+// Transition is a status change. The first one is the creation.
 type Transition struct {
 	To      rules.Status `json:"to"`
 	At      time.Time    `json:"at"`
@@ -33,7 +33,7 @@ type Transition struct {
 	Refused string       `json:"refused,omitempty"`
 }
 
-// PersonEdit is an edit by a person, with the tracker's decision on it.
+// PersonEdit is a person's edit with the tracker's decision.
 type PersonEdit struct {
 	Event  string    `json:"event"`
 	At     time.Time `json:"at"`
@@ -48,8 +48,8 @@ type Refusal struct {
 	Reason string    `json:"reason"`
 }
 
-// Show returns the issue of tenant with this id and its history. If there is none, the error
-// wraps [ErrNotFound]. Show only reads the files in dataDir.
+// Show returns an issue with its history. It only reads the files in dataDir. If there is no such
+// issue, the error wraps [ErrNotFound].
 func Show(ctx context.Context, dataDir, tenant, id string) (Details, error) {
 	d := Details{Events: []string{}, Transitions: []Transition{}, Edits: []PersonEdit{}}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {

@@ -11,9 +11,8 @@ import (
 
 var errStuck = errors.New("the backend accepts no issues")
 
-// endWhenStuck calls end with the reason once the backend has accepted no change for the time
-// limit, although changes are pending. While the number of incomplete issues changes, the
-// backend counts as making progress.
+// endWhenStuck calls end once the backend has accepted no change for limit, although changes are
+// pending. If the number of incomplete issues changes, the backend makes progress.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()
@@ -44,7 +43,7 @@ func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end con
 }
 
 type backlogCounter interface {
-	// Backlog counts the issues that are not yet complete in the workspaces.
+	// Backlog counts the issues that are incomplete in the workspaces.
 	Backlog(ctx context.Context) (int, error)
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The functions in this file format texts for JSON results. The command line formats its output
-// with separate functions, which may change independently.
+// These functions format JSON results. The command line has separate ones, which may change
+// independently.
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -20,12 +20,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Name is the name of the tracker's consumer and of its outbox.
+// Name is the name of the tracker's consumer and outbox.
 const Name = "tracker"
 
 var schema = store.Schema(beads.Schema)
 
-// stopTimeout limits how long a stopping tracker settles pending effects.
 const stopTimeout = 10 * time.Second
 
 // DefaultSettleTimeout is the default of Options.SettleTimeout.
@@ -35,32 +34,32 @@ const DefaultSettleTimeout = time.Minute
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string
-	Tenant  string       // read only this tenant's events; empty means all tenants
+	Tenant  string       // empty means all tenants
 	Drain   bool         // return once all events that were in the stream at the start are handled
-	Config  rules.Config // the zero value means the default configuration
+	Config  rules.Config // zero means the default
 	Logger  *slog.Logger
 
-	// OrderKey is the verifier key of the ledger. Erasure orders must be signed with this key.
-	// If OrderKey is empty, the tracker reads the key of the auditor in DataDir.
+	// OrderKey is the verifier key of the ledger, which must sign erasure orders. Empty means the
+	// key of the auditor in DataDir.
 	OrderKey string
 
 	// Backend is [EmbeddedBackend] or [BDBackend]. Empty means EmbeddedBackend.
 	Backend string
-	// BD is the path of the Beads CLI, used with BDBackend. Empty means bd in PATH.
+	// BD is the path of the Beads CLI. Empty means bd in PATH.
 	BD string
 
-	// SettleTimeout limits how long a drain waits while the backend accepts no changes. Zero
-	// means DefaultSettleTimeout. Without Drain, the tracker waits without limit.
+	// SettleTimeout limits how long a drain waits while the backend accepts no changes. Zero means
+	// DefaultSettleTimeout. Without Drain, there is no limit.
 	SettleTimeout time.Duration
 
-	// Progress receives reports on how far the tracker has read the stream. If the tracker
-	// waits, Err in the report is the reason. All calls come from one goroutine.
+	// Progress receives reports on how far the stream is read. If the tracker waits, Err is the
+	// reason. All calls come from one goroutine.
 	Progress func(consume.Progress)
 
-	onHole func(consume.Gap) // receives the ranges of messages that the stream lost before the tracker read them
+	onHole func(consume.Gap) // receives ranges of messages that were lost before the tracker read them
 
 	backend backend      // for tests
-	stage   func(string) // for tests: called between the stages
+	stage   func(string) // for tests, called between the stages
 }
 
 // Validate returns an error for the first invalid option.
@@ -91,13 +90,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run reads the stream and maintains the issues until ctx ends. Then it settles pending effects
-// for at most ten seconds and returns nil.
+// Run reads the stream and maintains the issues until ctx ends. Then it settles pending effects for
+// at most ten seconds and returns nil. It waits while another process uses the tracker's files.
 //
-// With Drain, Run returns nil once it has handled all events that were in the stream at the
-// start, and has ended the grace periods that are over by the wall clock.
-//
-// If another process uses the tracker's files, Run waits until that process releases them.
+// With Drain, Run returns nil once it has handled all events from before the start and ended the
+// grace periods that are over by the wall clock.
 func Run(ctx context.Context, opts Options) (err error) {
 	if err := opts.Validate(); err != nil {
 		return fmt.Errorf("tracker: %w", err)
@@ -154,9 +151,9 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	space := opts.Broker.Space()
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
-		Redactor: publish.NoRedaction, // decisions contain only names from events
-		// A decision is marked as published as soon as it is in the outbox. The outbox must
-		// therefore not lose it in a crash.
+		Redactor: publish.NoRedaction, // decisions contain only names
+		// A decision counts as published once it is in the outbox, so the outbox must not lose it
+		// in a crash.
 		Durability: publish.DiskDurability, Unique: true,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),

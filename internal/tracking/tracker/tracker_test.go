@@ -61,7 +61,7 @@ func TestRun_AgainChangesNothing(t *testing.T) {
 	p.Publish("engine", list[:4]...)
 	p.mustDrain()
 	p.mustDrain()
-	p.Publish("engine2", list...) // the first four come again, under other numbers
+	p.Publish("engine2", list...) // repeats the first four with other numbers
 	p.mustDrain()
 	p.check()
 }
@@ -72,7 +72,7 @@ func TestRun_LostFilesRepeatNothing(t *testing.T) {
 	p.Publish("engine", list[:6]...)
 	p.mustDrain()
 	p.Publish("engine2", list[6:]...)
-	// The files of the tracker are lost, the outbox included.
+	// The tracker loses its files, and even its outbox.
 	for _, name := range []string{"tracker", "outbox", "beads"} {
 		if err := os.RemoveAll(filepath.Join(p.DataDir, name)); err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 	if _, err := js.Publish(t.Context(), subject, foreign.Append(nil)); err != nil {
 		t.Fatal(err)
 	}
-	// Quarantined messages make no issue either.
+	// Quarantined messages create no issue.
 	stray := rulestest.At(t, "acme", "r9", 1, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})
 	stray.ID, stray.Producer, stray.Sequence, stray.Salt = "bad-run", "wild", 10, events.NewSalt()
 	if _, err := js.Publish(t.Context(), subject, stray.Append(nil)); err != nil {
@@ -152,7 +152,6 @@ func TestRun_OtherScopeIsRefused(t *testing.T) {
 	}
 }
 
-// failingBackend is a backend whose workspaces fail on demand.
 type failingBackend struct {
 	*beads.Store
 
@@ -277,7 +276,7 @@ func TestRun_UnavailableBackendStopsTheReading(t *testing.T) {
 		t.Fatal("nobody was told")
 	}
 	close(back)
-	_, decisions := rulestest.Fold(t, p.Stored("")) // on the seals, too
+	_, decisions := rulestest.Fold(t, p.Stored("")) // including the seals
 	deadline := time.After(20 * time.Second)
 	for tick := time.Tick(20 * time.Millisecond); len(p.Stored(events.IssueDecided)) < len(decisions); {
 		select {

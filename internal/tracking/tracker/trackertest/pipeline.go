@@ -1,5 +1,4 @@
-// Package trackertest provides the setup that the tests of the tracker and of its command
-// share.
+// Package trackertest has the setup of the tests of the tracker and its command.
 package trackertest
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A Pipeline consists of a NATS server and the data directory of a tracker.
+// A Pipeline is a NATS server and a tracker's data directory.
 type Pipeline struct {
 	TB      testing.TB
 	Server  *natstest.Server
@@ -29,7 +28,7 @@ func New(tb testing.TB, opts ...natstest.Options) *Pipeline {
 	return &Pipeline{TB: tb, Server: natstest.Listen(tb, tb.TempDir(), opts...), DataDir: tb.TempDir()}
 }
 
-// Publish publishes the events in list as the producer name.
+// Publish publishes events as the producer name.
 func (p *Pipeline) Publish(name string, list ...events.Event) {
 	p.TB.Helper()
 	pub, err := publish.Open(p.TB.Context(), p.Server.Connect(p.TB), publish.Options{
@@ -48,8 +47,7 @@ func (p *Pipeline) Publish(name string, list ...events.Event) {
 	}
 }
 
-// Stored returns the valid events in the stream that have the given kind. If kind is empty, it
-// returns all valid events.
+// Stored returns the valid events in the stream of one kind, or of all kinds if it is empty.
 func (p *Pipeline) Stored(kind events.Kind) (list []events.Event) {
 	p.TB.Helper()
 	for _, m := range p.Server.Messages(p.TB) {
@@ -64,7 +62,7 @@ func (p *Pipeline) Stored(kind events.Kind) (list []events.Event) {
 	return list
 }
 
-// ReadBeads reads the issues file at path and returns its issues by id.
+// ReadBeads returns the issues in a file by id.
 func ReadBeads(tb testing.TB, path string) map[string]beads.Issue {
 	tb.Helper()
 	data, err := os.ReadFile(path)

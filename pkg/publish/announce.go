@@ -10,28 +10,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// idleBeats is the number of heartbeats without an event after which a tenant is announced as
-// closed, until its next event. Otherwise an outbox with many tenants would send heartbeats
-// for all of them permanently. An open tenant gets a manifest in each [Options.Heartbeat].
+// idleBeats is the number of heartbeats after which a tenant without events is announced as closed.
+// Otherwise an outbox with many tenants would send heartbeats for all of them permanently.
 const idleBeats = 144
 
-// closeWait limits how long Close tries to announce the end, because a command must not wait
-// for it.
 const closeWait = 2 * time.Second
 
-// linkPoll is how often a due heartbeat checks whether the connection is back.
 const linkPoll = time.Second
 
-// announcer signs manifests without events. Each heartbeat is a single short attempt, so
-// events never wait long for one.
+// announcer signs manifests without events. It makes one short attempt for each heartbeat, so that
+// events never wait long behind it.
 type announcer struct {
-	interval time.Duration // 0 announces nothing
+	interval time.Duration // 0 if heartbeats are disabled
 	backlog  *waiting
 	delivery *delivery
 
 	opened time.Time
 	next   time.Time            // no heartbeat is due before this time
-	later  map[string]time.Time // time of the next attempt, for tenants whose heartbeat failed
+	later  map[string]time.Time // next attempt for tenants whose heartbeat failed
 	limit  int                  // tenants per batch, lower after a failure
 }
 
@@ -42,7 +38,6 @@ func newAnnouncer(d *delivery) *announcer {
 	}
 }
 
-// announce adds the state of the producer and the heartbeat interval to m.
 func (o Options) announce(m *events.Manifest, g *group, ch cursor.Chain) {
 	if o.Heartbeat <= 0 || o.unsigned {
 		return
@@ -55,7 +50,6 @@ func (o Options) announce(m *events.Manifest, g *group, ch cursor.Chain) {
 	}
 }
 
-// dueAt returns when the next heartbeat of tenant is due. It returns zero if none is needed.
 func (a *announcer) dueAt(tenant string, ch *cursor.Chain) (at time.Time) {
 	switch {
 	case ch.Last == 0 || ch.State == "" || a.delivery.suspended.isSuspended(tenant):
@@ -73,7 +67,6 @@ func (a *announcer) dueAt(tenant string, ch *cursor.Chain) (at time.Time) {
 	return at
 }
 
-// due returns the tenants whose heartbeat is due at now, and sets a.next.
 func (a *announcer) due(now time.Time) (groups []*group) {
 	a.next = now.Add(a.interval)
 	for tenant, ch := range a.backlog.cursor.Chains() {
@@ -98,7 +91,6 @@ func (a *announcer) wordOf(tenant string, ch *cursor.Chain, now time.Time) event
 	return events.StateOpen
 }
 
-// alarm returns when send has work to do next, or zero if heartbeats are disabled.
 func (a *announcer) alarm() time.Time {
 	if a.interval == 0 {
 		return time.Time{}
@@ -106,8 +98,8 @@ func (a *announcer) alarm() time.Time {
 	return a.next
 }
 
-// send sends the heartbeats that are due. It returns an error only if the stream and the
-// outbox diverged. Other failures are retried later.
+// send returns an error only if the stream and the outbox diverged. It retries other failures
+// later.
 func (a *announcer) send(ctx context.Context) error {
 	now := time.Now()
 	if a.interval == 0 || now.Before(a.next) {
@@ -136,7 +128,6 @@ func (a *announcer) send(ctx context.Context) error {
 	return nil
 }
 
-// try makes one attempt to send the heartbeats of groups.
 func (a *announcer) try(ctx context.Context, groups []*group) error {
 	ctx, cancel := context.WithTimeout(ctx, min(a.delivery.opts.AckWait, suspendedWait))
 	defer cancel()
@@ -151,8 +142,6 @@ func (a *announcer) try(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// close announces that the producer has closed. It does so in each tenant in which the
-// producer is open and no event waits.
 func (a *announcer) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeWait)
 	defer cancel()
@@ -172,9 +161,9 @@ func (a *announcer) close(ctx context.Context) error {
 	return nil
 }
 
-// retire announces the end of a producer id before its waiting events move to a new one. If
-// the stream has events that the outbox does not have, retire announces nothing for that
-// tenant, because the outbox does not know the last number.
+// retire announces the end of a producer id before its unsent events move to a new one. It skips
+// tenants of which the stream has more events than the outbox, because the last number is then
+// unknown.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id
 	if id.Key != id.signer.public {
@@ -195,9 +184,8 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd announces that the outbox has closed. It runs after the forwarder has stopped.
-// Other processes can have appended to a shared outbox meanwhile, so it reads their events
-// first.
+// announceEnd runs after the forwarder has stopped. It first reads the events that other processes
+// appended to a shared outbox meanwhile.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// announced returns what each manifest of a producer in tenant acme announces, as the last
-// number, the state, and the count of heartbeats.
+// announced lists the manifests of a producer in tenant acme: the last number, the state, and the
+// count of heartbeats.
 func announced(tb testing.TB, srv *natstest.Server, producer string) (list []string) {
 	tb.Helper()
 	chain, err := srv.Space().Chain("acme", producer)
@@ -44,8 +44,8 @@ func wantAnnounced(tb testing.TB, srv *natstest.Server, producer string, want ..
 	}
 }
 
-// An open producer is heard of within each interval, closes an idle tenant, opens it with
-// the next event, and closes at its end.
+// An open producer sends a manifest in each interval, closes an idle tenant, opens it with the next
+// event, and closes at its end.
 //
 //guarantee:producer-heard
 func TestAnnounce_OpenIdleClosed(t *testing.T) {
@@ -99,7 +99,7 @@ func TestAnnounce_Never(t *testing.T) {
 	})
 }
 
-// A killed producer is not closed, and the next process says at once that it is open.
+// A killed producer does not close. The next process announces at once that it is open.
 func TestAnnounce_Killed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := natstest.Start(t)
@@ -118,7 +118,7 @@ func TestAnnounce_Killed(t *testing.T) {
 	})
 }
 
-// The answers to heartbeats were lost, or a guest sends old ones again.
+// The answers to heartbeats were lost, or another client sends old heartbeats again.
 func TestAnnounce_UnansweredAndReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := natstest.Start(t)
@@ -156,7 +156,7 @@ func TestAnnounce_UnansweredAndReplayed(t *testing.T) {
 	})
 }
 
-// A producer id that is given up after a power cut is closed with its last number.
+// The outbox announces the end of a producer id that a power cut made it give up.
 func TestAnnounce_Renumbered(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -179,7 +179,6 @@ func TestAnnounce_Renumbered(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 6)
 }
 
-// Another process appends while the forwarding one closes.
 func TestAnnounce_SharedOutboxWithEvents(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

@@ -17,11 +17,10 @@ var errQuota = errors.New("quota reached")
 
 func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(err, disk.ErrNoSpace) }
 
-// roomPoll is the time between retries when the disk is full.
 const roomPoll = 200 * time.Millisecond
 
-// prepare makes *e ready to get a number. It returns the blob.chunk events that were split off
-// from *e, followed by *e itself.
+// prepare completes *e. It returns the blob.chunk events that were split off from *e, and then *e
+// itself.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -42,7 +41,7 @@ func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, e
 	if err := e.Normalize(); err != nil {
 		return nil, err
 	}
-	// This checks the ids. The forwarder builds the same subject again later.
+	// Check the ids now, because the forwarder cannot report an error to the caller.
 	if _, err := opts.space().Event(e.Tenant, e.Producer, e.Run, e.Kind()); err != nil {
 		return nil, err
 	}
@@ -77,8 +76,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// tryEnter writes batch to the outbox. If there is no room and the policy is Block, it returns
-// a channel that is closed when the outbox next changes.
+// tryEnter writes batch to the outbox. If there is no room and the policy is Block, it returns a
+// channel that is closed when the outbox changes.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {
@@ -105,7 +104,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 	return nil, 0, o.backlog.changed, err
 }
 
-// admit writes batch if there is room. outbox.mu is held.
+// admit is called with outbox.mu locked.
 func (in *intake) admit(batch []*events.Event) error {
 	o := in.outbox
 	if err := o.recordLosses(); err != nil {

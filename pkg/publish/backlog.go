@@ -9,7 +9,7 @@ var errStopped = errors.New("forwarder has ended")
 
 type backlog struct {
 	first      uint64 // ordinal of the first record
-	own        uint64 // ordinal of the last event that the outbox itself made
+	own        uint64 // last event that the outbox itself made
 	records    uint64
 	bytes      int64
 	generation int           // grows when records get new ordinals
@@ -39,9 +39,8 @@ const (
 	ownRecords           // records up to the last event that the outbox itself made
 )
 
-// waitSent waits until the selected records that are in the outbox now are settled, which
-// means that the stream has them or lists them as missing. It also returns when ctx ends or
-// stopped is closed.
+// waitSent waits until the selected records that are in the outbox now are settled: the stream has
+// them or lists them as missing.
 func (o *outbox) waitSent(ctx context.Context, which selection, stopped <-chan struct{}) error {
 	end, generation := o.mark(which)
 	for {

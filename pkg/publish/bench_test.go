@@ -22,14 +22,12 @@ func median[T int | float64 | time.Duration](list []T) T {
 	return list[len(list)/2]
 }
 
-// reportRatios reports the median and the spread of ratios.
 func reportRatios(b *testing.B, name string, ratios []float64) {
 	b.Helper()
 	b.ReportMetric(median(ratios), name)
 	b.Logf("%-28s median %.3f, from %.3f to %.3f", name, median(ratios), slices.Min(ratios), slices.Max(ratios))
 }
 
-// kilobyte returns an event of about 1 KB.
 func kilobyte(n int) events.Event {
 	e := newEvent(n)
 	e.ID, e.Agent, e.Session, e.Step = events.NewID(), "coder", "session-1", "step-1"
@@ -41,8 +39,7 @@ func kilobyte(n int) events.Event {
 	return e
 }
 
-// paced calls do n times, a thousand times per second, and returns the median and
-// the 99th percentile of its duration.
+// paced calls do n times, a thousand times per second, and returns percentiles of its duration.
 func paced(n int, do func(int)) (p50, p99 time.Duration) {
 	took := make([]time.Duration, n)
 	tick := time.NewTicker(time.Millisecond)
@@ -57,8 +54,8 @@ func paced(n int, do func(int)) (p50, p99 time.Duration) {
 	return took[n/2], took[n*99/100]
 }
 
-// BenchmarkAppend compares Append with a synchronous publish to a server that
-// always syncs. Goals: p50 0.10 and p99 0.25, also with the server down.
+// BenchmarkAppend compares Append with a synchronous publish to a server that always syncs. Goals:
+// p50 0.10 and p99 0.25, also with the server down.
 func BenchmarkAppend(b *testing.B) {
 	srv := natstest.Listen(b, b.TempDir(), natstest.Options{MaxBytes: 1 << 30})
 	js := srv.JetStream(b)
@@ -106,8 +103,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkForward compares the rate of the forwarder with PublishAsync and with
-// single publishes to a server that always syncs. Goals: 8 and 9 times the rate.
+// BenchmarkForward compares the rate of the forwarder with PublishAsync and with single publishes
+// to a server that always syncs. Goals: 8 and 9 times the rate.
 func BenchmarkForward(b *testing.B) {
 	srv := natstest.Listen(b, b.TempDir(), natstest.Options{MaxBytes: 4 << 30})
 	const n = 4000
@@ -126,8 +123,8 @@ func BenchmarkForward(b *testing.B) {
 	reportRatios(b, "forward/single", single)
 }
 
-// BenchmarkForwardSigned compares the rate of the forwarder with its rate without
-// signatures. Goal: 0.97.
+// BenchmarkForwardSigned compares the rate of the forwarder with and without signatures. Goal:
+// 0.97.
 func BenchmarkForwardSigned(b *testing.B) {
 	srv := natstest.Listen(b, b.TempDir(), natstest.Options{MaxBytes: 4 << 30})
 	const n = 8000
@@ -185,7 +182,6 @@ func publishAsync(b *testing.B, srv *natstest.Server, n int) float64 {
 	return float64(n) / time.Since(start).Seconds()
 }
 
-// forward fills an outbox and returns the rate at which events leave it.
 func forward(b *testing.B, srv *natstest.Server, n, round int, unsigned bool) float64 {
 	b.Helper()
 	opts := testOptions(b, b.TempDir())

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// assemble joins the chunks of each blob. The blobs have their hashes as keys.
+// assemble joins the chunks of each blob. The keys of blobs are their hashes.
 func assemble(tb testing.TB, list []events.Event) (blobs map[string][]byte, rest []events.Event) {
 	tb.Helper()
 	blobs = map[string][]byte{}

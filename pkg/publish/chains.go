@@ -16,11 +16,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// errDiverged means that the stream has events under our producer id that our outbox does not
-// have. Either the outbox was restored from a copy, or somebody uses a copy of it.
+// errDiverged means that the stream has events under our producer id that our outbox lacks. The
+// outbox was restored from a copy, or another process uses a copy.
 var errDiverged = errors.New("the stream has other events under this producer id")
 
-// chains compares the outbox with each tenant's chain of manifests.
 type chains struct {
 	opts    Options
 	nc      *nats.Conn
@@ -29,8 +28,8 @@ type chains struct {
 	seals   *seals
 	status  *status
 
-	missing []state.Gap            // listed by recent manifests as missing, still to be recorded
-	sent    map[string]events.Hash // hash of the last manifest that was sent, by tenant
+	missing []state.Gap            // listed as missing by recent manifests, not recorded yet
+	sent    map[string]events.Hash // last manifest that was sent, by tenant
 	ignored map[string]uint64      // stream sequence of the last foreign manifest, by tenant
 }
 
@@ -41,7 +40,6 @@ func (c *chains) of(tenant string) cursor.Chain {
 	return cursor.Chain{}
 }
 
-// trim removes the events from g that are already settled.
 func (c *chains) trim(ctx context.Context, g *group) error {
 	if !c.of(g.tenant).Known {
 		if err := c.lookUp(ctx, g.tenant); err != nil {
@@ -51,7 +49,7 @@ func (c *chains) trim(ctx context.Context, g *group) error {
 	ch := c.of(g.tenant)
 	g.trim(ch.Last)
 	if _, next := c.backlog.id.signerOf(ch); next == "" {
-		g.rekeys = false // the stream already has the manifest that changes the key
+		g.rekeys = false
 	}
 	return nil
 }
@@ -62,10 +60,9 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp compares the chain of a tenant with its last manifest in the stream. It settles
-// batches that the stream stored although their answer was lost. If the last manifest is
-// foreign, it changes only the fence. The foreign manifest may hide such a batch, and the
-// batch is then sent again.
+// lookUp compares the chain of a tenant with its last manifest in the stream. It settles batches
+// whose acknowledgement was lost. A foreign last manifest can hide such a batch, which is then sent
+// again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -86,8 +83,6 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// compare settles the events up to the manifest in raw, if this outbox made it. sequence is
-// the position of the manifest in the stream.
 func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, raw []byte, sequence uint64) error {
 	m, err := events.DecodeManifest(raw)
 	hash := events.HashOf(raw)
@@ -95,8 +90,8 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
 	case isEmptyNext(m, ch):
-		// It is a heartbeat or a change of the key whose answer was lost, or that is not in
-		// the cursor because the cursor is an old copy.
+		// The manifest is a heartbeat or a key change. Its acknowledgement was lost, or the cursor
+		// is an old copy.
 		c.settled(&group{tenant: tenant}, m, hash.String())
 	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged
@@ -109,13 +104,11 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	return nil
 }
 
-// isEmptyNext reports whether m follows the last manifest of ch and lists no number.
 func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
 	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
-// isOwn reports whether this outbox made m. If the producer id is older than the key, its last
-// manifests may have no signature.
+// isOwn accepts manifests without a signature from a producer id that is older than its key.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false
@@ -130,7 +123,6 @@ func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) boo
 	return isSignedBy(m, id.Key) || id.OldKey != "" && isSignedBy(m, id.OldKey)
 }
 
-// sign signs m with the key of its chain. If the chain has no current grant, it adds one.
 func (c *chains) sign(m events.Manifest) (events.Manifest, error) {
 	ch := c.of(m.Tenant)
 	s, next := c.backlog.id.signerOf(ch)
@@ -145,7 +137,6 @@ func (c *chains) sign(m events.Manifest) (events.Manifest, error) {
 	return s.sign(m)
 }
 
-// ignore logs and counts a foreign manifest, but only once.
 func (c *chains) ignore(tenant string, sequence uint64) {
 	if c.ignored[tenant] == sequence {
 		return
@@ -157,14 +148,12 @@ func (c *chains) ignore(tenant string, sequence uint64) {
 		"subject", subject, "stream_sequence", sequence)
 }
 
-// sending remembers the hash of a manifest until the answer of the stream is known.
 func (c *chains) sending(tenant string, hash events.Hash) { c.sent[tenant] = hash }
 
 func (c *chains) forget() {
 	c.sent, c.ignored = map[string]events.Hash{}, map[string]uint64{}
 }
 
-// lastManifest returns the last manifest of tenant, or nil, and its stream sequence.
 func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint64, error) {
 	subject, err := c.outbox.space.Chain(tenant, c.backlog.producer)
 	if err != nil {
@@ -179,8 +168,8 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp settles the events between ch and m. It returns errDiverged if the outbox does not
-// have exactly the events that m lists, or if settling would lose an event.
+// catchUp settles the events between ch and m. It returns errDiverged unless the outbox has exactly
+// the events that m lists.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -200,7 +189,7 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 			if hash != c.sent[m.Tenant] {
 				return errDiverged
 			}
-			continue // this process sent m, which lists the event as refused
+			continue // this process sent m and lists the event as refused in it
 		}
 		last = it.Sequence
 		e := newEntry(it)
@@ -216,9 +205,8 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether m lists exactly the hashes in listed. settles is the number of
-// events that m would settle. If m lists no events, it does not prove which events came before
-// it, so it may not settle any.
+// isAbout reports whether m lists exactly the hashes in listed. A manifest without events settles
+// none, because it does not prove which events came before it.
 func isAbout(m events.Manifest, listed []events.Hash, settles int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || settles == 0)
 }

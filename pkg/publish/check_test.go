@@ -15,10 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// testTimeout is the longest wait of a test for an expected result.
 const testTimeout = 30 * time.Second
 
-// testOptions returns options with short delays.
 func testOptions(tb testing.TB, dir string) Options {
 	tb.Helper()
 	return Options{
@@ -28,10 +26,9 @@ func testOptions(tb testing.TB, dir string) Options {
 	}
 }
 
-// testLog writes log lines to the test while it runs.
+// testLog writes log lines only while the test runs.
 type testLog struct{ tb testing.TB }
 
-// Write logs one line.
 func (l testLog) Write(b []byte) (int, error) {
 	if l.tb.Context().Err() == nil {
 		l.tb.Logf("%s", b)
@@ -49,7 +46,7 @@ func mustOpen(tb testing.TB, nc *nats.Conn, opts Options) *Publisher {
 	return p
 }
 
-// kill ends p like a kill of its process, without a flush.
+// kill ends p like a killed process, without a flush.
 func kill(p *Publisher) {
 	p.closing.Do(func() {
 		p.intake.close()
@@ -80,7 +77,6 @@ func mustFlush(tb testing.TB, p *Publisher) {
 
 func bootID(id string) func() string { return func() string { return id } }
 
-// offline returns a connection without a server.
 func offline(tb testing.TB) *nats.Conn {
 	tb.Helper()
 	nc, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
@@ -91,7 +87,6 @@ func offline(tb testing.TB) *nats.Conn {
 	return nc
 }
 
-// stoppedServer returns a stopped server and a connection to it.
 func stoppedServer(tb testing.TB) (*natstest.Server, *nats.Conn) {
 	tb.Helper()
 	srv := natstest.Listen(tb, tb.TempDir())
@@ -100,7 +95,6 @@ func stoppedServer(tb testing.TB) (*natstest.Server, *nats.Conn) {
 	return srv, nc
 }
 
-// newEvent returns the small event with the id event-n.
 func newEvent(n int) events.Event {
 	e, err := events.New(events.ToolBefore, "/test", events.ToolBeforeData{Tool: fmt.Sprintf("tool-%d", n)})
 	if err != nil {
@@ -126,8 +120,7 @@ func appendMany(tb testing.TB, p *Publisher, from, to int) {
 	}
 }
 
-// appendOffline appends the events from from to to-1 without a server in a killed
-// process.
+// appendOffline appends the events from from to to-1 in a killed process that has no server.
 func appendOffline(tb testing.TB, opts Options, from, to int) {
 	tb.Helper()
 	p := mustOpen(tb, offline(tb), opts)
@@ -135,8 +128,7 @@ func appendOffline(tb testing.TB, opts Options, from, to int) {
 	kill(p)
 }
 
-// appendOnline appends the events from from to to-1 and returns the closed
-// publisher.
+// appendOnline appends the events from from to to-1 and returns the closed publisher.
 func appendOnline(tb testing.TB, srv *natstest.Server, opts Options, from, to int) *Publisher {
 	tb.Helper()
 	p := mustOpen(tb, srv.Connect(tb), opts)
@@ -145,7 +137,6 @@ func appendOnline(tb testing.TB, srv *natstest.Server, opts Options, from, to in
 	return p
 }
 
-// until waits for a condition.
 func until(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -162,7 +153,7 @@ func until(tb testing.TB, what string, condition func() bool) {
 
 type producerKey struct{ tenant, producer string }
 
-// history is the content of a stream without repeats.
+// history is the content of a stream without duplicates.
 type history struct {
 	events    []events.Event // in stream order, without events of the outbox itself
 	gaps      []events.GapRecordedData
@@ -173,9 +164,8 @@ type history struct {
 	expected  map[producerKey]uint64
 }
 
-// checkStream reads the whole stream and checks all invariants of the write path:
-// subjects, numbers and their order, chains of manifests, seals. It returns the
-// published events.
+// checkStream reads the whole stream and checks all invariants of the write path: subjects, numbers
+// and their order, chains of manifests, seals.
 func checkStream(tb testing.TB, srv *natstest.Server) *history {
 	tb.Helper()
 	h := &history{
@@ -291,7 +281,6 @@ func (h *history) checkManifest(tb testing.TB, key producerKey, data []byte, pre
 	}
 }
 
-// checkSeals compares each seal with the stored events.
 func (h *history) checkSeals(tb testing.TB) {
 	tb.Helper()
 	for _, seal := range h.seals {
@@ -327,7 +316,6 @@ func (h *history) checkSeals(tb testing.TB) {
 	}
 }
 
-// wantGap checks that the stream has exactly one gap.
 func (h *history) wantGap(tb testing.TB, first, last uint64, reason string) {
 	tb.Helper()
 	if len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != reason {
@@ -335,8 +323,8 @@ func (h *history) wantGap(tb testing.TB, first, last uint64, reason string) {
 	}
 }
 
-// wantEvents checks that the stream has exactly the events of [newEvent] from from
-// to to-1, once and in order.
+// wantEvents checks that the stream has exactly the events of [newEvent] from from to to-1, once
+// and in order.
 func (h *history) wantEvents(tb testing.TB, from, to int) {
 	tb.Helper()
 	n := from

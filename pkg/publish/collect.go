@@ -8,9 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// collector collects batches that are fair to all tenants. While other tenants have events, a
-// tenant gets only a share of each batch. The rest of its records is read by a separate
-// reader, see [laggards].
+// collector divides each batch fairly between the tenants. A tenant with more events than its share
+// gets a separate reader, see [laggards].
 type collector struct {
 	opts      Options
 	backlog   *waiting
@@ -18,21 +17,20 @@ type collector struct {
 	suspended *suspensions
 	lagging   *laggards
 
-	reader *segment.Reader // reads all tenants that have no separate reader
-	limit  int             // events per batch, lower if the server accepts only smaller batches
+	reader *segment.Reader // reads the tenants that have no separate reader
+	limit  int             // events per batch, lowered if the server accepts only smaller batches
 }
 
 type batch struct {
 	groups   []*group
 	byTenant map[string]*group
-	events   int // events that will be sent
-	bytes    int // size of the events that will be sent
+	events   int // to be sent
+	bytes    int // to be sent
 	hasBegun bool
-	shares   map[string]*share // by tenant, all records that were read for the batch
+	shares   map[string]*share // by tenant, all records read for the batch
 }
 
-// share is the part of a batch that belongs to one tenant. It includes records that need not
-// be sent.
+// share is one tenant's part of a batch, including records that need not be sent.
 type share struct {
 	first, last uint64 // ordinals
 	records     int
@@ -41,13 +39,12 @@ type share struct {
 }
 
 const (
-	// maxGroups keeps the messages of a batch, which are events and manifests, below the
-	// server's limit.
+	// maxGroups keeps the events and manifests of a batch below the message limit of the server.
 	maxGroups = 999 - maxBatchEvents
-	// shares is the number of tenants whose shares fill a batch.
+	// shares is the number of tenants that fill a batch.
 	shares = 8
-	// maxSkim is how many bytes of records one reader reads for a batch. Without this limit,
-	// many records that are not sent with the batch would delay it.
+	// maxSkim is how many bytes one reader reads for a batch, so that records that need not be sent
+	// cannot delay it.
 	maxSkim = 8 << 20
 )
 
@@ -57,7 +54,6 @@ func (c *collector) rewind() {
 	c.reader, c.backlog.read = c.backlog.log.Reader(next), next-1
 }
 
-// close closes the files of all readers.
 func (c *collector) close() {
 	if c.reader != nil {
 		c.reader.Close()
@@ -65,8 +61,8 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect reads the next batch. When there are no more records, it calls await, which waits
-// for more. If await returns true, the batch is sent as it is.
+// collect reads the next batch. At the end of the records it calls await, and returns the batch as
+// it is if await returns true.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()
@@ -95,7 +91,6 @@ func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (
 	}
 }
 
-// room is the maximum size of a batch.
 type room struct{ events, bytes, groups int }
 
 func (c *collector) room() room {
@@ -106,8 +101,8 @@ func (b *batch) isFull(r room) bool {
 	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
 }
 
-// readNew reads records that were not read before. If tenants lag, it fills only half of the
-// batch, because the other half is for them. It returns true if there are no more records.
+// readNew reads new records, and reports whether it read all of them. If tenants lag, it leaves
+// half of the batch to them.
 func (c *collector) readNew(b *batch) (atEnd bool, err error) {
 	for skimmed := 0; skimmed < maxSkim; {
 		r := c.room()
@@ -135,7 +130,7 @@ func (c *collector) take(b *batch, it segment.Item) {
 	case it.Ordinal > c.backlog.read:
 		c.backlog.read = it.Ordinal
 	case it.Ordinal > 0 || !b.hasBegun && c.backlog.read < c.backlog.cursor.Next:
-		return // before the first record that waits
+		return // before the first unsettled record
 	}
 	b.hasBegun = true
 	if c.lagging.has(it) || c.hasShare(b, it) && c.lagging.add(c.reader, it) {
@@ -144,7 +139,6 @@ func (c *collector) take(b *batch, it segment.Item) {
 	c.add(b, it)
 }
 
-// hasShare reports whether the tenant of it already has its share of b.
 func (c *collector) hasShare(b *batch, it segment.Item) bool {
 	g := b.byTenant[it.Tenant]
 	return g != nil && c.isToSend(it) && (len(g.entries) > c.limit/shares || g.bytes > c.opts.BatchBytes/shares)
@@ -166,7 +160,7 @@ func (c *collector) add(b *batch, it segment.Item) {
 		b.groups = append(b.groups, g)
 	}
 	if n := len(g.entries); n > 0 && it.Sequence <= g.entries[n-1].sequence {
-		return // compaction copied this record, and the original is in the batch already
+		return // copied by compaction, and the original is in the batch
 	}
 	e := newEntry(it)
 	e.event = append(make([]byte, 0, len(it.Event)), it.Event...)

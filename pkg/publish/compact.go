@@ -7,13 +7,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// compactFactor is how many times larger than the waiting records an outbox must be on disk
-// before it is compacted.
 const compactFactor = 4
 
-// compact copies the waiting records of suspended tenants to the end of the outbox. After
-// that, the sent records between the originals can be removed from the disk. The copies have
-// the same numbers. After a crash a record can exist twice, but it is sent only once.
+// compact copies the unsent records of suspended tenants to the end of the outbox, so that the sent
+// records between them can be removed. The copies keep their numbers. After a crash a record can
+// exist twice, but it is sent once.
 func (f *forwarder) compact(ctx context.Context) error {
 	o, c, log := f.outbox, f.backlog.cursor, f.backlog.log
 	if !f.suspended.areAllWaiting() || f.collector.lagging.any() || log.Bytes() < compactFactor*max(o.stats().Bytes, f.opts.SegmentBytes) {
@@ -35,7 +33,7 @@ func (f *forwarder) compact(ctx context.Context) error {
 		f.suspended.byTenant[tenant].first = ordinal
 	}
 	c.Next, o.backlog.first = end+1, end+1
-	o.backlog.generation++ // a Flush in progress then waits for the copies
+	o.backlog.generation++ // so that a Flush in progress waits for the copies
 	o.backlog.broadcast()
 	return nil
 }

@@ -84,8 +84,7 @@ func appendForever(args []string) error {
 	}
 }
 
-// killedChild runs a child for a while, kills it, and returns the number of
-// appends that returned.
+// killedChild runs a child for a while, kills it, and returns the number of appends that returned.
 func killedChild(tb testing.TB, dir, url string, round int) (returned int) {
 	tb.Helper()
 	cmd, lines := child(tb, dir, url, strconv.Itoa(round))
@@ -105,9 +104,8 @@ func killedChild(tb testing.TB, dir, url string, round int) (returned int) {
 	return returned
 }
 
-// Processes are killed at random moments, and the server is restarted meanwhile.
-// Each event for which Append returned arrives. At most one more event of each
-// process may arrive.
+// Processes are killed at random moments, and the server is restarted meanwhile. Each event for
+// which Append returned arrives, and at most one more of each process.
 //
 //guarantee:append-killed
 func TestCrash_KilledProcesses(t *testing.T) {
@@ -167,7 +165,6 @@ func TestCrash_KilledProcesses(t *testing.T) {
 	t.Logf("%d events of %d killed processes; %d more had happened; %d repeats in the stream", total, rounds, happened, h.repeats)
 }
 
-// assembleAll removes and counts the blob chunks of all tenants.
 func assembleAll(tb testing.TB, list []events.Event) (chunks int, rest []events.Event) {
 	tb.Helper()
 	for _, e := range list {

@@ -115,7 +115,7 @@ func TestRecover_DamagedIdentity(t *testing.T) {
 	}
 }
 
-// The remedy in the error of a damaged identity loses no event.
+// The remedy in the error about a damaged identity loses no event.
 //
 //guarantee:outbox-damaged
 func TestRecover_RemovedIdentity(t *testing.T) {
@@ -157,7 +157,6 @@ func TestRecover_RemovedIdentity(t *testing.T) {
 	}
 }
 
-// Recorded losses survive a renumbering.
 func TestRecover_PowerCutWithLosses(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -195,7 +194,6 @@ func TestRecover_PowerCutWithLosses(t *testing.T) {
 	}
 }
 
-// Inspect ignores damaged records that were sent.
 func TestInspect_DamageBehind(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

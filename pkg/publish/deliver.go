@@ -12,16 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// maxUnexplained is how many refusals without a reason are accepted before the batch itself is
-// taken as the cause.
+// After maxUnexplained refusals without a reason, the batch itself counts as the cause.
 const maxUnexplained = 3
 
-// maxConflicts is how many conflicts in a row are accepted for one tenant. More of them mean
-// that another client keeps writing to the tenant's chain. The tenant is then suspended if
-// other tenants wait.
+// After maxConflicts conflicts in a row, another client probably writes to the tenant's chain. The
+// tenant is then suspended if other tenants have events.
 const maxConflicts = 5
 
-// suspendedWait limits an attempt to send events of a suspended tenant.
 const suspendedWait = time.Second
 
 type delivery struct {
@@ -36,8 +33,7 @@ type delivery struct {
 	status    *status
 }
 
-// deliverAll delivers the groups of suspended tenants last, and each of them in a separate
-// batch.
+// deliverAll delivers the groups of suspended tenants last, each in a separate batch.
 func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	var good, doubtful []*group
 	for _, g := range groups {
@@ -64,8 +60,8 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver retries until the stream has each event of groups or lists it as missing. If groups
-// has only one tenant and that tenant gets suspended, it returns errSuspended.
+// deliver retries until the stream has each event of groups or lists it as missing. If the only
+// tenant of groups is suspended, it returns errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -142,8 +138,7 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge returns the outcome of a failed attempt. After several refusals without a reason it
-// returns OutcomeRefused. unexplained counts those refusals.
+// judge counts refusals without a reason in unexplained. At the maximum, it returns OutcomeRefused.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
 	result := atomicbatch.OutcomeOf(err)
 	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
@@ -156,8 +151,7 @@ func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexpl
 	return atomicbatch.OutcomeRefused
 }
 
-// react acts on the outcome of a failed attempt. It returns true if nothing more is to be
-// delivered, and false if the batch must be sent again.
+// react returns false if the batch must be sent again.
 func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
 	switch result {
 	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:
@@ -177,10 +171,9 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 	return false, nil
 }
 
-// isToBlame reports whether groups can be the cause of a refusal without a reason. Groups that
-// can be split always can. A single event can only if the server accepts another event of its
-// tenant now. To find out, isToBlame sends a test batch with a wrong fence, which the server
-// never stores.
+// isToBlame reports whether groups can be the cause of a refusal without a reason. Groups that can
+// be split always can. A single event can only if the server accepts another event of its tenant
+// now. To find out, isToBlame sends a test batch with a wrong fence, which the server never stores.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -218,8 +211,8 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a batch in halves, down to the single event that is refused. It returns false
-// if the batch must be sent again.
+// split delivers a batch in halves, down to the single event that is refused. It returns false if
+// the batch must be sent again.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)
@@ -227,7 +220,7 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	g := groups[0]
 	switch n := len(g.entries); n {
 	case 0:
-		return false, nil // the server refuses the manifest itself, so no event is the cause
+		return false, nil // the server refuses the manifest itself
 	case 1:
 		return true, d.refuse(ctx, g)
 	default:
@@ -240,8 +233,8 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	}
 }
 
-// refuse sends a manifest that lists the single event of g as missing. If the server accepts
-// the manifest, the event was the cause of the refusal.
+// refuse sends a manifest that lists the single event of g as missing. If the server accepts it,
+// the event was the cause of the refusal.
 func (d *delivery) refuse(ctx context.Context, g *group) error {
 	sequence := g.entries[0].sequence
 	lost := events.Range{First: sequence, Last: sequence, Reason: state.ReasonRefused}

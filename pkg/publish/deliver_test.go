@@ -19,7 +19,6 @@ func eventStream(srv *natstest.Server) jetstream.StreamConfig {
 	}
 }
 
-// ownStream runs a server with an event stream that change has changed.
 func ownStream(tb testing.TB, change func(*jetstream.StreamConfig)) *natstest.Server {
 	tb.Helper()
 	srv := natstest.Start(tb, natstest.Options{NoStreams: true})
@@ -31,7 +30,6 @@ func ownStream(tb testing.TB, change func(*jetstream.StreamConfig)) *natstest.Se
 	return srv
 }
 
-// updateStream changes the configuration of the event stream.
 func updateStream(tb testing.TB, srv *natstest.Server, change func(*jetstream.StreamConfig)) {
 	tb.Helper()
 	js := srv.JetStream(tb)
@@ -46,8 +44,8 @@ func updateStream(tb testing.TB, srv *natstest.Server, change func(*jetstream.St
 	}
 }
 
-// The server refuses one event of a batch, with or without a reason. It becomes a
-// gap, and all other events arrive.
+// The server refuses one event of a batch, with or without a reason. It becomes a gap, and all
+// other events arrive.
 func TestDeliver_Refused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stream func(*jetstream.StreamConfig)
@@ -122,8 +120,7 @@ func TestDeliver_WaitsForStream(t *testing.T) {
 	}
 }
 
-// The server stored a part of a batch, as on a full disk. The whole batch is sent
-// again.
+// The server stored only a part of a batch, as on a full disk. The whole batch is sent again.
 //
 //guarantee:broker-full
 func TestDeliver_Orphans(t *testing.T) {
@@ -157,8 +154,8 @@ func TestDeliver_Orphans(t *testing.T) {
 	}
 }
 
-// Another process writes to the chain of one tenant. No tenant's events are affected,
-// and the outbox keeps its producer id.
+// Another process writes to the chain of one tenant. No event is affected, and the outbox keeps its
+// producer id.
 func TestDeliver_ForeignManifest(t *testing.T) {
 	srv := natstest.Start(t)
 	nc := srv.Connect(t)
@@ -205,7 +202,6 @@ func TestDeliver_ForeignManifest(t *testing.T) {
 	}
 }
 
-// Many tenants share a batch, each with a manifest.
 func TestDeliver_ManyTenants(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

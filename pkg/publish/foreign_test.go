@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/atomicbatch"
 )
 
-// lastOf reads the last manifest of a chain, as any client may.
 func lastOf(tb testing.TB, srv *natstest.Server, nc *nats.Conn, producer string) (events.Manifest, string) {
 	tb.Helper()
 	chain, err := srv.Space().Chain("acme", producer)
@@ -29,7 +28,6 @@ func lastOf(tb testing.TB, srv *natstest.Server, nc *nats.Conn, producer string)
 	return m, events.HashOf(raw).String()
 }
 
-// forge appends a message to the chain of a producer.
 func forge(tb testing.TB, srv *natstest.Server, nc *nats.Conn, m events.Manifest) {
 	tb.Helper()
 	chain, err := srv.Space().Chain(m.Tenant, m.Producer)
@@ -41,8 +39,7 @@ func forge(tb testing.TB, srv *natstest.Server, nc *nats.Conn, m events.Manifest
 	}
 }
 
-// skipping returns a manifest behind the last one that lists the numbers up to last
-// as missing.
+// skipping returns a manifest after m that lists the numbers up to last as missing.
 func skipping(m events.Manifest, prev string, last uint64) events.Manifest {
 	return events.Manifest{
 		Version: 1, Tenant: m.Tenant, Producer: m.Producer, First: m.Last + 1, Last: last, Prev: prev,
@@ -50,7 +47,6 @@ func skipping(m events.Manifest, prev string, last uint64) events.Manifest {
 	}
 }
 
-// arrived counts the messages of the stream with each id.
 func arrived(tb testing.TB, srv *natstest.Server) map[string]int {
 	tb.Helper()
 	count := map[string]int{}
@@ -72,8 +68,8 @@ func wantArrived(tb testing.TB, srv *natstest.Server, from, to int) {
 	}
 }
 
-// A stranger lists the coming numbers of a producer as missing and publishes
-// harmless events under them. The producer loses no event and continues.
+// A stranger lists the next numbers of a producer as missing and publishes harmless events under
+// them. The producer loses no event and continues.
 //
 //guarantee:foreign-manifest
 func TestForeign_ManifestListsComingNumbers(t *testing.T) {
@@ -119,8 +115,8 @@ func TestForeign_ManifestListsComingNumbers(t *testing.T) {
 	}
 }
 
-// The answer to a batch is lost, and a foreign manifest hides the batch. It is sent
-// again under the same producer id, because the copies do no harm.
+// The answer to a batch is lost, and a foreign manifest hides the batch. It is sent again under the
+// same producer id, because the copies do no harm.
 //
 //guarantee:foreign-manifest
 func TestForeign_ManifestHidesBatch(t *testing.T) {
@@ -145,8 +141,8 @@ func TestForeign_ManifestHidesBatch(t *testing.T) {
 	}
 }
 
-// A stranger writes to the chain of one tenant again and again. Other tenants do not
-// wait, and the events arrive when it ends.
+// A stranger writes to the chain of one tenant again and again. Other tenants do not wait, and the
+// events arrive when the flood ends.
 //
 //guarantee:foreign-manifest
 func TestForeign_Flood(t *testing.T) {
@@ -190,8 +186,8 @@ func TestForeign_Flood(t *testing.T) {
 	}
 }
 
-// A copy of the outbox has signed a manifest that lists waiting events as missing. The
-// events get new numbers, and none is dropped.
+// A copy of the outbox has signed a manifest that lists unsent events as missing. The events get
+// new numbers, and none is lost.
 //
 //guarantee:foreign-manifest
 func TestForeign_OwnKeyLosesNoEvent(t *testing.T) {

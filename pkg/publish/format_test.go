@@ -10,12 +10,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// testdata/outboxes was written by an early version. Outboxes in this format must
-// open without a loss.
+// testdata/outboxes was written by an early version. Outboxes in this format must open without a
+// loss.
 //
-// The outbox "exclusive" has sent the numbers 1 to 12 of acme: two events for each
-// of four runs and a seal for each run. Two runs are idle runs on disk. 23 events
-// wait, three were shed, and the process was killed.
+// The outbox "exclusive" has sent the numbers 1 to 12 of acme: two events and a seal for each of
+// four runs. Two runs are idle runs on disk. 23 events are unsent, three were shed, and the process
+// was killed.
 func TestFormat_Exclusive(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, copyDir(t, "testdata/outboxes/exclusive"))
@@ -88,7 +88,6 @@ func TestFormat_Exclusive(t *testing.T) {
 	}
 }
 
-// The outbox "shared" has six waiting events in two segments.
 func TestFormat_Shared(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := copyDir(t, "testdata/outboxes/shared")

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// forwarder sends the records of an outbox to the stream. Only one goroutine may use it,
-// except for the fields status, seals and now.
+// forwarder sends the records of an outbox to the stream. Only one goroutine may use it, except for
+// status, seals and now.
 type forwarder struct {
 	opts   Options
 	outbox *outbox
@@ -23,7 +23,7 @@ type forwarder struct {
 	sender *atomicbatch.Sender
 	status *status
 	seals  *seals
-	now    chan struct{} // capacity 1; a value ends the wait for more events
+	now    chan struct{} // capacity 1. A value ends the wait for more events
 
 	backlog   *waiting
 	collector *collector
@@ -31,10 +31,10 @@ type forwarder struct {
 	suspended *suspensions
 	delivery  *delivery
 	announcer *announcer
-	idleSince time.Time // time since which the outbox has been empty, or zero
+	idleSince time.Time // when the outbox became empty, or zero
 
 	keyChanges chan chan error // requests of [Publisher.ChangeKey]
-	awaitKey   []chan error    // callers that wait for the end of a change of the key
+	awaitKey   []chan error    // waiting for the end of the key change
 }
 
 type waiting struct {
@@ -45,7 +45,6 @@ type waiting struct {
 	read     uint64 // ordinal of the last record that the collector has read
 }
 
-// records yields the intact records that the cursor has not passed.
 func (w *waiting) records() iter.Seq2[segment.Item, error] {
 	return func(yield func(segment.Item, error) bool) {
 		for it, err := range w.log.All(w.cursor.Next) {
@@ -83,7 +82,7 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 	return f, nil
 }
 
-// restart begins with the records of a producer id. seals.mu is held.
+// restart continues with the records of another producer id. seals.mu is held.
 func (f *forwarder) restart(id identity, log *segment.Log, c *cursor.Cursor) {
 	*f.backlog = waiting{producer: id.Producer, id: id, log: log, cursor: c}
 	f.chains.forget()
@@ -136,13 +135,12 @@ func (f *forwarder) step(ctx context.Context) error {
 	return f.announce(ctx)
 }
 
-// announce sends the heartbeats that are due. It stores the cursor before and after.
 func (f *forwarder) announce(ctx context.Context) error {
 	if at := f.announcer.alarm(); at.IsZero() || time.Now().Before(at) {
 		return nil
 	}
-	// Before a heartbeat, the cursor must show which events were sent, because a heartbeat
-	// does not prove that.
+	// Store the cursor before a heartbeat, because a heartbeat does not prove which events were
+	// sent.
 	err := f.save()
 	if err == nil {
 		if err := f.announcer.send(ctx); err != nil {
@@ -158,8 +156,8 @@ func (f *forwarder) announce(ctx context.Context) error {
 
 func (f *forwarder) save() error { return f.seals.withRuns(f.backlog.cursor.Save) }
 
-// await waits for more records and does other work that becomes due meanwhile. It returns true
-// if the batch should be sent without waiting longer.
+// await waits for more records and does other work that becomes due. It returns true if the batch
+// should be sent now.
 func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun bool) (isDone bool, err error) {
 	next, err := f.seals.appendDue(ctx, time.Now())
 	if err != nil {
@@ -175,7 +173,7 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 		now = nil
 		remove, stop = alarm(f.nextRemoval())
 		defer stop()
-		beat, stop = alarm(f.announcer.alarm()) // a batch in progress does not end early
+		beat, stop = alarm(f.announcer.alarm()) // does not end a batch in progress early
 		defer stop()
 	}
 	select {
@@ -200,7 +198,6 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 	return false, nil
 }
 
-// alarm returns a channel that receives a value at the time at. If at is zero, it never does.
 func alarm(at time.Time) (due <-chan time.Time, stop func()) {
 	if at.IsZero() {
 		return nil, func() {}
@@ -219,8 +216,8 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 		// A failed write loses nothing, because memory and the stream have the progress too.
 		f.status.fail(err)
 	}
-	// Append the seals before the release. A Flush that waits for the release must find them
-	// in the outbox.
+	// Append the seals before the release, because a Flush that waits for the release must find
+	// them in the outbox.
 	if _, err := f.seals.appendDue(ctx, time.Now()); err != nil {
 		f.status.fail(err)
 	}
@@ -230,8 +227,8 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 	}
 }
 
-// persist writes the cursor and the ids. When both are on disk, it removes segments whose
-// records were all sent. seals.mu is held.
+// persist writes the cursor and the ids, and then removes segments whose records were all sent.
+// seals.mu is held.
 func (f *forwarder) persist(sent share) error {
 	o, c := f.outbox, f.backlog.cursor
 	if err := errors.Join(o.ids.Save(sent.ids), c.Save()); err != nil {

@@ -33,7 +33,6 @@ func fill(tb testing.TB, p *Publisher, from int) int {
 	}
 }
 
-// appendShedding appends the events from from to to-1 and returns their numbers.
 func appendShedding(tb testing.TB, p *Publisher, from, to int) (taken, shed []uint64) {
 	tb.Helper()
 	for n := from; n < to; n++ {
@@ -165,7 +164,6 @@ func tinyDisk(tb testing.TB, size string) string {
 	return dir
 }
 
-// A full disk is like a full outbox, and the outbox opens again.
 func TestFull_Disk(t *testing.T) {
 	srv, nc := stoppedServer(t)
 	opts := testOptions(t, filepath.Join(tinyDisk(t, "640k"), "outbox"))
@@ -210,8 +208,6 @@ func TestFull_DiskShed(t *testing.T) {
 	}
 }
 
-// The forwarder waits for a full stream. Each event arrives once.
-//
 //guarantee:broker-full
 func TestFull_Stream(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{MaxBytes: 100 << 10})
@@ -238,8 +234,6 @@ func TestFull_Stream(t *testing.T) {
 	}
 }
 
-// The disk of the server is full, and a batch may be stored in part.
-//
 //guarantee:broker-full
 func TestFull_ServerDisk(t *testing.T) {
 	store := filepath.Join(tinyDisk(t, "2m"), "store")

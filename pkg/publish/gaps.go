@@ -20,8 +20,6 @@ type lossLog struct {
 
 func (l *lossLog) isEmpty() bool { return len(l.others) == 0 && l.file.IsEmpty() }
 
-// take calls record for each loss and removes it if record succeeds. It stops at the first
-// error.
 func (l *lossLog) take(record func(state.Gap) error) error {
 	for len(l.others) > 0 {
 		if err := record(l.others[0]); err != nil {
@@ -37,22 +35,22 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.losses.others = append(o.losses.others, list...)
 	o.mu.Unlock()
 	if err := o.begin(ctx); err != nil {
-		return // the losses are recorded with the next change
+		return // the next change of the outbox records the losses
 	}
 	defer o.end()
 	o.tryRecordLosses()
 }
 
-// tryRecordLosses records the losses if there is room. It logs other errors. o.mu is held.
+// tryRecordLosses logs all errors but a lack of room. o.mu is held.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {
 		o.opts.Logger.Error("gap not recorded yet", "error", err)
 	}
 }
 
-// recordLosses appends a gap.recorded event for each loss. It returns an error until an eighth
-// of the quota is free. Otherwise each gap.recorded event would take the room of the next
-// event, which would be lost in turn. o.mu is held.
+// recordLosses appends a gap.recorded event for each loss once an eighth of the quota is free.
+// Otherwise each of them would take the room of the next event, which would then be lost. o.mu is
+// held.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil
@@ -90,8 +88,8 @@ func (o *outbox) retryLosses(ctx context.Context) error {
 	}
 }
 
-// newGapEvent returns the gap.recorded event for g. It derives the id from g, so that an event
-// that is made again after a crash has the same id.
+// newGapEvent derives the id from g, so that an event that is made again after a crash has the same
+// id.
 func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	e, err := events.New(events.GapRecorded, source,
 		events.GapRecordedData{First: g.First, Last: g.Last, Reason: g.Reason})

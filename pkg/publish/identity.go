@@ -14,28 +14,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of the file "outbox.json". The records of each producer id are in a
-// separate folder. Replacing this file therefore changes the id and the records in one step.
+// identity is the content of "outbox.json". Each producer id has its own folder of records, so
+// replacing this file changes the id and the records in one step.
 type identity struct {
 	Producer string `json:"producer"`
-	Boot     string `json:"boot,omitempty"` // boot id of the machine when the outbox was last opened
+	Boot     string `json:"boot,omitempty"` // boot id of the machine at the last opening
 	Open     bool   `json:"open"`           // the outbox is in use, or was not closed cleanly
-	// Suspect means that the waiting events need a new producer id. The outbox may have lost
-	// events that the stream has, for example in a power cut, and would use their numbers
-	// again.
+	// Suspect means that the unsent events need a new producer id, because the outbox may have lost
+	// events that the stream has, for example in a power cut, and would use their numbers again.
 	Suspect bool `json:"suspect,omitempty"`
-	// Key is the public key that signs the manifests of Producer. Unsigned means that the
-	// first manifests may have no signature, because Producer is older than its key.
+	// Key is the public key that signs the manifests of Producer. If Unsigned is true, Producer is
+	// older than Key, and its first manifests may have no signature.
 	Key      string `json:"key,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
-	OldKey   string `json:"old_key,omitempty"` // key that was replaced by Key
+	OldKey   string `json:"old_key,omitempty"` // the key before the last key change
 
 	signer signer  // key of the process that forwards
-	next   *signer // key that will replace signer; nil if the key is not being changed
+	next   *signer // will replace signer, nil if the key is not being changed
 }
 
-// openKey opens the key of the outbox, or creates it. If the key that the producer id used is
-// lost, openKey sets Suspect, because the waiting events then need a new producer id.
+// openKey opens or creates the key of the outbox. If the key of the producer id is lost, it sets
+// Suspect.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
 		return err
@@ -50,9 +49,8 @@ func (id *identity) openKey(opts Options) (err error) {
 	return nil
 }
 
-// newProducerID returns an id with a random part. It must not be guessable, because a client
-// of the embedded broker without the rights of a service can write to the chain of a producer
-// if it knows the producer's id.
+// newProducerID makes an id that cannot be guessed. Otherwise a client of the embedded broker
+// without the rights of a service could write to the chain of the producer.
 func newProducerID(name string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -88,8 +86,8 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// newIdentity returns an identity for a folder without the file. If the folder contains the
-// records of one producer id, newIdentity returns this id and sets Suspect.
+// newIdentity returns an identity for a folder without "outbox.json". If the folder contains the
+// records of one producer id, it returns this id and sets Suspect.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {
@@ -137,8 +135,7 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// removeOthers removes the records of other producer ids. They exist after a crash during a
-// change of the producer id.
+// removeOthers removes the records that a crash during a change of the producer id leaves behind.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {

@@ -24,17 +24,17 @@ type State struct {
 	Unique   bool   // it was opened with [Options.Unique]
 
 	Waiting uint64                  // events that the stream has not acknowledged
-	Bytes   int64                   // size of the waiting events
-	Oldest  time.Time               // time of the first waiting event, or zero
-	Tenants map[string]uint64       // number of waiting events by tenant
-	Numbers map[string]events.Range // first and last number of the waiting events, by tenant
+	Bytes   int64                   // size of the unsent events
+	Oldest  time.Time               // of the first unsent event, or zero
+	Tenants map[string]uint64       // unsent events by tenant
+	Numbers map[string]events.Range // first and last unsent number by tenant
 	Size    int64                   // size of all records on disk
 
 	Gaps       []Gap    // losses that the stream does not know yet
-	Damaged    uint64   // waiting records that cannot be read
+	Damaged    uint64   // unsent records that cannot be read
 	Quarantine []string // copies of damaged segments
 	Expected   []string // tenants in which it announced that it is open
-	Forwarding bool     // a process has the outbox open and forwards its events
+	Forwarding bool     // a process has it open and forwards its events
 	Process    int      // id of that process, 0 if unknown
 }
 
@@ -44,9 +44,9 @@ type Gap struct {
 	events.Range
 }
 
-// Inspect reads the state of the outbox in dir. It takes no lock and changes nothing. While
-// other processes use the outbox, parts of the result may be from different moments. The error
-// wraps [os.ErrNotExist] if there is no outbox.
+// Inspect reads the state of the outbox in dir. It takes no lock and changes nothing. While other
+// processes use the outbox, parts of the result may be from different moments. The error wraps
+// [os.ErrNotExist] if there is no outbox.
 func Inspect(dir string) (State, error) {
 	for tries := 1; ; tries++ {
 		s, err := inspect(dir)
@@ -61,7 +61,7 @@ func inspect(dir string) (State, error) {
 	id, err := readIdentity(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		if folders, e := recordFolders(dir); e == nil && len(folders) > 0 {
-			id, err = newIdentity(Options{Dir: dir}) // use the producer id that Open would use
+			id, err = newIdentity(Options{Dir: dir}) // the producer id that Open would use
 		}
 	}
 	if err != nil {

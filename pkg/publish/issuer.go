@@ -17,12 +17,12 @@ type Issuer struct {
 	sign   func(text []byte) ([]byte, error)
 }
 
-// EndorsedEnding is the file name ending of the note in which the key of the ledger endorses
-// an issuer. The file is next to the issuer's key, and each grant contains the note.
+// EndorsedEnding is appended to the file name of an issuer's key. That file contains the note with
+// which the key of the ledger endorses the issuer. Grants contain the note.
 const EndorsedEnding = ".endorsed"
 
-// OpenIssuer reads the key of an issuer from the file at path. The file contains the seed of a
-// user nkey, or the NATS credentials of a user.
+// OpenIssuer reads the key of an issuer from the file at path. The file contains the seed of a user
+// nkey or the NATS credentials of a user.
 func OpenIssuer(path string) (*Issuer, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -39,11 +39,9 @@ func OpenIssuer(path string) (*Issuer, error) {
 	return &Issuer{path: path, public: public, sign: pair.Sign}, nil
 }
 
-// Public returns the issuer's public key, which is a user nkey.
+// Public returns the public key of the issuer, which is a user nkey.
 func (i *Issuer) Public() string { return i.public }
 
-// endorsement returns the note in which the ledger's key endorses the issuer, or "" if the
-// file does not exist yet.
 func (i *Issuer) endorsement() string {
 	note, err := os.ReadFile(i.path + EndorsedEnding)
 	if err != nil {
@@ -52,8 +50,8 @@ func (i *Issuer) endorsement() string {
 	return string(note)
 }
 
-// Grant returns a signed statement that key belongs to producer in tenant. It is valid until
-// expires, or without limit if expires is zero.
+// Grant returns a signed statement that key belongs to producer in tenant. A zero expires means
+// that the grant never expires.
 func (i *Issuer) Grant(tenant, producer, key string, expires time.Time) (events.Grant, error) {
 	g := events.Grant{Tenant: &tenant, Producer: producer, Key: key, Issued: time.Now(), Expires: expires, Endorsed: i.endorsement()}
 	g, err := g.Sign(i.public, i.sign)

@@ -16,22 +16,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/journal"
 )
 
-// JournalDir returns the folder of the journals of the outboxes in a data directory.
+// JournalDir returns the folder of the outbox journals in a data directory.
 func JournalDir(dataDir string) string { return filepath.Join(dataDir, "producers") }
 
-// Missing describes a producer that a journal lists and whose outbox no longer exists. It was
-// not closed, so events may be lost.
+// Missing describes a producer that a journal lists but whose outbox no longer exists. It was not
+// closed, so events may be lost.
 type Missing struct {
 	Outbox   string // name of the outbox in the data directory
 	Producer string
 	Key      string
-	First    time.Time         // when the outbox was first opened
+	First    time.Time         // time when the outbox was first opened
 	Last     map[string]uint64 // last known number by tenant, 0 if unknown
 	Recorded bool              // [RecordLost] has recorded the loss as producer.lost
 }
 
-// MissingOutboxes returns the producers of a data directory whose outboxes no longer exist or
-// were replaced. The error names journals that cannot be read.
+// MissingOutboxes returns the producers of a data directory whose outboxes no longer exist or were
+// replaced. The error names journals that cannot be read.
 func MissingOutboxes(dataDir string) (list []Missing, err error) {
 	files, err := filepath.Glob(filepath.Join(JournalDir(dataDir), "*"+journal.Suffix))
 	if err != nil {
@@ -66,7 +66,6 @@ func missingOf(dataDir, name string) ([]journal.Record, error) {
 	}
 }
 
-// presentProducer returns the producer id of the outbox in dir, or "" if there is none.
 func presentProducer(dir string) (string, error) {
 	id, err := readIdentity(dir)
 	if err == nil || !errors.Is(err, os.ErrNotExist) {
@@ -82,10 +81,9 @@ func presentProducer(dir string) (string, error) {
 	return subjects.ParseToken(filepath.Base(folders[0])) // Open would continue with this id
 }
 
-// RecordLost records each producer of [MissingOutboxes] with producer.lost events, one in each
-// tenant in which the producer had events. It appends them to the shared outbox dir and
-// returns the producers that it recorded. If several processes call it, each producer is
-// recorded only once.
+// RecordLost records the producers that [MissingOutboxes] returns, and returns those that it
+// recorded. For each of them, it appends a producer.lost event to the shared outbox dir in each
+// tenant in which the producer had events. Concurrent calls record each producer only once.
 func RecordLost(ctx context.Context, dataDir, dir string, opts SharedOptions) (lost []Missing, err error) {
 	if list, err := unrecorded(dataDir); len(list) == 0 {
 		return nil, err
@@ -111,8 +109,8 @@ func unrecorded(dataDir string) ([]Missing, error) {
 	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded }), err
 }
 
-// recordLost appends the events before it updates the journal. After a crash in between, it
-// appends them again with the same ids.
+// recordLost appends the events before it updates the journal. After a crash in between, they are
+// appended again with the same ids.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
 		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last}
@@ -130,9 +128,8 @@ func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m 
 
 func (o Options) journal() journal.File { return journal.At(o.Journal, o.Dir) }
 
-// note writes a state of the current producer to the journal. If that fails, it only logs the
-// error, because the outbox works without the journal. The journal only helps to notice that
-// the outbox was lost. o.mu is held, or o is not in use yet.
+// note only logs errors, because the journal only helps to notice the loss of the outbox. o.mu is
+// held, or o is not in use yet.
 func note(o *outbox, write func(journal.File, journal.Record) error, state journal.State, numbers map[string]uint64) {
 	r := journal.Record{Time: time.Now().UTC(), Producer: o.id.Producer, Key: o.id.Key, State: state, Last: numbers}
 	if err := write(o.opts.journal(), r); err != nil {
@@ -140,7 +137,6 @@ func note(o *outbox, write func(journal.File, journal.Record) error, state journ
 	}
 }
 
-// lastNumbers returns the last used number of each tenant.
 func lastNumbers(o *outbox) map[string]uint64 {
 	last := make(map[string]uint64, len(o.numbers.next))
 	for tenant, next := range o.numbers.next {
@@ -149,8 +145,8 @@ func lastNumbers(o *outbox) map[string]uint64 {
 	return last
 }
 
-// noteFirst writes to the journal before the first event of a tenant, and before the first
-// event after a shared outbox was closed. o.mu is held.
+// noteFirst writes to the journal before the first event of a tenant, and before the first event
+// after a shared outbox was closed. o.mu is held.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0
@@ -159,8 +155,8 @@ func noteFirst(o *outbox, tenant string) {
 	}
 }
 
-// noteEnd writes to the journal that the outbox closed, unless events wait. It checks again,
-// because other processes may have appended to a shared outbox meanwhile.
+// noteEnd writes to the journal that the outbox closed, unless other processes have appended events
+// meanwhile.
 func noteEnd(ctx context.Context, o *outbox) {
 	if o.opts.Journal == "" || o.begin(ctx) != nil {
 		return
@@ -171,7 +167,7 @@ func noteEnd(ctx context.Context, o *outbox) {
 	}
 }
 
-// noteMove writes a new producer id to the journal before the id is used. o.mu is held.
+// noteMove is called before the new producer id is used, with o.mu locked.
 func noteMove(o *outbox, to identity, numbers map[string]uint64) {
 	if o.opts.Journal == "" {
 		return

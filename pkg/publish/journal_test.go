@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// inDataDir returns the options of an outbox in a data directory.
 func inDataDir(tb testing.TB, dataDir, name string) Options {
 	tb.Helper()
 	opts := testOptions(tb, filepath.Join(dataDir, "outbox", name))
@@ -43,7 +42,7 @@ func remove(tb testing.TB, dir string) {
 	}
 }
 
-// A data directory notices that an outbox was removed, and records it once.
+// A data directory notices that an outbox was removed, and records the loss once.
 //
 //guarantee:producer-lost
 func TestJournal_OutboxRemoved(t *testing.T) {
@@ -96,7 +95,7 @@ func TestJournal_OutboxRemoved(t *testing.T) {
 	}
 }
 
-// What our own commands do to an outbox is no loss.
+// An outbox that our own commands close or change is not lost.
 //
 //guarantee:producer-lost
 func TestJournal_NoFalseAlarm(t *testing.T) {
@@ -123,7 +122,7 @@ func TestJournal_NoFalseAlarm(t *testing.T) {
 	wantMissing(t, dataDir)
 }
 
-// A shared outbox that a process appends to after its end is open again.
+// A closed shared outbox is open again when a process appends to it.
 func TestJournal_SharedAfterItsEnd(t *testing.T) {
 	srv, dataDir := natstest.Start(t), t.TempDir()
 	opts := inDataDir(t, dataDir, "shared")
@@ -149,7 +148,6 @@ func TestJournal_SharedAfterItsEnd(t *testing.T) {
 	wantMissing(t, dataDir, "shared")
 }
 
-// The outbox works if its journal cannot be written.
 func TestJournal_NotWritable(t *testing.T) {
 	srv, dataDir := natstest.Start(t), t.TempDir()
 	if err := os.WriteFile(JournalDir(dataDir), nil, 0o600); err != nil {

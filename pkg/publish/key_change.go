@@ -11,14 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// nextKeyName is the file with the seed of the next key. It exists until each chain has
-// changed to that key.
+// nextKeyName is the file with the seed of the next key. It exists until each chain has changed to
+// that key.
 const nextKeyName = "producer.next.nk"
 
 // ChangeKey replaces the key of the outbox with a new one. In each chain, the old key signs a
-// manifest that names the new key. ChangeKey returns when the stream has all these manifests
-// and the old key is deleted. If ctx or the process ends earlier, the change continues when
-// the outbox is next open.
+// manifest that names the new key. ChangeKey returns when the stream has all these manifests and
+// the old key is deleted. If ctx or the process ends earlier, the change continues when the outbox
+// is next open.
 func (p *Publisher) ChangeKey(ctx context.Context) error {
 	if err := p.changeKey(ctx); err != nil {
 		return fmt.Errorf("change key: %w", errors.Join(err, p.fwd.status.lastError()))
@@ -45,8 +45,7 @@ func (p *Publisher) changeKey(ctx context.Context) error {
 	}
 }
 
-// beginKeyChange creates the next key on disk. done receives the result when the change is
-// complete.
+// beginKeyChange creates the next key on disk. done receives the result of the whole key change.
 func (f *forwarder) beginKeyChange(ctx context.Context, done chan error) {
 	f.awaitKey = append(f.awaitKey, done)
 	if f.backlog.id.next != nil {
@@ -71,8 +70,8 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey announces the next key in each chain that does not have it yet. Chains of
-// suspended tenants get it later.
+// changeKey announces the next key in each chain that still has the old one. Chains of suspended
+// tenants get it later.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {
@@ -105,8 +104,8 @@ func (f *forwarder) changeKey(ctx context.Context) error {
 	return err
 }
 
-// endKeyChange makes the next key the key of the outbox. If the process crashes between its
-// steps, openKey completes them.
+// endKeyChange makes the next key the key of the outbox. After a crash between its steps, openKey
+// completes them.
 func (f *forwarder) endKeyChange(ctx context.Context) error {
 	o := f.outbox
 	if err := o.begin(ctx); err != nil {
@@ -126,7 +125,6 @@ func (f *forwarder) endKeyChange(ctx context.Context) error {
 	return nil
 }
 
-// installNext replaces the file of the old key with that of the next key.
 func (id *identity) installNext(dir string) error {
 	if err := os.Rename(filepath.Join(dir, nextKeyName), filepath.Join(dir, keyName)); err != nil {
 		return fmt.Errorf("install key: %w", err)
@@ -135,7 +133,6 @@ func (id *identity) installNext(dir string) error {
 	return disk.SyncDir(dir)
 }
 
-// openNext reads the next key if a change of the key was interrupted.
 func (id *identity) openNext(opts Options) error {
 	if _, err := os.Stat(filepath.Join(opts.Dir, nextKeyName)); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -151,8 +148,8 @@ func (id *identity) openNext(opts Options) error {
 	return nil
 }
 
-// signerOf returns the key that signs the next manifest of a chain. next is the public key
-// that this manifest announces as its successor, or "".
+// signerOf returns the key that signs the next manifest of a chain, and the public key that this
+// manifest announces as the next one, or "".
 func (id identity) signerOf(ch cursor.Chain) (s signer, next string) {
 	switch {
 	case id.next == nil:

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// newIssuer writes the seed of an issuer to a file.
 func newIssuer(tb testing.TB) (path, public string) {
 	tb.Helper()
 	pair, err := nkeys.CreateUser()
@@ -33,13 +32,11 @@ func newIssuer(tb testing.TB) (path, public string) {
 	return path, public
 }
 
-// isSignedGrant verifies the signature of a grant.
 func isSignedGrant(g events.Grant) bool {
 	raw, err := nkeys.Decode(nkeys.PrefixByteUser, []byte(g.Issuer))
 	return err == nil && ed25519.Verify(raw, g.SignedText(), g.Signature())
 }
 
-// chainOf returns the manifests of a producer in the stream.
 func chainOf(tb testing.TB, srv *natstest.Server, producer string) (list []events.Manifest) {
 	tb.Helper()
 	for _, msg := range srv.Messages(tb) {
@@ -50,8 +47,8 @@ func chainOf(tb testing.TB, srv *natstest.Server, producer string) (list []event
 	return list
 }
 
-// The first manifest of a chain has a grant, and so has the next one after the issuer
-// has changed. An outbox without an issuer gets its grant later.
+// The first manifest of a chain has a grant, and so has the first one after a change of the issuer.
+// An outbox without an issuer gets its grant later.
 func TestIssuer_Grant(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -92,8 +89,8 @@ func TestIssuer_Grant(t *testing.T) {
 	}
 }
 
-// wantNewKey checks that one manifest of the old key names the new one, and that only
-// the new key signs the later ones.
+// wantNewKey checks that one manifest of the old key names the new key, and that only the new key
+// signs later ones.
 func wantNewKey(tb testing.TB, srv *natstest.Server, p *Publisher, dir, old string) {
 	tb.Helper()
 	key, changes := old, 0
@@ -142,7 +139,7 @@ func TestPublisher_ChangeKey(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 15)
 }
 
-// The process is killed between the steps of a change. The next one finishes it.
+// The process is killed between the steps of a key change. The next process finishes it.
 //
 //guarantee:producer-key
 func TestPublisher_ChangeKeyKilled(t *testing.T) {
@@ -200,7 +197,7 @@ func TestPublisher_ChangeKeyKilled(t *testing.T) {
 	}
 }
 
-// A stranger names a next key behind the last manifest. The producer ignores it.
+// A stranger announces a next key after the last manifest. The producer ignores it.
 //
 //guarantee:producer-key
 func TestForeign_KeyChange(t *testing.T) {

@@ -9,15 +9,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// maxLaggards limits the number of open files, and how many times the same record is read. If
-// more tenants lag, the records of the others are sent in the order of the outbox.
+// maxLaggards limits the number of open files and of repeated reads. Further tenants are sent in
+// the order of the outbox.
 const maxLaggards = 16
 
-// laggards are the tenants that have more events than fit into their share of a batch. Each
-// one is read by a separate reader, so that the events of other tenants do not wait behind its
-// events. The cursor does not pass the unsent records of a laggard.
+// laggards are the tenants with more events than fit into their share of a batch. Each has a
+// separate reader, so that events of other tenants do not wait behind its events. The cursor does
+// not pass the unsent records of a laggard.
 type laggards struct {
-	list []*laggard // in the order in which they get room in a batch
+	list []*laggard // in the order of their turns
 }
 
 type laggard struct {
@@ -28,7 +28,6 @@ type laggard struct {
 
 func (l *laggards) any() bool { return len(l.list) > 0 }
 
-// has reports whether a laggard's reader will read the item it.
 func (l *laggards) has(it segment.Item) bool {
 	return it.Fault != segment.Unreadable && l.isAmong(it.Tenant)
 }
@@ -37,8 +36,8 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add makes the tenant of it a laggard. it is the last item that r has read. add returns false
-// if there are too many laggards.
+// add makes the tenant of it, the last item that r has read, a laggard. It returns false if there
+// are too many.
 func (l *laggards) add(r *segment.Reader, it segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false
@@ -63,7 +62,6 @@ func (l *laggards) clear() {
 	l.list = nil
 }
 
-// next returns the lowest ordinal that some laggard may not have read yet.
 func (l *laggards) next() uint64 {
 	next := uint64(math.MaxUint64)
 	for _, t := range l.list {
@@ -72,8 +70,6 @@ func (l *laggards) next() uint64 {
 	return next
 }
 
-// readLagging divides the remaining room of b between the laggards. A tenant whose reader has
-// caught up is no longer a laggard.
 func (c *collector) readLagging(b *batch) error {
 	turns := slices.Clone(c.lagging.list)
 	for i, t := range turns {
@@ -95,7 +91,7 @@ func (c *collector) readLagging(b *batch) error {
 }
 
 // readLaggard adds events of t until b is full. It returns true if t has caught up with the
-// records that the collector has read.
+// collector.
 func (c *collector) readLaggard(b *batch, t *laggard, r room) (isLevel bool, err error) {
 	b.hasBegun = true // even if t has no event, because the cursor can then move
 	for skimmed := 0; t.read < c.backlog.read; {

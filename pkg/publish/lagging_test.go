@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ofTenant returns an event of a tenant.
 func ofTenant(tenant string, n int) events.Event {
 	e := newEvent(n)
 	e.Tenant, e.Run = tenant, "run-"+tenant
@@ -29,7 +28,7 @@ func endOf(h *history, tenant string) (last int) {
 	return last
 }
 
-// wantInOrder checks that the events 0 to n-1 are there, in the order of each tenant.
+// wantInOrder checks that the events 0 to n-1 have arrived, in the order of each tenant.
 func wantInOrder(t *testing.T, h *history, n int) {
 	t.Helper()
 	last, seen := map[string]int{}, map[string]bool{}
@@ -45,9 +44,8 @@ func wantInOrder(t *testing.T, h *history, n int) {
 	}
 }
 
-// Events of other tenants do not wait behind thousands of one tenant. Nor does a burst
-// that is larger than a batch wait behind the flood, and the order within each tenant
-// stays. The same holds after a restart in the middle.
+// Events of other tenants do not wait behind thousands of one tenant, not even a burst that is
+// larger than a batch. The order within each tenant stays, also after a restart in the middle.
 //
 //guarantee:tenant-fair
 func TestFair_Flood(t *testing.T) {
@@ -86,7 +84,7 @@ func TestFair_Flood(t *testing.T) {
 	}
 }
 
-// More tenants than readers lag. All events arrive, in the order of each tenant.
+// There are more lagging tenants than readers.
 func TestFair_ManyLaggards(t *testing.T) {
 	const tenants, each = 3 * maxLaggards, 30
 	srv := natstest.Start(t)
@@ -112,7 +110,7 @@ func TestFair_ManyLaggards(t *testing.T) {
 	}
 }
 
-// A tenant that lags and is suspended keeps its events, and the others go on.
+// A lagging tenant that is suspended keeps its events, and the other tenants continue.
 func TestFair_SuspendedLaggard(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{acmeOnly}})
 	opts := testOptions(t, t.TempDir())

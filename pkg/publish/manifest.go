@@ -16,11 +16,10 @@ type entry struct {
 	kind     events.Kind
 	event    []byte
 	hash     events.Hash
-	sealed   uint64       // number of events that a run.sealed event counts
-	gap      events.Range // numbers that a gap.recorded event declares as lost
+	sealed   uint64       // events that a run.sealed event counts
+	gap      events.Range // declared as lost by a gap.recorded event
 }
 
-// newEntry returns the entry for it. The entry uses the event's bytes without a copy.
 func newEntry(it segment.Item) entry {
 	e := entry{
 		sequence: it.Sequence, run: it.Run, kind: events.Kind(it.Kind),
@@ -36,14 +35,13 @@ func newEntry(it segment.Item) entry {
 	return e
 }
 
-// group is the part of a batch that belongs to one tenant, in the order of the numbers.
 type group struct {
 	tenant  string
 	entries []entry
-	bytes   int           // size of the events
+	bytes   int
 	refused *events.Range // missing numbers after the events
 	rekeys  bool          // the manifest announces the next key, even without events
-	word    events.State  // state to announce in a manifest without events
+	word    events.State  // announced in a manifest without events
 }
 
 func (g *group) isEmpty() bool {
@@ -87,9 +85,9 @@ func (g *group) manifest(producer string, ch cursor.Chain, missing missingFunc) 
 	return m
 }
 
-// messages returns the events of g, followed by the manifest. The manifest must come last,
-// because a server with a full disk can store only the beginning of a batch. A manifest at the
-// beginning would then list events that never arrived.
+// messages returns the events of g and then the manifest. The manifest must come last, because a
+// server with a full disk can store only the beginning of a batch. It would then list events that
+// never arrived.
 func (g *group) messages(space subjects.Space, m events.Manifest, fence uint64) ([]atomicbatch.Message, error) {
 	list := make([]atomicbatch.Message, 0, len(g.entries)+1)
 	for _, e := range g.entries {

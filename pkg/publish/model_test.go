@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// outboxModel runs an outbox through random sequences of appends, exits, power
-// cuts, restored copies and connection states.
+// outboxModel runs an outbox through random sequences of appends, exits, power cuts, restored
+// copies and connection states.
 type outboxModel struct {
 	t     *testing.T
 	opts  Options
@@ -148,7 +148,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// rtTB reports failures to rapid, which then finds a shorter example.
+// rtTB reports failures to rapid, which then looks for a shorter example.
 type rtTB struct {
 	testing.TB
 

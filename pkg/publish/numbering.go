@@ -5,7 +5,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// numbering has the next number of each tenant and the gaps that are not settled yet.
 type numbering struct {
 	next map[string]uint64 // a tenant that is not in the map begins at 1
 	gaps state.Gaps

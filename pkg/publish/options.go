@@ -20,21 +20,21 @@ import (
 var (
 	// ErrClosed is returned by Append after Close.
 	ErrClosed = errors.New("publisher is closed")
-	// ErrFull is returned by Append if the outbox has no room and the policy is
-	// [Fail], or if the context ends while [Block] waits for room.
+	// ErrFull is returned by Append if the outbox has no room and the policy is [Fail], or if the
+	// context ends while [Block] waits for room.
 	ErrFull = errors.New("outbox is full")
 	// ErrTooLarge is returned by Append if an event is larger than [Options.Quota].
 	ErrTooLarge = errors.New("event is larger than the quota of the outbox")
 	// ErrShed is returned by Append if the outbox has no room and the policy is [Shed].
 	ErrShed = errors.New("event was shed: outbox is full")
-	// ErrForeignTenant is returned by Append if an event has another tenant than
-	// [Options.Tenant].
+	// ErrForeignTenant is returned by Append if [Options.Tenant] is set and the event has another
+	// tenant.
 	ErrForeignTenant = errors.New("event belongs to another tenant")
-	// ErrDuplicate is returned by Append if [Options.Unique] is set and the outbox
-	// has already taken an event with the same source and id.
+	// ErrDuplicate is returned by Append if [Options.Unique] is set and the outbox has already
+	// accepted an event with the same source and id.
 	ErrDuplicate = errors.New("event id was published before")
-	// ErrPermission is wrapped by [Stats.LastError] and by the error of
-	// [Publisher.Flush] if the user may not write events or read its chain.
+	// ErrPermission is wrapped by [Stats.LastError] and by the error of [Publisher.Flush] if the
+	// user has no permission to write events or to read its chain.
 	ErrPermission = atomicbatch.ErrPermission
 )
 
@@ -44,7 +44,7 @@ type Durability int
 const (
 	// ProcessDurability survives any end of this process, including kill -9.
 	ProcessDurability Durability = iota
-	// DiskDurability also survives a power cut. Concurrent callers share a sync.
+	// DiskDurability also survives a power cut. Concurrent callers share an fsync.
 	DiskDurability
 )
 
@@ -56,9 +56,9 @@ const (
 	Block FullPolicy = iota
 	// Fail returns [ErrFull].
 	Fail
-	// Shed gives the event a number and drops it. The outbox stores the loss on disk,
-	// lists the number as missing in the next manifest, and appends a gap.recorded
-	// event as soon as there is room.
+	// Shed gives the event a number and drops the event. The outbox stores the loss on disk, lists
+	// the number as missing in the next manifest, and appends a gap.recorded event when there is
+	// room.
 	Shed
 )
 
@@ -72,7 +72,7 @@ func (p FullPolicy) String() string {
 	return fullPolicies[p]
 }
 
-// ParseFullPolicy returns the policy with a name.
+// ParseFullPolicy returns the policy with the given name.
 func ParseFullPolicy(name string) (FullPolicy, error) {
 	if i := slices.Index(fullPolicies[:], name); i >= 0 {
 		return FullPolicy(i), nil
@@ -80,12 +80,11 @@ func ParseFullPolicy(name string) (FullPolicy, error) {
 	return 0, fmt.Errorf("unknown policy %q, use one of %s", name, strings.Join(fullPolicies[:], ", "))
 }
 
-// Redactor removes sensitive data from events. Append calls it in the goroutine
-// of its caller before anything is written.
+// Redactor removes sensitive data from events. Append calls it in the goroutine of its caller
+// before anything is written.
 type Redactor interface {
-	// Redact changes *e in place. It must not change the bytes of e.Data and
-	// other slices, because they belong to the caller of Append. If it fails, the
-	// event is not published.
+	// Redact changes *e in place. It must not write to the memory of e.Data and other slices,
+	// because they belong to the caller of Append. If it fails, the event is not published.
 	Redact(e *events.Event) error
 }
 
@@ -102,36 +101,36 @@ type Options struct {
 	Dir      string   // folder of the outbox
 	Name     string   // prefix of the producer id, before a dash and 20 hex digits
 	Tenant   string   // the only allowed tenant, and the default for events
-	Redactor Redactor // [NoRedaction] opts out
+	Redactor Redactor // [NoRedaction] disables redaction
 
 	Durability   Durability
-	Quota        int64      // bytes of events that may wait, default 1 GiB
+	Quota        int64      // size of unsent events in bytes, default 1 GiB
 	Full         FullPolicy // applies at the quota and on a full disk
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
-	Unique       bool       // refuse events with a known source and id
-	UniqueSame   bool       // with Unique, refuse only the same type, run and data, so that no other event can take an id
-	UniqueLast   int        // Unique remembers at least this many latest ids, at most twice as many; 0: all
+	Unique       bool       // refuse events whose source and id the outbox has already accepted
+	UniqueSame   bool       // with Unique, also compare type, run and data, so that no event can block another one by taking its id
+	UniqueLast   int        // number of latest ids that Unique remembers at least, and at most twice as many, 0 for all
 
 	BatchEvents int           // default 500, at most 900
 	BatchBytes  int           // default 4 MiB
 	Linger      time.Duration // how long a batch waits for more events, default 20 ms
-	AckWait     time.Duration // limit for the stream's answer, default 10 s
-	KeepSent    time.Duration // time that sent events stay on disk, default 1 min
+	AckWait     time.Duration // limit for the answer of the stream, default 10 s
+	KeepSent    time.Duration // time for which sent events stay on disk, default 1 min
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
-	Heartbeat   time.Duration // announced interval between manifests while open, default 10 min; negative: none
+	Heartbeat   time.Duration // announced interval between manifests while open, default 10 min, negative to disable
 
-	Journal string // folder, outside of Dir, that lists the outbox so that its loss is noticed; default none
+	Journal string // folder outside of Dir that lists the outbox so that its loss is noticed, default none
 
-	// Issuer is the file with the key of the issuer that enrols the outbox, see
-	// [OpenIssuer]. If it is empty, the outbox is not enrolled.
+	// Issuer is the file with the key of the issuer that enrols the outbox, see [OpenIssuer]. If
+	// Issuer is empty, the outbox is not enrolled.
 	Issuer string
 
 	SubjectPrefix string       // default "hooktrail."
 	StreamPrefix  string       // default "HOOKTRAIL_"
 	Logger        *slog.Logger // default discards
 
-	shared bool    // other processes append as well
-	issuer *Issuer // nil without Issuer
+	shared bool    // other processes append too
+	issuer *Issuer // nil if Options.Issuer is empty
 
 	// For tests.
 	bootID       func() string
@@ -152,7 +151,7 @@ const (
 
 	defaultRunsInMemory = 10_000
 
-	maxBatchEvents = 900 // the server takes 1000 messages, manifests included
+	maxBatchEvents = 900 // the server accepts 1000 messages, manifests included
 	maxNameBytes   = 200
 )
 
@@ -219,7 +218,6 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// lockFile returns the path of the lock file that the forwarding process locks.
 func (o Options) lockFile() string {
 	if o.shared {
 		return filepath.Join(o.Dir, "forward.lock")
@@ -227,8 +225,6 @@ func (o Options) lockFile() string {
 	return filepath.Join(o.Dir, "lock")
 }
 
-// appendLock returns the path of the lock file that is locked during each change of a shared
-// outbox.
 func (o Options) appendLock() string { return filepath.Join(o.Dir, "append.lock") }
 
 func (o Options) reserve() disk.Reserve { return disk.Reserve(filepath.Join(o.Dir, "spare")) }

@@ -20,12 +20,12 @@ type outbox struct {
 	space   subjects.Space
 	ids     *state.IDs // nil unless Options.Unique
 	reserve disk.Reserve
-	shared  *sharing      // nil unless other processes append as well
+	shared  *sharing      // nil unless other processes append too
 	wake    chan struct{} // capacity 1, signals records to forward
 
 	// mu guards all fields below, intake.isClosed, and the fields of sharing. It is held while
 	// events are numbered and written, so that they are written in the order of their numbers.
-	// To lock it, call begin.
+	// Changes of the records lock it with begin.
 	mu      sync.Mutex
 	id      identity
 	log     *segment.Log
@@ -46,8 +46,8 @@ func newOutbox(opts Options) *outbox {
 	return o
 }
 
-// begin locks the outbox for a change. If the outbox is shared, it first reads the changes of
-// other processes. Unless begin returns an error, the caller calls end afterwards.
+// begin locks the outbox for a change. It first reads the changes of other processes if the outbox
+// is shared. If begin returns no error, the caller must call end.
 func (o *outbox) begin(ctx context.Context) error {
 	if o.shared == nil {
 		o.mu.Lock()
@@ -78,13 +78,12 @@ func (o *outbox) end() {
 	o.shared.lock.Unlock()
 }
 
-// encode gives batch the next numbers and returns its records. The numbers are used up only
-// when write succeeds. o.mu is held.
+// encode gives batch the next numbers, which are used only if write succeeds. o.mu is held.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
 
-// write appends the records in buf, the result of encode, to the outbox. o.mu is held.
+// write appends buf, the result of encode. o.mu is held.
 func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	noteFirst(o, batch[len(batch)-1].Tenant)
 	if err := o.log.Append(buf, o.log.End()+uint64(len(batch))); err != nil {
@@ -103,8 +102,8 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	return nil
 }
 
-// writeOwn appends an event that the outbox itself made. There are few of these, so they
-// ignore the quota. o.mu is held.
+// writeOwn appends an event that the outbox itself made. Such events ignore the quota, because they
+// are few. o.mu is held.
 func (o *outbox) writeOwn(e events.Event) error {
 	batch := []*events.Event{&e}
 	buf, err := o.encode(batch)
@@ -117,7 +116,6 @@ func (o *outbox) writeOwn(e events.Event) error {
 	return err
 }
 
-// signal sends to c, which has capacity 1. If c already contains a value, it does nothing.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -128,7 +126,7 @@ func signal(c chan<- struct{}) {
 func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64) {
 	err := o.begin(ctx)
 	if err != nil {
-		// The change is visible to other processes after the next successful begin.
+		// The next successful begin makes the change visible to other processes.
 		o.mu.Lock()
 		defer o.mu.Unlock()
 	} else {
@@ -162,7 +160,6 @@ func (o *outbox) stats() Stats {
 	}
 }
 
-// closeTimeout limits how long close waits for the lock of a shared outbox.
 const closeTimeout = time.Second
 
 func (o *outbox) close(ctx context.Context) error {
@@ -183,8 +180,7 @@ func (o *outbox) close(ctx context.Context) error {
 	return o.id.save(o.opts.Dir)
 }
 
-// isKnown reports whether the outbox has taken an event with this identity before. It also
-// finds events that were published before [Options.UniqueSame] was set.
+// isKnown also finds events that were published before [Options.UniqueSame] was set.
 func (o *outbox) isKnown(e *events.Event) bool {
 	return o.ids.Has(hashEvent(e)) || o.opts.UniqueSame && o.ids.Has(hashContent(e))
 }
@@ -202,11 +198,8 @@ func hashContent(e *events.Event) segment.IDHash {
 	return segment.HashID(e.Tenant, e.Source, e.ID, e.Type, e.Run, string(data[:]), string(binary[:]))
 }
 
-// hashEvent hashes the tenant, source and id of an event. Source and id are the identity of an
-// event in CloudEvents.
 func hashEvent(e *events.Event) segment.IDHash { return segment.HashID(e.Tenant, e.Source, e.ID) }
 
-// encoder encodes events as records. It reuses its buffer for each batch.
 type encoder struct {
 	buf      []byte
 	maxEvent int // largest event in bytes, 0 for no limit
@@ -215,8 +208,8 @@ type encoder struct {
 
 const largestBuffer = 1 << 20
 
-// encode gives the events in batch consecutive ordinals and numbers, and returns their
-// records. The result is valid until the next call.
+// encode gives the events in batch consecutive ordinals and numbers, and returns their records. The
+// result is valid until the next call.
 func (enc *encoder) encode(batch []*events.Event, producer string, ordinal, sequence uint64) ([]byte, error) {
 	buf := enc.buf[:0]
 	for i, e := range batch {

@@ -12,11 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// rights are the permissions that a publisher needs.
 var rights = []string{"hooktrail.ev.>", "hooktrail.chain.>", "$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.>"}
 
-// A missing permission is reported in the words of the server, long before a
-// timeout. The events wait.
+// A missing permission is reported in the words of the server, long before a timeout. The events
+// wait.
 //
 //guarantee:right-missing
 func TestPermission_Refused(t *testing.T) {
@@ -33,8 +32,6 @@ func TestPermission_Refused(t *testing.T) {
 	}
 }
 
-// A missing permission for one kind of event does not lose the event.
-//
 //guarantee:right-missing
 func TestPermission_OneKind(t *testing.T) {
 	p := openAs(t, natstest.User{
@@ -50,7 +47,6 @@ func TestPermission_OneKind(t *testing.T) {
 	}
 }
 
-// A user that may not receive answers gets a clear error.
 func TestPermission_NoInbox(t *testing.T) {
 	p := openAs(t, natstest.User{Publish: rights, Subscribe: []string{"unused"}})
 	mustAppend(t, p, newEvent(0))
@@ -66,7 +62,6 @@ func TestPermission_Enough(t *testing.T) {
 	}
 }
 
-// openAs opens a new outbox over a connection with the permissions of u.
 func openAs(t *testing.T, u natstest.User) *Publisher {
 	t.Helper()
 	u.Name = "user"

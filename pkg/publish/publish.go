@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/journal"
 )
 
-// Publisher appends events to an outbox on disk and forwards them to the stream.
-// It is safe for concurrent use.
+// Publisher appends events to an outbox on disk and forwards them to the stream. It is safe for
+// concurrent use.
 type Publisher struct {
 	opts   Options
 	lock   *os.File
@@ -32,11 +32,11 @@ type Publisher struct {
 	closed  error
 }
 
-// Open opens the outbox in opts.Dir and begins to forward its events over nc. It creates the
-// outbox if necessary. With [nats.RetryOnFailedConnect], nc may be disconnected at first. If
-// another process has the outbox open, Open waits for it until ctx ends.
+// Open opens or creates the outbox in opts.Dir and begins to forward its events over nc. With
+// [nats.RetryOnFailedConnect], nc may be disconnected at first. If another process has the outbox
+// open, Open waits for it until ctx ends.
 //
-// The caller closes the Publisher before nc.
+// The caller must close the Publisher before nc.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open outbox: %w", err)
@@ -76,7 +76,6 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 	p := &Publisher{
 		opts: opts, lock: lock, outbox: box, intake: &intake{outbox: box}, fwd: fwd, done: make(chan struct{}),
 	}
-	// The forwarder runs until Close, even if the context of Open ends earlier.
 	var run context.Context
 	run, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -108,15 +107,13 @@ func (p *Publisher) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Append redacts, numbers and stores e and returns it as it was stored. It never
-// waits for the server. Append sets producer, sequence and salt, and also id,
-// time and tenant if they are empty.
+// Append redacts, numbers and stores e and returns it as it was stored. It never waits for the
+// server. Append sets producer, sequence and salt, and also id, time and tenant if they are empty.
 //
-// If Append returns nil, the event will reach the stream once, after all earlier
-// events, within the limits of [Options.Durability]. If Append returns an error, the
-// event was not stored. There is one exception: if the sync of [DiskDurability] fails,
-// it is unknown whether the event was stored. With [ErrShed], Append returns the event
-// with its lost number.
+// If Append returns nil, the event will reach the stream once, after all earlier events of its
+// tenant, within the limits of [Options.Durability]. If it returns an error, the event was not
+// stored, except that this is unknown after a failed sync of [DiskDurability]. With [ErrShed],
+// Append returns the event with its lost number.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
@@ -131,8 +128,8 @@ func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, e
 	return e, nil
 }
 
-// Flush waits until the stream has acknowledged all events that were appended before, the
-// seals of runs that they finish, and the records of losses.
+// Flush waits until the stream has acknowledged all events that were appended before, the seals of
+// the runs that they finish, and the gap.recorded events of losses.
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, errors.Join(err, p.fwd.status.lastError()))
@@ -165,10 +162,9 @@ func (p *Publisher) flush(ctx context.Context) error {
 	}
 }
 
-// Close flushes until ctx ends, and then closes the outbox. Append returns [ErrClosed] from
-// then on. If events are still unsent, they stay in the outbox, and the error says how many.
-// Otherwise Close announces in each tenant that the producer has closed. Further calls return
-// the same error.
+// Close flushes until ctx ends and closes the outbox. Append then returns [ErrClosed]. Unsent
+// events stay in the outbox, and the error contains their number. If there are none, Close
+// announces in each tenant that the producer has closed. Further calls return the same error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		p.intake.close()
@@ -187,18 +183,18 @@ func (p *Publisher) Close(ctx context.Context) error {
 	return p.closed
 }
 
-// Stats are counts since Open. Pending and Bytes also include events from before.
+// Stats are counts since Open, except for Pending and Bytes, which include older events.
 type Stats struct {
 	Producer  string
 	Appended  uint64 // events, including seals and gap records
 	Acked     uint64 // events that the stream acknowledged
-	Pending   uint64 // number of events that wait
-	Bytes     int64  // size of the events that wait
-	Shed      uint64 // events that were dropped because the outbox was full
-	Refused   uint64 // events that were lost because the stream refuses them
+	Pending   uint64 // unsent events
+	Bytes     int64  // size of unsent events
+	Shed      uint64 // events dropped because the outbox was full
+	Refused   uint64 // events lost because the stream refuses them
 	Damaged   uint64 // damaged records that Open found
-	Foreign   uint64 // manifests of other writers on its chains, which were ignored
-	Suspended int    // number of suspended tenants
+	Foreign   uint64 // ignored manifests of other writers
+	Suspended int    // suspended tenants
 	LastError error  // why forwarding is paused or a tenant is suspended, or nil
 	LastAck   time.Time
 }

@@ -171,8 +171,6 @@ func TestPublisher_ServerDown(t *testing.T) {
 	}
 }
 
-// The server restarts several times while events are forwarded.
-//
 //guarantee:broker-down
 func TestPublisher_ServerRestarts(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
@@ -255,8 +253,7 @@ func TestOpen_Refuses(t *testing.T) {
 	}
 }
 
-// Append allocates the id hash, the salt and the subject of an event, but no
-// buffer.
+// Append allocates the id hash, the salt and the subject of an event, but no buffer.
 func TestPublisher_Append_Allocations(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	p := mustOpen(t, offline(t), opts)
@@ -273,7 +270,6 @@ func TestPublisher_Append_Allocations(t *testing.T) {
 	}
 }
 
-// Events stay in the outbox after the caller has closed the connection.
 func TestPublisher_ConnectionClosed(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

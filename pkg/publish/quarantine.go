@@ -12,8 +12,8 @@ import (
 
 const quarantineName = "quarantine"
 
-// quarantine copies the segment that contains the damaged item it, and logs the damage. first
-// identifies the segment.
+// quarantine copies the segment with the first ordinal first, which contains the damaged item it,
+// and logs the damage.
 func (o *outbox) quarantine(first uint64, it segment.Item) {
 	path := segment.Dir(o.id.dir(o.opts.Dir)).Path(first)
 	kept := filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(path))

@@ -11,15 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// recovery restores the state of an outbox from its files. If there are no files, the result
-// is a new outbox.
 type recovery struct {
 	o        *outbox
 	c        *cursor.Cursor
-	recorded state.Gaps // gaps for which the outbox contains a gap.recorded event
+	recorded state.Gaps // covered by a gap.recorded event in the outbox
 	ordinal  uint64     // highest ordinal so far
-	lost     uint64     // number of waiting records that are damaged or missing
-	found    uint64     // how many of lost left a hole in the numbers
+	lost     uint64     // unsent records that are damaged or missing
+	found    uint64     // lost records that left a hole in the numbers
 	isBehind bool       // the cursor is older than the oldest segment
 	isUnsure bool       // the numbers of some lost records are unknown
 }
@@ -56,8 +54,8 @@ func (r *recovery) run() error {
 		r.o.numbers.next[tenant] = ch.Last + 1
 	}
 	if first := r.o.log.First(); first > r.c.Next {
-		// Segments are removed only after the cursor was written. So a cursor that lies before
-		// the first segment is an old copy.
+		// Segments are removed only after the cursor was written. So a cursor before the first
+		// segment is an old copy.
 		r.c.Next, r.isBehind, r.isUnsure = first, true, true
 	}
 	r.o.backlog.first = r.c.Next
@@ -97,10 +95,10 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	last, _ := r.o.log.Last()
 	switch {
 	case first != last.First:
-		r.o.quarantine(first, segment.Item{Size: it.Size}) // a crash only tears the last segment
+		r.o.quarantine(first, segment.Item{Size: it.Size}) // a crash leaves an incomplete record only in the last segment
 	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
-		// A record that was only partly written when the process crashed has an intact header.
-		// This one has not, so it was complete and was damaged later.
+		// A record that was partly written at a crash has an intact header. This one has none, so
+		// it was complete and was damaged later.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 		r.lost++
 		r.isUnsure = true
@@ -114,7 +112,7 @@ func (r *recovery) item(first uint64, it segment.Item) {
 		if r.ordinal+1 >= r.c.Next {
 			r.o.backlog.bytes += int64(it.Size)
 		}
-		return // the next intact record shows by its ordinal how many were lost
+		return // the ordinal of the next intact record shows how many were lost
 	}
 	if it.Fault == segment.Intact {
 		r.o.ids.Add(it.ID)
@@ -157,7 +155,6 @@ func (r *recovery) number(it segment.Item) {
 	r.o.numbers.next[it.Tenant] = it.Sequence + 1
 }
 
-// note remembers events that the outbox itself made.
 func (r *recovery) note(rec segment.Record) {
 	switch events.Kind(rec.Kind) { //nolint:exhaustive // the two that the outbox makes
 	case events.GapRecorded:
@@ -171,8 +168,6 @@ func (r *recovery) note(rec segment.Record) {
 	}
 }
 
-// restoreLosses restores the stored losses. It frees those for which the outbox contains a
-// gap.recorded event.
 func (r *recovery) restoreLosses() {
 	o := r.o
 	for _, g := range o.losses.file.List() {
@@ -194,7 +189,6 @@ func (r *recovery) restoreLosses() {
 	}
 }
 
-// settleHoles records each hole in the numbers that no gap.recorded event covers as damage.
 func (r *recovery) settleHoles() {
 	o := r.o
 	holes := o.numbers.gaps
@@ -217,9 +211,9 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records after the last intact record, whose numbers are
-// therefore not visible as holes. If the outbox has only one tenant, they are the next numbers
-// of that tenant. Otherwise the events get a new producer id, so that no number is used twice.
+// settleUnnumbered handles lost records after the last intact record, whose numbers are not visible
+// as holes. If the outbox has only one tenant, they are that tenant's next numbers. Otherwise the
+// events get a new producer id, so that no number is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// segments returns the segment files of an outbox.
 func segments(tb testing.TB, dir string) []string {
 	tb.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "*", "*"+segment.Suffix))
@@ -24,7 +23,6 @@ func segments(tb testing.TB, dir string) []string {
 	return list
 }
 
-// rewriteFile changes a file.
 func rewriteFile(tb testing.TB, path string, edit func([]byte) []byte) {
 	tb.Helper()
 	data, err := os.ReadFile(path)
@@ -36,7 +34,6 @@ func rewriteFile(tb testing.TB, path string, edit func([]byte) []byte) {
 	}
 }
 
-// copyDir copies an outbox.
 func copyDir(tb testing.TB, from string) string {
 	tb.Helper()
 	to := filepath.Join(tb.TempDir(), "copy")
@@ -46,7 +43,7 @@ func copyDir(tb testing.TB, from string) string {
 	return to
 }
 
-// recordAt returns the begin and the end of the n-th record of a segment.
+// recordAt returns the start and the end of the n-th record of a segment.
 func recordAt(tb testing.TB, data []byte, n int) (from, to int) {
 	tb.Helper()
 	for {
@@ -99,7 +96,7 @@ func TestRecover_TornTail(t *testing.T) {
 	}
 }
 
-// After a power cut, the stream may know numbers that the disk has lost.
+// After a power cut, the stream can have numbers that the disk has lost.
 //
 //guarantee:append-power
 func TestRecover_PowerCut(t *testing.T) {
@@ -140,7 +137,7 @@ func TestRecover_PowerCut(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 35)
 }
 
-// Events that were stored without an answer before a power cut are not sent again
+// The stream stored events before a power cut, but its answer was lost. They are not sent again
 // under the new producer id.
 //
 //guarantee:append-power
@@ -207,8 +204,6 @@ func TestRecover_RolledBack(t *testing.T) {
 	}
 }
 
-// Two copies of an outbox are used at the same time.
-//
 //guarantee:outbox-damaged
 func TestRecover_Copied(t *testing.T) {
 	srv := natstest.Start(t)
@@ -232,7 +227,7 @@ func TestRecover_Copied(t *testing.T) {
 	h.wantEvents(t, 0, 40)
 }
 
-// The numbers continue after the stream has removed all our events.
+// The numbers continue after the stream has removed all events of the producer.
 func TestRecover_NoManifestLeft(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{AllowTamper: true})
 	opts := testOptions(t, t.TempDir())

@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-// Sent events should not stay on disk. A user who erases an event everywhere else
-// must not find it in an outbox. persist removes full segments. The last segment is
-// removed when no record in it waits and Options.KeepSent has passed.
+// Sent events must not stay on disk, because a user who erases an event everywhere else must not
+// find it in an outbox. persist removes full segments. removeSent removes the last one when
+// Options.KeepSent has passed without unsent records.
 
-// nextRemoval returns when the last segment can be removed. It returns zero while records
-// wait.
 func (f *forwarder) nextRemoval() time.Time {
 	if !f.backlog.log.HasOnly(f.backlog.cursor.Next) {
 		return time.Time{}
@@ -23,7 +21,6 @@ func (f *forwarder) nextRemoval() time.Time {
 	return f.idleSince.Add(f.opts.KeepSent)
 }
 
-// removeDue is [forwarder.removeSent] for the forwarder itself, which reports the error.
 func (f *forwarder) removeDue(ctx context.Context) {
 	if err := f.removeSent(ctx); err != nil {
 		f.status.fail(err)
@@ -41,8 +38,8 @@ func (f *forwarder) removeSent(ctx context.Context) error {
 		if !log.HasOnly(c.Next) {
 			return nil
 		}
-		// Write the cursor to disk before the segments are removed. Recovery needs the numbers
-		// from one of them.
+		// Recovery takes the numbers from the cursor or the segments, so the cursor must be on disk
+		// first.
 		err := errors.Join(c.Save(), c.Sync(), f.outbox.ids.Sync())
 		if err == nil {
 			err = log.Clear()

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// contains reports whether a file below dir contains text.
 func contains(tb testing.TB, dir, text string) (found bool) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -32,11 +31,8 @@ func contains(tb testing.TB, dir, text string) (found bool) {
 	return found
 }
 
-// payload is in every event of newEvent.
 const payload = "specversion"
 
-// Sent events are removed from the disk soon, and the outbox stays usable.
-//
 //guarantee:outbox-cleaned
 func TestPublisher_RemovesSentEvents(t *testing.T) {
 	srv := natstest.Start(t)
@@ -56,8 +52,6 @@ func TestPublisher_RemovesSentEvents(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 40)
 }
 
-// Waiting events stay on disk.
-//
 //guarantee:outbox-cleaned
 func TestPublisher_KeepsWaitingEvents(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
@@ -69,8 +63,6 @@ func TestPublisher_KeepsWaitingEvents(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 10)
 }
 
-// Sent events are removed while other processes append.
-//
 //guarantee:outbox-cleaned
 func TestOpenShared_RemovesSentEvents(t *testing.T) {
 	srv := natstest.Start(t)

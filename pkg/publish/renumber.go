@@ -13,11 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent settles the waiting events that the stream already has. It gives all others
-// new numbers under a new producer id.
-//
-// If it may not read the chain of a tenant, it continues with the other tenants. The stream
-// can then receive events of that tenant twice, with the same ids.
+// renumberUnsent settles the unsent events that the stream already has, and gives all others new
+// numbers under a new producer id. If the user may not read the chain of a tenant, the stream can
+// receive events of that tenant twice, with the same ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
@@ -41,7 +39,7 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 		}
 	}
 	if len(denied) > 0 && len(denied) == len(tenants) {
-		return denied[0] // no chain can be read
+		return denied[0]
 	}
 	if err := f.retire(ctx); err != nil {
 		return err
@@ -49,9 +47,8 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber copies the waiting events to a new producer id. It removes the old records when the
-// new ones are on disk. After a crash before that, the old outbox is still in use. Append
-// waits while renumber runs.
+// renumber copies the unsent events to a new producer id. Until the new records are on disk, a
+// crash leaves the old outbox in use. Append waits while renumber runs.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
@@ -91,13 +88,13 @@ type renumbering struct {
 	id      identity
 	log     *segment.Log
 	losses  *state.Losses
-	tail    *state.TailFile // of a shared outbox
+	tail    *state.TailFile
 	encoder encoder
 
 	old      map[string]uint64 // next number under the old producer id, by tenant
 	numbers  numbering
 	moved    []move
-	finished map[cursor.RunKey]*cursor.Tally // runs whose last event the old producer has already sent
+	finished map[cursor.RunKey]*cursor.Tally // runs that were finished under the old producer id
 	count    uint64
 	bytes    int64
 }
@@ -186,8 +183,8 @@ func (n *renumbering) skip(tenant string, last uint64) {
 	n.old[tenant] = last + 1
 }
 
-// copy appends a record under its new number. It omits seals, because they count events of the
-// old producer.
+// copy appends a record under its new number. It omits seals, because they count events of the old
+// producer.
 func (n *renumbering) copy(r segment.Record) error {
 	if r.Sequence > n.oldNext(r.Tenant) {
 		n.skip(r.Tenant, r.Sequence-1)
@@ -229,8 +226,8 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends a gap.recorded event with the new numbers of g. It omits parts that
-// manifests of the old producer already list.
+// moveGap appends a gap.recorded event with the new numbers of g, except those that manifests of
+// the old producer already list.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {

@@ -16,8 +16,8 @@ func eventOf(tenant, id string) events.Event {
 	return e
 }
 
-// After a power cut, a tenant whose chain may not be read does not block other
-// tenants. Its events wait for a user with the permission.
+// After a power cut, a tenant whose chain cannot be read does not block other tenants. Its events
+// wait for a user with the permission.
 //
 //guarantee:tenant-refused
 func TestRenumber_ChainThatMayNotBeRead(t *testing.T) {
@@ -43,8 +43,8 @@ func TestRenumber_ChainThatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// If no chain can be read, no event is sent under a new producer id, because the
-// stream may have it under the old one.
+// If no chain can be read, no event is sent under a new producer id, because the stream may have it
+// under the old one.
 func TestRenumber_NoChainMayBeRead(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{
 		Name: "blind", Publish: []string{"hooktrail.>"}, Subscribe: []string{"_INBOX.>"},
@@ -67,8 +67,7 @@ func TestRenumber_NoChainMayBeRead(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 5)
 }
 
-// If the chain of one tenant has diverged, the sent events of other tenants are not
-// sent again.
+// If the chain of one tenant has diverged, the sent events of other tenants are not sent again.
 func TestRenumber_OneDiverged(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

@@ -10,14 +10,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// finish returns the event that ends a run.
 func finish(n int, run string) events.Event {
 	e := newEvent(n)
 	e.Run, e.Type, e.Data = run, events.RunFinished.Type(), []byte(`{"success":true}`)
 	return e
 }
 
-// sealCounts returns the counts in the seals of a run, in order.
 func (h *history) sealCounts(tb testing.TB, run string) []uint64 {
 	tb.Helper()
 	var list []uint64
@@ -85,7 +83,6 @@ func TestSeal_AfterQuiet(t *testing.T) {
 	})
 }
 
-// The counters continue after a restart, and a waiting seal is not made twice.
 func TestSeal_AfterRestart(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

@@ -11,21 +11,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// seals counts the acknowledged events of each run, and appends a run.sealed event when a run
-// is finished.
+// seals counts the acknowledged events of each run, and appends a run.sealed event when a run is
+// finished.
 type seals struct {
 	outbox *outbox
 	delay  time.Duration
 	status *status
 
-	// mu guards runs and due. It is held while a seal is appended, so that the forwarder and
-	// Flush do not both append the same seal.
+	// mu guards runs and due. It is held while a seal is appended, so that the forwarder and Flush
+	// do not both append it.
 	mu   sync.Mutex
 	runs *cursor.Runs
-	due  map[cursor.RunKey]time.Time // when each finished run is sealed
+	due  map[cursor.RunKey]time.Time
 }
 
-// sealRetry is the pause after a seal could not be appended.
 const sealRetry = time.Second
 
 func (s *seals) restart(runs *cursor.Runs) {
@@ -37,7 +36,6 @@ func (s *seals) restart(runs *cursor.Runs) {
 	}
 }
 
-// schedule makes the first seal of a run due at once, and a later one after the delay.
 func (s *seals) schedule(key cursor.RunKey, t *cursor.Tally) {
 	due := time.Now()
 	if t.Sealed > 0 {
@@ -57,8 +55,8 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events of tenant to their runs. read is the ordinal of the last
-// record that the collector has read.
+// count adds acknowledged events to their runs. read is the ordinal of the last record that the
+// collector has read.
 func (s *seals) count(tenant string, entries []entry, read uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +90,6 @@ func (s *seals) countOne(key cursor.RunKey, e entry, read uint64) {
 	}
 }
 
-// appendDue appends the seals that are due at now. It returns when the next one is due, or
-// zero.
 func (s *seals) appendDue(ctx context.Context, now time.Time) (next time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +135,7 @@ func (s *seals) append(ctx context.Context, key cursor.RunKey, t cursor.Tally) e
 	return s.outbox.writeOwn(e)
 }
 
-// sealedCount returns how many events the run.sealed event in r counts. It returns 0 for a
-// seal that another producer made, which a replayed run can contain.
+// sealedCount returns 0 for the seal of another producer, which a replayed run can contain.
 func sealedCount(r segment.Record) uint64 {
 	e, err := events.Decode(r.Event)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// SharedOptions configure [AppendShared]. Redactor is required. All processes that append to
-// the same outbox should use the same options.
+// SharedOptions configure [AppendShared]. Redactor is required. All processes that append to the
+// same outbox should use the same options.
 type SharedOptions struct {
 	Name     string   // as in [Options], default "shared"
-	Tenant   string   // the only tenant, and the default of events
-	Redactor Redactor // [NoRedaction] opts out
+	Tenant   string   // the only allowed tenant, and the default for events
+	Redactor Redactor // [NoRedaction] disables redaction
 
 	Durability   Durability
-	Quota        int64      // bytes of events that may wait, default 1 GiB
+	Quota        int64      // size of unsent events in bytes, default 1 GiB
 	Full         FullPolicy // applies at the quota and on a full disk
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 
@@ -46,16 +46,15 @@ func (o SharedOptions) options(dir string) Options {
 // Validate returns an error that names the first invalid field.
 func (o SharedOptions) Validate() error { return o.options("-").Validate() }
 
-// AppendShared redacts, numbers and stores events in the outbox dir and returns
-// them as they were stored. It needs no server. Now or later, a process with
-// [OpenShared] forwards the events. Any number of processes may call AppendShared
-// at the same time.
+// AppendShared redacts, numbers and stores events in the outbox dir and returns them as they were
+// stored. It needs no server, because a process with [OpenShared] forwards the events. It is safe
+// for concurrent use by any number of processes.
 //
-// All events of a call must have the same tenant. They get consecutive numbers.
-// If AppendShared returns nil, each event will reach the stream once, within the limits
-// of [SharedOptions.Durability]. If it returns an error, no event was stored, but after a
-// failed disk write this is unknown. With [ErrShed], AppendShared returns the events with
-// their lost numbers.
+// All events of a call must have the same tenant. They get consecutive numbers. If AppendShared
+// returns nil, each event will reach the stream once, within the limits of
+// [SharedOptions.Durability]. If it returns an error, no event was stored, except that this is
+// unknown after a failed disk write. With [ErrShed], AppendShared returns the events with their
+// lost numbers.
 func AppendShared(ctx context.Context, dir string, opts SharedOptions, list ...events.Event) ([]events.Event, error) {
 	o := opts.options(dir)
 	if err := o.Validate(); err != nil {
@@ -92,12 +91,12 @@ func appendShared(ctx context.Context, opts Options, list []events.Event) (store
 	return stored, errors.Join(err, o.shared.unload(), lock.Close())
 }
 
-// prepareAll returns copies of list that are ready to be stored. batch contains the same
-// events, each after its blob chunks.
+// prepareAll returns copies of list that are ready to be stored. batch contains the same events,
+// each after its blob chunks.
 func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch []*events.Event, err error) {
 	id, err := readIdentity(opts.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		id.Producer = newProducerID(opts.Name) // the same length as the final id, which is assigned later
+		id.Producer = newProducerID(opts.Name) // as long as the final id, which is assigned later
 	} else if err != nil {
 		return nil, nil, err
 	}
@@ -116,9 +115,9 @@ func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch
 	return stored, batch, nil
 }
 
-// OpenShared is like [Open] for an outbox that processes append to with [AppendShared]. It
-// notices their events within a tenth of a second. If another process is forwarding,
-// OpenShared waits for it until ctx ends. It does not support [Options.Unique].
+// OpenShared is like [Open] for an outbox to which processes append with [AppendShared]. It notices
+// their events within a tenth of a second. If another process is forwarding, OpenShared waits for
+// it until ctx ends. It does not support [Options.Unique].
 func OpenShared(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if opts.Name == "" {
 		opts.Name = defaultSharedName

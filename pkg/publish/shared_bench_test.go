@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkAppendShared measures the cost for a short-lived process. Each call
-// opens the outbox. Goal: 1 ms.
+// BenchmarkAppendShared measures the cost for a short-lived process, which opens the outbox for
+// each call. Goal: 1 ms.
 func BenchmarkAppendShared(b *testing.B) {
 	dir := b.TempDir()
 	opts := SharedOptions{Redactor: NoRedaction, Tenant: "acme"}

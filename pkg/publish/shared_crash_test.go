@@ -22,15 +22,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// The size of the storm.
 const (
 	stormProcesses = 64
 	stormAppends   = 12
 	stormSegment   = 16 << 10
 )
 
-// shareSome is a process that appends to a shared outbox and prints the id of each
-// accepted event.
+// shareSome appends to a shared outbox and prints the id of each accepted event.
 func shareSome(args []string) error {
 	dir, name := args[1], args[2]
 	opts := SharedOptions{Redactor: NoRedaction, SegmentBytes: stormSegment}
@@ -58,7 +56,6 @@ func shareSome(args []string) error {
 	return nil
 }
 
-// forwardForever is a process that forwards a shared outbox.
 func forwardForever(args []string) error {
 	nc, err := nats.Connect(args[2], nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(5*time.Millisecond))
 	if err != nil {
@@ -90,8 +87,8 @@ func child(tb testing.TB, args ...string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// appender runs a process of the storm to its end, or kills it after some appends,
-// and returns the ids of the accepted events.
+// appender runs a process of the storm to its end, or kills it after some appends, and returns the
+// ids of the accepted events.
 func appender(tb testing.TB, dir string, number int) (accepted []string) {
 	tb.Helper()
 	cmd, lines := child(tb, "share", dir, strconv.Itoa(number))
@@ -109,9 +106,8 @@ func appender(tb testing.TB, dir string, number int) (accepted []string) {
 	return accepted
 }
 
-// Many processes append at once. One in four of them is killed, and so are the
-// forwarders and the server. Each accepted event arrives once, and the numbers have
-// no gap.
+// Many processes append at once. One in four is killed, and so are the forwarders and the server.
+// Each accepted event arrives once, and the numbers have no gap.
 //
 //guarantee:shared-outbox
 func TestShared_Storm(t *testing.T) {
@@ -174,8 +170,6 @@ func TestShared_Storm(t *testing.T) {
 	t.Logf("%d events accepted, %d more are there; the forwarder was killed %d times; %d repeats", count, len(list)-count, restarts, h.repeats)
 }
 
-// The losses of all processes are recorded exactly.
-//
 //guarantee:outbox-full
 func TestShared_Shed(t *testing.T) {
 	for name, forwards := range map[string]bool{"ForwardedLater": false, "ForwardedMeanwhile": true} {
@@ -227,7 +221,6 @@ func TestShared_Shed(t *testing.T) {
 	}
 }
 
-// fillShared appends until the outbox is full and returns the number of events.
 func fillShared(tb testing.TB, dir string, opts SharedOptions) int {
 	tb.Helper()
 	for n := 0; ; n++ {
@@ -241,9 +234,6 @@ func fillShared(tb testing.TB, dir string, opts SharedOptions) int {
 	}
 }
 
-// With Block, an append waits until another process makes room. With Fail, it does
-// not wait.
-//
 //guarantee:outbox-full
 func TestShared_Full(t *testing.T) {
 	srv := natstest.Start(t)
@@ -270,8 +260,6 @@ func TestShared_Full(t *testing.T) {
 	checkShared(t, srv, taken+1)
 }
 
-// A full disk is like a full outbox for every process. No accepted event is lost.
-//
 //guarantee:shared-outbox
 func TestShared_Disk(t *testing.T) {
 	srv := natstest.Start(t)

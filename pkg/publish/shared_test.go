@@ -21,7 +21,6 @@ func sharedOptions() SharedOptions {
 	return SharedOptions{Redactor: NoRedaction, Tenant: "acme"}
 }
 
-// mustShare appends the events from from to to-1 and checks their numbers.
 func mustShare(tb testing.TB, dir string, from, to int) {
 	tb.Helper()
 	for n := from; n < to; n++ {
@@ -52,8 +51,6 @@ func mustOpenSharedWith(tb testing.TB, srv *natstest.Server, opts Options) *Publ
 	return p
 }
 
-// checkShared checks that the stream has the first count events, in order and
-// without a gap.
 func checkShared(tb testing.TB, srv *natstest.Server, count int) {
 	tb.Helper()
 	h := checkStream(tb, srv)
@@ -100,7 +97,6 @@ func producerOf(tb testing.TB, dir string) string {
 	return id.Producer
 }
 
-// The events of other processes arrive while one process forwards and appends.
 func TestOpenShared_FollowsTheOthers(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()
@@ -127,8 +123,7 @@ func TestOpenShared_FollowsTheOthers(t *testing.T) {
 	}
 }
 
-// After a kill at any moment, the next process continues behind the last complete
-// record.
+// After a kill at any moment, the next process continues after the last complete record.
 //
 //guarantee:shared-outbox
 func TestAppendShared_KilledAnywhere(t *testing.T) {
@@ -243,7 +238,6 @@ func appendFile(tb testing.TB, path string, b []byte) {
 	}
 }
 
-// A second forwarder waits until the first one is gone.
 func TestOpenShared_OneForwards(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()
@@ -263,8 +257,8 @@ func TestOpenShared_OneForwards(t *testing.T) {
 	checkShared(t, srv, 30)
 }
 
-// After a power cut during forwarding, waiting events get new numbers. Processes
-// can append before and during the renumbering.
+// After a power cut during forwarding, unsent events get new numbers. Processes can append before
+// and during the renumbering.
 func TestOpenShared_PowerCut(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()

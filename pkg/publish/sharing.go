@@ -14,16 +14,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing coordinates the processes that append to one outbox. The forwarding process reads
-// the records that the others append. The others read only the tail.
+// sharing coordinates the processes that append to one outbox. Only the forwarding process reads
+// the records that the others append. The others read the tail, which describes the end of the
+// records.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox
 	forwards bool        // this process forwards
 
 	// outbox.mu guards the fields below.
-	tail    *state.TailFile // of the present producer id
-	version uint64          // version of the tail that was last read or written
+	tail    *state.TailFile
+	version uint64 // version last read or written
 }
 
 // refresh reads the changes of other processes. s.lock and outbox.mu are held.
@@ -121,7 +122,6 @@ func (s *sharing) visit(isDamaged *bool) segment.Visit {
 	}
 }
 
-// suspectAll marks the outbox so that the forwarder gives the waiting events new numbers.
 func (s *sharing) suspectAll() error {
 	o := s.outbox
 	if o.id.Suspect {
@@ -199,7 +199,7 @@ func (s *sharing) rebuild(dir string) error {
 	return nil
 }
 
-// close closes the files. It accepts a nil receiver.
+// close accepts a nil receiver.
 func (s *sharing) close() error {
 	if s == nil {
 		return nil

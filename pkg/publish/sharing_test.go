@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// Without its tail, an outbox of many segments is read again. Each record counts
-// once.
+// Without its tail, an outbox of many segments is read again. Each record counts once.
 func TestAppendShared_NoTail(t *testing.T) {
 	dir := t.TempDir()
 	opts := sharedOptions()
@@ -52,8 +51,8 @@ func TestAppendShared_NoTail(t *testing.T) {
 	}
 }
 
-// A shared outbox can be closed cleanly without a server and without time. It then
-// keeps its producer id after a power cut.
+// A shared outbox that is closed without a server and without time keeps its producer id after a
+// power cut.
 func TestOpenShared_ClosedWithoutTime(t *testing.T) {
 	dir := t.TempDir()
 	srv := natstest.Start(t)

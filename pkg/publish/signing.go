@@ -13,17 +13,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// keyName is the file with the seed of the outbox's key, which is a user nkey.
+// keyName is the file with the seed of the outbox's key, a user nkey.
 const keyName = "producer.nk"
 
-// signer signs the manifests of an outbox. It stays the same when the producer id changes.
 type signer struct {
 	public  string
 	private ed25519.PrivateKey
 }
 
-// openSigner reads the key in the file name of the outbox, or creates it. The key is on disk
-// when openSigner returns.
+// openSigner reads or creates the key in the file name of the outbox. When it returns, the key is
+// on disk.
 func openSigner(opts Options, name string) (signer, error) {
 	path := filepath.Join(opts.Dir, name)
 	seed, err := os.ReadFile(path)
@@ -75,7 +74,6 @@ func (s signer) sign(m events.Manifest) (events.Manifest, error) {
 	return m, nil
 }
 
-// isSignedBy reports whether m has a valid signature by the key public.
 func isSignedBy(m events.Manifest, public string) bool {
 	if !m.IsSigned() || m.Key != public || m.Validate() != nil {
 		return false

@@ -59,7 +59,6 @@ func TestSigner_Key(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 10)
 }
 
-// The first process that appends to a shared outbox creates its key.
 func TestSigner_SharedOutbox(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := filepath.Join(t.TempDir(), "shared")
@@ -82,7 +81,7 @@ func TestSigner_SharedOutbox(t *testing.T) {
 	checkShared(t, srv, 5)
 }
 
-// An outbox of a version without keys gets one and continues its chain.
+// An outbox of a version without keys gets a key and continues its chain.
 func TestSigner_OlderOutbox(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

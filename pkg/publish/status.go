@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// status has the fields of [Publisher.Stats] that the forwarder provides.
 type status struct {
 	logger *slog.Logger
 
@@ -42,8 +41,8 @@ func (s *status) ignore() {
 	s.foreign++
 }
 
-// fail stores why forwarding is paused. It logs the first error after a success, and an error
-// about a missing permission even if another error came before it.
+// fail stores why forwarding is paused. It logs the first error after a success, and the first one
+// about a missing permission.
 func (s *status) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil || errors.Is(err, ErrPermission) && !errors.Is(s.err, ErrPermission)

@@ -12,7 +12,7 @@ import (
 var errSuspended = errors.New("tenant is suspended")
 
 type suspension struct {
-	first     uint64 // ordinal of the first record to send again later; 0 during a retry
+	first     uint64 // ordinal of the first record to send again, 0 during a retry
 	isWaiting bool   // no attempt is made until due
 	due       time.Time
 	delay     time.Duration
@@ -24,15 +24,15 @@ const (
 	maxSuspension   = 15 * time.Second
 )
 
-// suspensions has the suspended tenants. The cursor does not pass their unsent records. When
-// the wait of a tenant ends, the records are read again from the cursor on.
+// suspensions contains the suspended tenants. The cursor does not pass their unsent records, which
+// are read again at the next retry.
 type suspensions struct {
 	backlog *waiting
 	status  *status
 	logger  *slog.Logger
 
 	byTenant map[string]*suspension
-	released map[string]uint64 // by tenant, ordinal of the last released record that the cursor has not passed
+	released map[string]uint64 // last released record that the cursor has not passed, by tenant
 	farthest uint64            // highest ordinal that was ever read
 }
 
@@ -46,7 +46,6 @@ func (s *suspensions) isSuspended(tenant string) bool {
 	return h != nil && h.isWaiting
 }
 
-// isDoubtful reports whether a tenant is suspended or is being retried after a suspension.
 func (s *suspensions) isDoubtful(tenant string) bool { return s.byTenant[tenant] != nil }
 
 func (s *suspensions) suspend(tenant string, cause error) {
@@ -69,7 +68,6 @@ func (s *suspensions) report() {
 	s.status.setSuspended(len(s.byTenant), err)
 }
 
-// retryDue ends the wait of each tenant whose retry is due, and returns true if there is one.
 func (s *suspensions) retryDue(now time.Time) (found bool) {
 	for _, h := range s.byTenant {
 		if h.isWaiting && !h.due.After(now) {
@@ -88,8 +86,7 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds the item it to the share of its tenant in b. It ignores items that were released
-// before.
+// count adds it to the share of its tenant in b. It ignores items that were released before.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
@@ -108,9 +105,8 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 	}
 }
 
-// settle is called after b was delivered. It returns the sum of the shares that were sent, and
-// the next position of the cursor. Tenants that got suspended lose their separate reader,
-// because they are read again from the cursor.
+// settle returns the sum of the shares of b that were sent, and the next position of the cursor.
+// Suspended tenants lose their separate reader, because they are read again from the cursor.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {
@@ -133,12 +129,12 @@ func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint
 		case h.first > 0:
 			next = min(next, h.first)
 		case !h.isWaiting && read == s.farthest && !lagging.isAmong(tenant):
-			delete(s.byTenant, tenant) // all records of the tenant were delivered
+			delete(s.byTenant, tenant)
 			s.report()
 		}
 	}
 	if next > read {
-		clear(s.released) // no released record will be read again
+		clear(s.released)
 	}
 	return sent, next
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// acmeOnly is a user without a permission for other tenants.
 var acmeOnly = natstest.User{
 	Name: "acme-only",
 	Publish: []string{
@@ -23,7 +22,6 @@ var acmeOnly = natstest.User{
 	Subscribe: []string{"_INBOX.>"},
 }
 
-// twoTenants alternately appends events of acme and globex.
 func twoTenants(t *testing.T, p *Publisher, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
@@ -37,7 +35,6 @@ func twoTenants(t *testing.T, p *Publisher, from, to int) {
 	}
 }
 
-// countTenants returns the number of events of each tenant in the stream.
 func countTenants(t *testing.T, srv *natstest.Server) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -47,8 +44,8 @@ func countTenants(t *testing.T, srv *natstest.Server) map[string]int {
 	return counts
 }
 
-// A tenant whose subjects no stream takes does not block another tenant. Its events
-// are sent once a stream takes them.
+// A tenant whose subjects no stream accepts does not block another tenant. Its events are sent once
+// a stream accepts them.
 //
 //guarantee:tenant-refused
 func TestSuspend_StreamWithoutTenant(t *testing.T) {
@@ -89,8 +86,8 @@ func TestSuspend_StreamWithoutTenant(t *testing.T) {
 	}
 }
 
-// A publisher without the permission to write one tenant's events keeps them, and
-// sends those of the other tenant.
+// A publisher without the permission to write one tenant's events keeps them, and sends those of
+// the other tenant.
 //
 //guarantee:tenant-refused
 func TestSuspend_NoPermission(t *testing.T) {

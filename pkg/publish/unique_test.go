@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// With a limit, the outbox remembers the latest ids, also after a restart, and
-// forgets the oldest.
+// With a limit, the outbox forgets the oldest ids, and remembers the latest ones even after a
+// restart.
 func TestUnique_Limit(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -102,7 +102,6 @@ func TestUnique(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 70)
 }
 
-// Events with the same id and different sources are different events.
 func TestUnique_PerSource(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -125,7 +124,6 @@ func TestUnique_PerSource(t *testing.T) {
 	mustClose(t, p)
 }
 
-// Ids that are missing in the file are found in the segments.
 func TestUnique_TornFile(t *testing.T) {
 	for _, cut := range []int64{1, 17, 1 << 20} {
 		srv := natstest.Start(t)
@@ -154,8 +152,8 @@ func TestUnique_TornFile(t *testing.T) {
 	}
 }
 
-// With UniqueSame nobody can take the id of another event, and a repetition is still
-// known, also after a restart and for an event that an earlier version took.
+// With UniqueSame, an event cannot take the id of another one. Repetitions are still found, even
+// after a restart and for events that an earlier version accepted.
 //
 //guarantee:id-taken
 func TestUnique_Same(t *testing.T) {

@@ -7,14 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// The values of target, which select the text that the expressions of an allow-list search.
+// The part of a finding that the expressions of an allow-list search.
 const (
 	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"
 	targetLine   = "line"
 )
 
-// allowlist describes findings that do not count as secrets.
 type allowlist struct {
 	all       bool // all conditions must hold, otherwise one is enough
 	target    string
@@ -58,7 +57,7 @@ func (a *allowlist) stops(secret string) bool {
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
 		// Gitleaks also joins the expressions into one, so that a flag in one of them applies to
-		// the expressions after it. If the joined expression does not compile, it allows nothing.
+		// the later ones. If they do not compile together, they allow nothing.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {
@@ -66,8 +65,8 @@ func (a *allowlist) compile() {
 	}
 }
 
-// nothing and everything replace expressions that do not compile. With them, more text is
-// redacted, never less. A test checks that all shipped rules compile.
+// nothing and everything replace expressions that do not compile, so that Redactor redacts more
+// text, never less.
 var (
 	nothing    = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 	everything = regexp.MustCompile(`(?s).+`)

@@ -1,14 +1,14 @@
 package redact
 
-// automaton finds all occurrences of several words in one pass over a text, with the algorithm of
-// Aho and Corasick. It ignores the case of ASCII letters. It is immutable.
+// automaton finds all occurrences of several words in one pass over a text (Aho and Corasick). It
+// ignores the case of ASCII letters. It is immutable.
 type automaton struct {
-	class [256]uint8 // class of each byte, 0 for bytes that no word contains
-	width int        // number of classes
-	next  []int32    // next state for each state and class, at state × width + class
+	class [256]uint8 // 0 for bytes that no word contains
+	width int
+	next  []int32 // next state for each state and class, at state × width + class
 	words []string
 	ends  [][]int32 // indexes of the words that end in each state
-	first int32     // a word ends in this state and in all states after it
+	first int32     // a word ends in this state and in all states with a higher number
 }
 
 func newAutomaton(words []string) *automaton {
@@ -30,7 +30,6 @@ func newAutomaton(words []string) *automaton {
 	return a
 }
 
-// plant adds a state for each prefix of each word. Transitions that are still missing are 0.
 func (a *automaton) plant() {
 	a.next, a.ends = make([]int32, a.width), make([][]int32, 1)
 	for w, word := range a.words {
@@ -73,9 +72,8 @@ func (a *automaton) link() (order, fail []int32) {
 	return order, fail
 }
 
-// renumber gives the states in which words end the highest numbers, so that scan needs a single
-// comparison to detect them. It also multiplies all numbers by the width, so that scan does not
-// multiply.
+// renumber gives the states in which words end the highest numbers, so that scan detects them with
+// a single comparison. It also multiplies all numbers by the width.
 func (a *automaton) renumber(order, number []int32) {
 	count := int32(0)
 	for _, ending := range [...]bool{false, true} {
@@ -99,8 +97,6 @@ func (a *automaton) renumber(order, number []int32) {
 	a.next, a.ends = next, ends
 }
 
-// scan calls found for each occurrence of a word, in the order in which the occurrences end.
-// start is the position of the occurrence. scan reports whether text is ASCII.
 func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) {
 	state, all := int32(0), byte(0)
 	for i := range len(text) {

@@ -18,8 +18,8 @@ func median[T float64 | time.Duration](list []T) T {
 	return list[len(list)/2]
 }
 
-// samples are clean texts of 4 KB. Prose contains few keywords of rules. A log
-// contains many, and text that looks like secrets to the expressions alone.
+// samples are clean texts of 4 KB. Prose contains few keywords of rules. A log contains many, and
+// text that matches expressions but is no secret.
 var samples = map[string]string{
 	"prose": repeat("The run began with a plan, and they agreed on three steps: read the failing test, find the cause, mend it. " +
 		"Nothing was written before the plan was approved. The second step took longer than the others.\n"),
@@ -29,8 +29,7 @@ var samples = map[string]string{
 
 func repeat(s string) string { return strings.Repeat(s, 4096/len(s)+1)[:4096] }
 
-// BenchmarkText compares a redactor with one bare regular expression per rule on
-// 4 KB of clean text. The target is 0.01.
+// BenchmarkText compares a redactor with one bare regular expression per rule. The goal is 0.01.
 func BenchmarkText(b *testing.B) {
 	r := mustNew(b, Options{})
 	for _, d := range r.secrets.rules {
@@ -69,7 +68,6 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// BenchmarkRedact measures an event of 4 KB.
 func BenchmarkRedact(b *testing.B) {
 	r := mustNew(b, Options{})
 	for name, text := range samples {

@@ -1,18 +1,19 @@
-// Package redact replaces secrets and personal data in texts and events before they are stored.
-// It reports the rule and the position of each finding, but never logs or returns the finding
-// itself.
+// Package redact replaces secrets and personal data in texts and events before they are stored. It
+// reports the rule and the position of each finding, but never logs or returns the finding itself.
 //
 // # Findings
 //
 // The package finds secrets with the rules of the gitleaks module, in the version of go.mod. The
-// results are the same as those of the gitleaks library, with three exceptions. First, the marker
-// "gitleaks:allow" in a comment has no effect, because text from an agent must not be able to
-// disable redaction. Second, a rule for certain file names applies to a string if an earlier
-// member of the same object, such as "file_path", contains such a name. Third, a file name never
-// makes an allow-list apply.
+// results are those of the gitleaks library, with three exceptions:
 //
-// A string can also be a secret because of the name of its member, such as {"api_key": "…"}. A
-// copy of a secret that was found elsewhere in the same event is a secret too.
+//   - The marker "gitleaks:allow" in a comment has no effect, because text from an agent must
+//     not be able to disable redaction.
+//   - A rule for certain file names applies to a string if an earlier member of the same
+//     object, such as "file_path", contains such a name.
+//   - A file name never makes an allow-list apply.
+//
+// A string can also be a secret because of the name of its member, such as {"api_key": "…"}, or
+// because it is a copy of a secret elsewhere in the same event.
 //
 // Personal data consists of:
 //
@@ -25,9 +26,9 @@
 // # Markers
 //
 // The markers are "[SECRET_REDACTED]", "[EMAIL_REDACTED]", "[CARD_REDACTED]", "[IBAN_REDACTED]",
-// "[PHONE_REDACTED]" and "[IP_REDACTED]". Findings that overlap get one marker together.
-// Redacting a result again does not change it. In JSON, only string values change. All other
-// bytes stay the same, including escapes. The result depends only on the input.
+// "[PHONE_REDACTED]" and "[IP_REDACTED]". Findings that overlap get one marker together. Redacting
+// a result again does not change it. In JSON, only string values change. The result depends only on
+// the input.
 //
 // # Limits
 //
@@ -39,13 +40,10 @@
 //   - anything in names of members, numbers or attributes of an event
 //   - national phone numbers of other countries, names, addresses, birthdays
 //
-// It also redacts text that only looks like personal data, such as an order number with the form
-// of a card number.
+// It also redacts text that only looks like personal data, such as an order number with the form of
+// a card number.
 //
-// # Time and memory
-//
-// The time is linear in the length of the text, because all expressions are RE2. A text is
-// searched again after each replacement. If a search still finds something after ten rounds, a
-// marker replaces the whole text. The data of an event lists at most a thousand findings and
-// counts the others. The attribute with findings has at most 2 KiB.
+// The time is linear in the length of the text, because all expressions are RE2. A text is searched
+// again after each replacement. If it still contains a finding after ten rounds, a marker replaces
+// the whole text. An event lists at most a thousand findings and counts the others.
 package redact

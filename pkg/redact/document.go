@@ -10,19 +10,18 @@ import (
 // maxDepth limits how deeply values are nested. Package events has the same limit.
 const maxDepth = 512
 
-// document redacts the string values of a JSON text. It does not validate the
-// text between strings.
+// document redacts the string values of a JSON text. It does not validate the text between strings.
 type document struct {
 	cleaner *cleaner
 	text    string
 	pos     int
-	skip    string // name of a member of the outermost object that stays unchanged
+	skip    string // this member of the outermost object stays unchanged
 
-	trail    []step // path to the current value
+	trail    []step
 	edits    []edit // in the order of the text
 	found    []fieldSpan
 	object   region // the outermost object
-	recorded region // the list of earlier redactions in object, without the brackets
+	recorded region // the elements of the list in member "redacted" of object, without brackets
 	taken    bool   // object has a member "redacted" that is not a list
 }
 
@@ -56,7 +55,6 @@ func (d *document) fail(reason string) error {
 	return &events.InvalidError{Attribute: "data", Offset: d.pos, Reason: reason}
 }
 
-// peek skips white space and returns the next byte without reading it. At the end it returns 0.
 func (d *document) peek() byte {
 	for ; d.pos < len(d.text); d.pos++ {
 		switch c := d.text[d.pos]; c {
@@ -68,8 +66,8 @@ func (d *document) peek() byte {
 	return 0
 }
 
-// value redacts a value. name is the name of its member, and path is the name of the file that
-// the value may come from. Each is empty if unknown.
+// value redacts a value. name is the name of its member, and path the name of the file whose
+// content it may be, or "".
 func (d *document) value(name, path string) error {
 	switch d.peek() {
 	case '{':
@@ -87,8 +85,8 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files lists the names of members that contain a file name. The other members of the same object
-// that come later may contain the text of that file.
+// files lists the members that contain a file name. Later members of the same object may contain
+// text from that file.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {
@@ -176,7 +174,6 @@ func (d *document) list(end byte, element func(int) error) error {
 	}
 }
 
-// quoted reads a string and returns the text between its quotes, without decoding escapes.
 func (d *document) quoted() (string, error) {
 	start := d.pos + 1
 	for i := start; ; {

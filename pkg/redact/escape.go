@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions converts regions of a decoded string to regions of raw, the string before decoding.
-// If a region contains a part of an escape, the result contains the whole escape.
+// rawRegions converts regions of a decoded string to regions of raw, the same string with escapes.
+// It extends a region that covers a part of an escape.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw
@@ -33,7 +33,6 @@ func writtenAt(raw string, i int) int {
 	return n
 }
 
-// sizeAt returns the number of bytes of the character at i in raw after decoding.
 func sizeAt(raw string, i int) int {
 	r, n := decodeAt(raw, i)
 	if r < 0 {
@@ -42,8 +41,8 @@ func sizeAt(raw string, i int) int {
 	return utf8.RuneLen(r)
 }
 
-// decodeAt returns the character that the escape at i in raw stands for, and the length of the
-// escape. If there is no escape at i, it returns a negative character and 1.
+// decodeAt returns the character of the escape at i in raw, and the length of the escape. If there
+// is no escape at i, the character is negative.
 func decodeAt(raw string, i int) (rune, int) {
 	if raw[i] != '\\' || i+1 == len(raw) {
 		return -1, 1

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// redactedField is the name of the member of data that lists the redactions.
 	redactedField = "redacted"
-	// redactedAttribute is the extension attribute that lists the redactions if data cannot have
-	// the member.
+	// redactedAttribute is the extension attribute that lists the redactions of an event whose data
+	// cannot have the member redactedField.
 	redactedAttribute = "redacted"
 
-	maxListed    = 1000    // maximum number of redactions that an event lists
-	maxField     = 256     // maximum length of a JSON pointer in bytes
-	maxAttribute = 2 << 10 // maximum length of the attribute in bytes
+	maxListed    = 1000    // redactions that an event lists
+	maxField     = 256     // bytes of a JSON pointer
+	maxAttribute = 2 << 10 // bytes of the attribute
 	contentField = "content"
 )
 
 // Redact replaces secrets and personal data in the string values of e.Data and in e.Binary. It
-// lists the redactions in the member "redacted" of data ([events.Common]). If data is binary, is
-// not an object, or has another member with this name, Redact lists them in the extension
-// attribute "redacted". The content of a blob chunk stays unchanged. Redact never writes to the
-// memory of e.Data, e.Binary and e.Extra. Errors are of type [events.InvalidError] and contain no
-// values.
+// lists the redactions in the member "redacted" of data ([events.Common]), or in the extension
+// attribute "redacted" if data is binary, is not an object, or uses that member for something else.
+// It leaves the content of a blob chunk unchanged.
+//
+// Redact never writes to the memory of e.Data, e.Binary and e.Extra. Its errors are of type
+// [events.InvalidError] and contain no values.
 func (r *Redactor) Redact(e *events.Event) error {
 	switch {
 	case len(e.Binary) > 0:
@@ -44,8 +44,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary redacts e.Binary. If e.Binary is not UTF-8, it searches for secrets only, because
-// text that looks like a number or an address is a coincidence in such data.
+// redactBinary searches binary data that is not UTF-8 for secrets only, because bytes in such data
+// look like a number or an address only by chance.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -81,9 +81,8 @@ func (r *Redactor) redactData(e *events.Event) error {
 	return nil
 }
 
-// JSON returns a copy of data in which markers replace the findings in string values. It also
-// returns the redactions. It returns the same errors as [Redactor.Redact] and never writes to
-// data.
+// JSON returns a copy of data with markers in place of the findings in string values, and the list
+// of redactions. It returns the same errors as [Redactor.Redact] and never writes to data.
 func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redaction, error) {
 	d, err := r.search(string(data), "")
 	if err != nil || len(d.found) == 0 {
@@ -98,14 +97,12 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// The first pass redacts copies of a secret only after the place where a rule found it. The
-	// second pass also redacts the copies before that place.
+	// The first pass redacts only the copies of a secret that come after the place where a rule
+	// found it. The second pass redacts the earlier ones.
 	d = &document{cleaner: c, text: text, skip: skip}
 	return d, d.clean()
 }
 
-// redactions returns the redactions in the order of the document. It lists [maxListed] of them
-// and returns a count per rule for the others.
 func (d *document) redactions() []events.Redaction {
 	list := make([]events.Redaction, 0, min(len(d.found), maxListed))
 	more := map[string]int{}
@@ -127,8 +124,7 @@ func (d *document) redactions() []events.Redaction {
 	return list
 }
 
-// clearField returns field without secrets and with at most maxField bytes. The JSON pointer can
-// contain a secret, because the names of members are as untrusted as their values.
+// clearField redacts field too, because the names of members are as untrusted as their values.
 func (d *document) clearField(field string) string {
 	if len(field) > maxField {
 		field = strings.ToValidUTF8(field[:maxField], "") + "…"
@@ -184,12 +180,11 @@ func (d *document) edited() []byte {
 	return append(out, d.text[at:]...)
 }
 
-// setAttribute appends a text such as "email 5-17" for each redaction in list to the attribute.
-// It stops when the attribute has its maximum length.
+// setAttribute appends texts such as "email 5-17" to the attribute until it has its maximum length.
 func setAttribute(e *events.Event, list []events.Redaction) {
 	text, at := "", slices.IndexFunc(e.Extra, func(x events.Attribute) bool { return x.Name == redactedAttribute })
 	if at >= 0 && json.Unmarshal(e.Extra[at].Value, &text) != nil {
-		return // the sender has set the attribute to a value that is not text
+		return // the sender has used the attribute for a value that is not text
 	}
 	items := strings.Split(text, "; ")
 	if text == "" {
@@ -222,7 +217,6 @@ func setAttribute(e *events.Event, list []events.Redaction) {
 	e.Extra[at].Value = value
 }
 
-// printable replaces a character that an attribute must not contain.
 func printable(r rune) rune {
 	if r < ' ' || r >= 0x7f && r < 0xa0 {
 		return '?'

@@ -89,7 +89,6 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// For binary data and data without members, the list is in an attribute.
 func TestRedact_WithoutMembers(t *testing.T) {
 	r := mustNew(t, Options{})
 	for _, test := range []struct {
@@ -169,8 +168,6 @@ func TestRedact_BlobChunk(t *testing.T) {
 	}
 }
 
-// The error about invalid JSON contains nothing of the data.
-//
 //guarantee:secrets
 func TestRedact_NoJSON(t *testing.T) {
 	for _, data := range []string{
@@ -186,7 +183,6 @@ func TestRedact_NoJSON(t *testing.T) {
 	}
 }
 
-// Redact searches values at the maximum depth of an event.
 func TestRedact_Deep(t *testing.T) {
 	data := `{"data":` + strings.Repeat("[", maxDepth-1) + `"ann@example.com"` + strings.Repeat("]", maxDepth-1) + "}"
 	got, list := redacted(t, data)
@@ -195,7 +191,6 @@ func TestRedact_Deep(t *testing.T) {
 	}
 }
 
-// An event lists the first findings and counts the others.
 func TestRedact_Many(t *testing.T) {
 	var b strings.Builder
 	for i := range 3000 {

@@ -20,8 +20,8 @@ var seeds = []string{
 	"curl -u 'user:pass-word' https://example.com", "s.\u212aey \u017fecret=" + githubPAT, "token=a1b2c3d4e5f6g7h8.token=a1b2c3d4e5f6g7h9\n",
 }
 
-// For any text, findings are inside of the text, none of them remains in the
-// result, and a second redaction finds nothing.
+// FuzzText checks that findings are inside of the text, that none remains in the result, and that a
+// second redaction finds nothing.
 func FuzzText(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -63,8 +63,8 @@ func withoutMarkers(text string) string {
 	return b.String() + text[at:]
 }
 
-// For any data, JSON keeps its form, a valid event stays valid, a second
-// redaction changes nothing, and the input's memory stays unchanged.
+// FuzzRedact checks that JSON keeps its form, a valid event stays valid, a second redaction changes
+// nothing, and the memory of the input stays unchanged.
 func FuzzRedact(f *testing.F) {
 	for _, s := range seeds {
 		text, err := json.Marshal(s)
@@ -113,7 +113,6 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
-// skeleton returns data without its strings and without the list of redactions.
 func skeleton(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any
@@ -142,7 +141,6 @@ func bare(v any) any {
 	return v
 }
 
-// FuzzReadRules checks that rules of any form are read or refused.
 func FuzzReadRules(f *testing.F) {
 	f.Add("[[rules]]\nid = \"a\"\nregex = '''x'''\nkeywords = [\"x\",]\nentropy = 3.5 # high\n[[rules.allowlists]]\nregexes = ['x']\n")
 	f.Add("title = '''a")

@@ -6,24 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// gate is a fast check whether an expression can match after a keyword. It looks at the bytes
+// gate checks quickly whether an expression can match after a keyword, by looking at the bytes
 // between the keyword and the first character that the expression requires. For example, an
 // expression for "key", some words and a colon cannot match if a bracket comes before the colon.
 type gate struct {
 	of    [256]uint8
-	from  int // start of the check, relative to the start of the keyword
-	reach int // maximum number of bytes before the required character
+	from  int // start of the check, relative to the keyword
+	reach int // maximum distance to the required character
 }
 
-// The roles that a byte can have in an expression: it can be skipped, or it is the first required
-// character.
 const (
 	skipped uint8 = 1 << iota
 	insisted
 )
 
-// newGate returns the gate of an expression that consists of items. heads contains the possible
-// texts of the first count items. newGate returns nil if such a check is not possible.
+// newGate returns the gate of an expression that consists of items, or nil if no gate is possible.
+// heads contains the possible texts of the first count items.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {

@@ -12,15 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// texts surround the secrets.
 var texts = []string{
 	"The quick brown fox jumps over the lazy dog. ", "token := strings.TrimSpace(key)\n", "export API_KEY=", `{"password": "`, "\n", "\r\n", " ", "\n\n",
 	"s.", "they say: the keys are in the eye of access. ", "import { a } from 'b'\n", "-----BEGIN", "curl -u user:", "éü日本 ", "\xff\xfe", "\"}\n", "' ", "`;", "\\n",
 	"--mount=type=secret,", "EXAMPLE", " = ", ": ", "kind: Secret\ndata:\n  a: ", "false", "abcdefghijklmnopqrstuvwxyz", "ſ", "\u212aey", "İ", "gitleaks:allow",
 }
 
-// secretText generates texts of up to 4 KB and more in which there are things
-// that look like secrets.
+// secretText generates texts of about 4 KB with strings that look like secrets.
 func secretText(tb testing.TB) *rapid.Generator[string] {
 	tb.Helper()
 	book, err := shipped()
@@ -69,7 +67,7 @@ func noise(b *strings.Builder, rng *rand.Rand) {
 	}
 }
 
-// match writes a text that re matches, assertions aside.
+// match writes a text that re matches, apart from assertions.
 func match(b *strings.Builder, re *syntax.Regexp, rng *rand.Rand) {
 	times := func(least, most int) {
 		for range least + rng.IntN(most-least+1) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The properties of any text also hold for texts with secrets of all rules.
+// The properties of FuzzText also hold for texts with secrets of all rules.
 //
 //guarantee:secrets
 func TestText_Secrets(t *testing.T) {
@@ -26,7 +26,6 @@ func TestText_Secrets(t *testing.T) {
 	})
 }
 
-// hostile are texts that are slow to search.
 var hostile = map[string]string{
 	"Keywords":       "key",
 	"Assignments":    "key=",
@@ -60,9 +59,9 @@ var hostile = map[string]string{
 	"Quotes":         `"`,
 }
 
-// grows reports an error if do takes disproportionately long. An input of 16
-// times the size may take 16 times as long, which is far from the 256 times of a
-// square. It tries three times, because other processes can interfere.
+// grows reports an error if do takes disproportionately long. An input of 16 times the size takes
+// 16 times as long if the time is linear, and 256 times if it is quadratic. grows tries three
+// times, because other processes can interfere.
 func grows(t *testing.T, do func(size int), size int) {
 	t.Helper()
 	const times, bound = 16, 64
@@ -81,7 +80,6 @@ func grows(t *testing.T, do func(size int), size int) {
 	t.Errorf("%v, and %v for %d times as much", before, after, times)
 }
 
-// The time grows linearly with the length of a text.
 func TestText_Hostile(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector takes its own time")
@@ -96,7 +94,6 @@ func TestText_Hostile(t *testing.T) {
 	}
 }
 
-// The time is also linear for one long string and for many strings of an event.
 func TestRedact_Hostile(t *testing.T) {
 	r := mustNew(t, Options{})
 	redact := func(v any) {

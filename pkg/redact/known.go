@@ -7,12 +7,11 @@ import (
 )
 
 const (
-	minKnown = 8   // minimum length of a secret in bytes
-	maxKnown = 100 // maximum number of secrets
+	minKnown = 8   // bytes of a secret
+	maxKnown = 100 // number of secrets
 )
 
-// known contains the secrets that have been found so far. A copy of such a secret is redacted
-// even where no rule matches.
+// known contains the secrets found so far. Copies of them are redacted even where no rule matches.
 type known struct {
 	rules []string
 	texts []string
@@ -25,8 +24,6 @@ func (k *known) add(rule, secret string) {
 	k.rules, k.texts = append(k.rules, rule), append(k.texts, secret)
 }
 
-// find appends copies of the secrets in text to list, except those that are already part of a
-// finding in list.
 func (k *known) find(list []finding, text string) []finding {
 	if len(k.texts) == 0 {
 		return list

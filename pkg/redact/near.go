@@ -8,35 +8,36 @@ import (
 	"unicode/utf8"
 )
 
-// near finds the matches of an expression by searching next to keywords only, instead of in the
-// whole text. Every alternative of the expression consists of a lead L, a part E and a tail T,
-// and every match of E begins with a keyword.
+// near finds the matches of an expression by searching only around keywords. Every alternative of
+// the expression consists of a lead L, a part E and a tail T, and every match of E begins with a
+// keyword.
 type near struct {
 	ways []*way
-	// lead is the maximum length of all L in bytes. It is negative if an L has no maximum length
-	// or depends on the text before it. In that case, a test only shows that the text may contain
-	// a match, and find then searches the whole text.
+	// lead is the maximum length of all L in bytes. It is negative if an L has no maximum length or
+	// depends on the text before it. find then searches the whole text once test has matched near a
+	// keyword.
 	lead int
 }
 
 type way struct {
-	// test matches at the start of a text if E followed by T matches there. It can also match in
-	// other cases.
+	// test matches at the start of a text if E followed by T matches there, and possibly in other
+	// cases.
 	test  *regexp.Regexp
-	reach int   // number of bytes after the keyword's start that test needs
-	gate  *gate // fast check before test, can be nil
+	reach int   // bytes from the start of the keyword that test needs
+	gate  *gate // checked before test, can be nil
 	word  bool  // the keyword must not follow a letter, digit or underscore
 	lead  int   // maximum length of L in bytes, negative as in near
 }
 
 const (
-	maxPrefixes = 64   // maximum number of texts that E can match
-	maxTest     = 8192 // maximum length of the expression of a test in bytes
-	slack       = 64   // maximum number of extra characters for an unbounded repetition in a test
+	maxPrefixes = 64   // texts that E can match
+	maxTest     = 8192 // bytes of the expression of a test
+	slack       = 64   // extra characters for an unbounded repetition in a test
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear returns nil if expression does not consist of L, E and T, or if it is too large.
+// newNear returns nil if expression does not have the form L, E and T, or if its test would be too
+// large.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -81,8 +82,6 @@ func newWay(items []*syntax.Regexp, keywords []string) *way {
 	return nil
 }
 
-// behind sets the fields of w for items, which are those of E and T. It returns nil if the test
-// is too large. heads contains the possible texts of the first count items.
 func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	w.word = w.word && !slices.ContainsFunc(heads, func(head string) bool { return !isWord(head[0]) })
 	w.gate = newGate(items, count, heads)
@@ -102,8 +101,8 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns the same result as pattern.FindAllStringIndex(text, -1). at contains the positions
-// of the rule's keywords in ascending order.
+// find returns the same result as pattern.FindAllStringIndex(text, -1). at contains the keyword
+// positions in ascending order.
 func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match
@@ -115,8 +114,8 @@ func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 		if n.lead < 0 {
 			return pattern.FindAllStringIndex(text, -1)
 		}
-		// The keywords of all remaining matches are at or after p. The text before start
-		// therefore cannot belong to any of them.
+		// Further matches have their keywords at p or later, so none reaches back to the text
+		// before start.
 		start := max(from, p-n.lead)
 		for back := 0; start > from && back < utf8.UTFMax-1 && !utf8.RuneStart(text[start]); back++ {
 			start--

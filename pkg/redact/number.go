@@ -5,11 +5,9 @@ import (
 	"strings"
 )
 
-// layouts lists how the digits of a card number are separated into groups.
+// layouts lists the group sizes in which card numbers are written.
 var layouts = [...][]int{{4, 4, 4, 4}, {4, 6, 5}, {4, 6, 4}, {4, 4, 4, 4, 3}}
 
-// card returns the end of the card number that begins at i in text. It returns 0 if there is
-// none.
 func card(text string, i int) int {
 	if text[i] < '2' || text[i] > '6' || preceded(text, i, ".-") {
 		return 0 // no card scheme begins with another digit
@@ -51,8 +49,7 @@ func groups(text string, i int, layout []int) (digits string, end int) {
 	return string(all), i
 }
 
-// schemes lists, for each card scheme, the range of the first four digits and the lengths of its
-// card numbers.
+// schemes lists the first four digits and the lengths of each card scheme.
 var schemes = [...]struct {
 	from, to string
 	lengths  []int
@@ -107,8 +104,7 @@ func ibanLength(country string) int {
 	return 0
 }
 
-// iban returns the start and end of the IBAN whose check digits begin at i. It returns an end of
-// 0 if there is none. A space may separate the groups of four characters.
+// iban takes the position of the check digits. A space may separate groups of four characters.
 func iban(text string, i int) (start, end int) {
 	start = i - 2
 	if start < 0 || preceded(text, start, "") {
@@ -125,9 +121,6 @@ func iban(text string, i int) (start, end int) {
 	return start, end
 }
 
-// together reads length digits and capital letters that begin at i. It skips a space between
-// groups of four. It returns the characters and their end, or an end of 0 if other characters
-// occur.
 func together(text string, i, length int) (all []byte, end int) {
 	for ; len(all) < length; i++ {
 		if n := len(all); n > 0 && n%4 == 0 && strings.HasPrefix(text[i:], " ") {
@@ -141,8 +134,8 @@ func together(text string, i, length int) (all []byte, end int) {
 	return all, i
 }
 
-// isChecked verifies the checksum of iban. To compute it, the first four characters are moved to
-// the end and each letter is replaced by a number of two digits.
+// isChecked verifies the check digits (ISO 13616): with the first four characters at the end and
+// each letter as a number of two digits, the IBAN modulo 97 must be 1.
 func isChecked(iban []byte) bool {
 	rest := 0
 	for _, c := range slices.Concat(iban[4:], iban[:4]) {

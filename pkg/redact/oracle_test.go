@@ -15,16 +15,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// found is a finding without its position, because the library reports the line
-// and column of the match instead of the secret.
+// found has no position, because the library reports the line and column of the match instead of
+// the secret.
 type found struct{ Rule, Secret string }
 
 func compareFound(a, b found) int {
 	return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.Secret, b.Secret))
 }
 
-// oracle is the library with one detector per rule, so that the rules are
-// independent.
+// oracle is the library with one detector per rule, so that the rules are independent.
 type oracle map[string]*detect.Detector
 
 func newOracle(tb testing.TB) oracle {
@@ -79,8 +78,7 @@ func mustNew(tb testing.TB, opts Options) *Redactor {
 	return r
 }
 
-// In texts of 4 KB with secrets of random rules, each rule finds the same as in
-// the library.
+// In texts of 4 KB with secrets of random rules, each rule finds the same as in the library.
 //
 //guarantee:secrets
 func TestSecrets_EqualTheLibrary(t *testing.T) {
@@ -97,8 +95,8 @@ func TestSecrets_EqualTheLibrary(t *testing.T) {
 		if diff := gocmp.Diff(want, findSecrets(r, text, "")); diff != "" {
 			t.Fatalf("findings (-library +ours):\n%s", diff)
 		}
-		// All rules together report less, because the library drops a generic
-		// finding in the line of another finding.
+		// All rules together report less, because the library drops a generic finding in the line
+		// of another finding.
 		var reported []found
 		for _, f := range together.DetectString(text) {
 			reported = append(reported, found{f.RuleID, f.Secret})

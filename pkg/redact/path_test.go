@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// Rules for files of certain names apply if the name of the file is known. A name
-// never makes a rule or an allow-list find less.
+// Rules for files of certain names apply if the name of the file is known. A name never makes a
+// rule find less.
 func TestSecrets_OfFiles(t *testing.T) {
 	race.Draw(t, 100, 20)
 	o, r, texts := newOracle(t), mustNew(t, Options{}), secretText(t)

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// personal finds personal data. Its fields enable the rules. The search starts at each @, colon
-// and digit and reads a limited part of the text around it. E-mail addresses have no maximum
-// length, but the time stays linear because they cannot overlap.
+// personal finds personal data. Each field enables a rule. The search starts at each @, colon and
+// digit. The functions for one position, such as card and ipv6, return the end of the finding, or 0
+// if there is none. They read a limited part of the text. E-mail addresses have no maximum length,
+// but cannot overlap, so the time stays linear.
 type personal struct{ email, card, iban, phone, ip bool }
 
 func newPersonal(on func(id string) bool) personal {
@@ -69,9 +70,8 @@ func (p personal) numberAt(text string, i int) finding {
 	return finding{}
 }
 
-// findEmails appends the e-mail addresses in text to list. A host name has at least two labels.
-// Its last label consists of letters or begins with "xn--". A Git address such as "git@host:path"
-// is not an e-mail address.
+// findEmails requires a host name with two labels. The last label consists of letters or begins
+// with "xn--". A Git address such as "git@host:path" is not an e-mail address.
 func findEmails(list []finding, text string) []finding {
 	free := 0 // the next address cannot begin before this position
 	for at := 0; ; at++ {
@@ -96,8 +96,8 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd returns the end of the host name that begins at i, or 0 if there is none. It returns 0
-// for numbers with a file extension, such as "4.17.21.tgz", which are the version of a package.
+// hostEnd returns the end of the host name that begins at i, or 0. It rejects numbers with a file
+// extension, such as "4.17.21.tgz", because they are package versions.
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -142,7 +142,6 @@ func isTop(label string) bool {
 	return len(label) >= 2
 }
 
-// ipv4 returns the end of the IPv4 address that begins at i, or 0 if there is none.
 func ipv4(text string, i int) int {
 	if preceded(text, i, ".") {
 		return 0
@@ -157,7 +156,7 @@ func ipv4(text string, i int) int {
 	}
 	ip, err := netip.ParseAddr(candidate)
 	if err != nil || !isPersonal(ip) || strings.HasSuffix(candidate, ".0.0.0") {
-		return 0 // ".0.0.0" is a network or the version of a browser
+		return 0 // ".0.0.0" ends the address of a network or the version of a browser
 	}
 	return end
 }
@@ -176,8 +175,8 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 returns the end of the IPv6 address whose first colon is at i, or 0 if there is none. It
-// finds global, unique local and link-local addresses. They all begin with four hex digits.
+// ipv6 takes the position of the first colon. It finds only global, unique local and link-local
+// addresses, which begin with four hex digits.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {
@@ -199,7 +198,6 @@ func ipv6(text string, i int) int {
 	return end
 }
 
-// isPersonal reports whether ip can be the address of a person's device.
 func isPersonal(ip netip.Addr) bool {
 	if first := ip.AsSlice()[0]; ip.Is4() {
 		return !ip.IsLoopback() && !ip.IsUnspecified() && !ip.IsMulticast() && first < 240
@@ -212,8 +210,8 @@ func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
 
-// followed reports whether the number that ends at i is only the start of a longer word, because
-// a letter or digit comes next, possibly after a dash or dot.
+// followed reports whether the number that ends at i is only the start of a longer word such as
+// "1-2a".
 func followed(text string, i int) bool {
 	if i < len(text) && (text[i] == '-' || text[i] == '.') {
 		i++

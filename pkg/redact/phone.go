@@ -2,14 +2,13 @@ package redact
 
 import "strings"
 
-// Limits on the number of digits in an international phone number, including the country code.
+// Number of digits in an international phone number, with country code.
 const (
 	minPhone = 9
 	maxPhone = 15
 )
 
-// phone returns the start and end of the phone number whose first digit is at i. It returns an
-// end of 0 if there is none. The number has a plus and a country code, or one of the North
+// phone takes the position of the first digit. It accepts a plus and country code, and the North
 // American formats "(212) 555-0123", "212-555-0123", "1-212-555-0123" and "212.555.0123".
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
@@ -35,9 +34,9 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of the ten-digit phone number at the start of text, or 0 if there is
-// none. The result is a position in the whole text, in which this number begins at position at.
-// open is true if "(" precedes the number.
+// american returns the end of the ten-digit phone number at the start of text, or 0. text begins at
+// position at of a longer text, to which the result refers. open is true if "(" precedes the
+// number.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -51,8 +50,8 @@ func american(text string, at int, open bool) int {
 	return 0
 }
 
-// looksLike reports whether text begins with pattern. In pattern, d stands for any digit and 2
-// for a digit from 2 to 9.
+// looksLike reports whether text begins with pattern, in which d is any digit and 2 a digit from 2
+// to 9.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false
@@ -67,8 +66,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the phone number that begins at i, after the plus. It returns
-// 0 if there is none. "+2024-01-15" is not a phone number but a line that a patch adds.
+// international takes the position after the plus. "+2024-01-15" is not a phone number, because it
+// can be an added line of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0
@@ -90,8 +89,7 @@ func international(text string, i int) (end int) {
 	return end
 }
 
-// isPhone reports whether a number with that many digits can be a phone number. If it begins with
-// 1, it is North American and has eleven digits.
+// isPhone requires eleven digits if the first one is 1, the country code of North America.
 func isPhone(digits int, first byte) bool {
 	return minPhone <= digits && digits <= maxPhone && (first != '1' || digits == 11)
 }

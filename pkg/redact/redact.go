@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The ids of the rules for personal data. The rules for secrets have the ids of gitleaks.
+// Ids of the rules for personal data. The rules for secrets have the ids of gitleaks.
 const (
 	Email = "email"
 	Card  = "card"
@@ -23,8 +23,7 @@ type Options struct {
 	Without []string
 }
 
-// Redactor replaces secrets and personal data. It is immutable and safe for
-// concurrent use.
+// Redactor replaces secrets and personal data. It is immutable and safe for concurrent use.
 type Redactor struct {
 	secrets  *detector
 	personal personal
@@ -37,8 +36,7 @@ type Span struct {
 	Start, End int
 }
 
-// New returns a Redactor with the rules that opts select. It returns an error if opts contain an
-// unknown rule.
+// New returns a Redactor with the rules that opts select, or an error if opts name an unknown rule.
 func New(opts Options) (*Redactor, error) {
 	book, err := shipped()
 	if err != nil {
@@ -61,9 +59,8 @@ func New(opts Options) (*Redactor, error) {
 
 func isPersonalRule(id string) bool { return slices.Contains(Personal(), id) }
 
-// Text returns s with a marker in place of each finding. It also returns the findings, ordered by
-// position. If there are none, it returns s unchanged. Text finds nothing in a text that it has
-// returned.
+// Text returns s with markers in place of the findings, and the findings ordered by position.
+// Redacting the result again finds nothing.
 func (r *Redactor) Text(s string) (string, []Span) {
 	c := cleaner{redactor: r, known: &known{}}
 	return c.clean(subject{text: s}, "")

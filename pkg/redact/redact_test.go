@@ -67,7 +67,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Spans are positions in the original text and contain the id of the rule.
 func TestText_Spans(t *testing.T) {
 	text := "ann@example.com has " + awsKey + " in ann@example.com"
 	_, spans := mustNew(t, Options{}).Text(text)
@@ -77,7 +76,6 @@ func TestText_Spans(t *testing.T) {
 	}
 }
 
-// A redactor is safe for concurrent use from its first text on.
 func TestText_Concurrently(t *testing.T) {
 	r := mustNew(t, Options{})
 	var wg sync.WaitGroup
@@ -118,8 +116,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The shipped rules and allow-lists compile, and most rules are searched near
-// their keywords only.
+// Most rules are searched near their keywords only.
 func TestRules(t *testing.T) {
 	book, err := shipped()
 	if err != nil {
@@ -177,7 +174,6 @@ func TestReadRules_Refuses(t *testing.T) {
 	}
 }
 
-// readRules and the library read the shipped rules alike.
 func TestReadRules_EqualsTheLibrary(t *testing.T) {
 	book, err := shipped()
 	if err != nil {

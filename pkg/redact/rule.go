@@ -9,13 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// rule is a rule of gitleaks.
 type rule struct {
 	id       string
 	regex    string // empty if the rule matches file names only
 	path     string // expression for file names, empty if the rule applies to all files
 	entropy  float64
-	group    int // number of the group with the secret, 0 for the first group that is not empty
+	group    int // the group with the secret, 0 for the first group that is not empty
 	keywords []string
 	allow    []*allowlist
 
@@ -33,9 +32,8 @@ func (r *rule) compile() {
 	}
 }
 
-// apply appends the findings of r in the text of in to list. at contains the positions of the
-// rule's keywords, or is nil if they are unknown. global contains the allow-lists that apply to
-// all rules.
+// apply appends the findings of r to list. at contains the keyword positions, or is nil if they are
+// unknown. global contains the allow-lists of all rules.
 func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.paths != nil && !r.paths.MatchString(in.path) {
@@ -55,8 +53,6 @@ func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlis
 	return list
 }
 
-// judge returns the secret in the match from start to end. It returns false if the entropy of the
-// secret is too low or if an allow-list applies.
 func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding, bool) {
 	whole := strings.TrimLeft(in.text[start:end], "\n")
 	first := end - len(whole)
@@ -76,9 +72,8 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns the range of the secret in match. Like gitleaks, it applies the expression a
-// second time, to match without the text around it. Anchors can therefore give another result
-// than before.
+// secret returns the range of the secret in match. Like gitleaks, it applies the expression again
+// to match alone, so that anchors can give another result.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {
@@ -98,8 +93,8 @@ func (r *rule) secret(match string) (from, to int) {
 	return 0, len(match)
 }
 
-// entropy returns the Shannon entropy of text. Like gitleaks, it divides the number of
-// occurrences of a character by the length of text in bytes.
+// entropy returns the Shannon entropy of text. Like gitleaks, it divides the count of each
+// character by the number of bytes.
 func entropy(text string) float64 {
 	var (
 		ascii [utf8.RuneSelf]int

@@ -18,8 +18,8 @@ type rulebook struct {
 
 var shipped = sync.OnceValues(func() (*rulebook, error) { return readRules(config.DefaultConfig) })
 
-// ruleFile is a configuration file in the format of gitleaks. readRules rejects files with other
-// keys, so that it never ignores a part of a rule.
+// ruleFile is a configuration file of gitleaks. readRules rejects unknown keys, so that no part of
+// a rule is ignored.
 type ruleFile struct {
 	Title      string
 	MinVersion string
@@ -95,7 +95,6 @@ func lowered(list []string) []string {
 	return low
 }
 
-// check returns an error if the detector cannot apply one of the rules or allow-lists.
 func (b *rulebook) check() error {
 	seen := map[string]bool{}
 	lists := slices.Clone(b.allow)

@@ -10,10 +10,10 @@ import (
 type detector struct {
 	rules  []*rule
 	global []*allowlist
-	words  *automaton // keywords of all rules
-	users  [][]int32  // for each word, the indexes of the rules with this keyword
-	always []int32    // indexes of the rules without keywords
-	pool   sync.Pool  // of *positions
+	words  *automaton
+	users  [][]int32 // for each word, the indexes of its rules
+	always []int32   // indexes of the rules without keywords
+	pool   sync.Pool // of *positions
 }
 
 type positions struct {
@@ -66,7 +66,6 @@ func (p *positions) clear() {
 	p.hit = p.hit[:0]
 }
 
-// find appends the secrets in the text of in to list, in the order of the rules.
 func (d *detector) find(list []finding, in *subject) []finding {
 	p, _ := d.pool.Get().(*positions)
 	defer func() {
@@ -78,10 +77,10 @@ func (d *detector) find(list []finding, in *subject) []finding {
 			p.add(user, start)
 		}
 	}
-	folded := len(in.text) > math.MaxInt32 // positions that do not fit into an int32 count as unknown
+	folded := len(in.text) > math.MaxInt32 // keyword positions that do not fit into an int32 are not used
 	if ascii := d.words.scan(in.text, add); !ascii && hasFoldedLetter(in.text) {
-		// ToLower replaces some of these letters with ASCII letters, which have fewer bytes. The
-		// positions of the keywords are therefore not valid in the original text.
+		// ToLower replaces some letters outside of ASCII with ASCII letters, which have fewer
+		// bytes. Keyword positions are then wrong for the original text.
 		folded = true
 		d.words.scan(strings.ToLower(in.text), add)
 	}

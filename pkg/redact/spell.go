@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith finds the shortest start of items whose matches all begin with one of keywords. count
-// is the number of items in this start, and heads contains every text that it can match, in lower
-// case. heads is nil if there is no such start.
+// beginWith returns the smallest count for which all matches of items[:count] begin with one of
+// keywords. heads contains every text that items[:count] can match, in lower case, or is nil if
+// there is no such count.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {
@@ -51,9 +51,9 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all texts that re can match, in lower case. It returns false if there are too
-// many or if one of them is not ASCII. In a class, it skips the long s and the Kelvin sign,
-// because a text with such a letter is searched without keyword positions.
+// spell returns all texts that re can match, in lower case. It returns false if there are too many
+// or if one is not ASCII. In a class it skips longS and kelvin, because a text with one of them is
+// searched without keyword positions.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// subject is a text in which the rules search for findings.
 type subject struct {
 	text string
 	path string // name of the file that contains this text, if known
 
-	newlines *int      // position of the last newline, nil if not computed yet
-	latest   lineMatch // cached result of inLine
+	newlines *int // position of the last newline, nil if not computed yet
+	latest   lineMatch
 }
 
 type finding struct {
@@ -31,13 +30,12 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine limits how much of a line an allow-list can see before and after a match. In a longer
-// line, it sees blocks of this size: the block of the match, one before and one after it.
+// maxLine limits how much of a line an allow-list sees. In a longer line, it sees blocks of this
+// size: the block of the match and the blocks next to it.
 const maxLine = 8 << 10
 
-// line returns the line of the match from start to end. It follows the definition of gitleaks, in
-// which a newline belongs to the line after it. If the match is after the last newline, its line
-// begins at the start of the text.
+// line returns the line of the match from start to end. As in gitleaks, a newline belongs to the
+// line after it, and the last line begins at the start of the text.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')

@@ -30,16 +30,14 @@ func markersIn(text string) []region {
 	}
 }
 
-// region is a part of a text that is replaced by a marker.
 type region struct {
 	start, end int
 	marker     string
-	shown      int // position of the marker in the text after replacement
+	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits how often one text is searched. A new round is necessary after each
-// replacement, because two findings can overlap and the rest of the second is found only then.
-// Only crafted texts need many rounds.
+// maxRounds limits how often one text is searched. Findings can overlap, and the rest of the second
+// one is found only after the first one is replaced. Only crafted texts need many rounds.
 const maxRounds = 10
 
 type cleaner struct {
@@ -47,8 +45,6 @@ type cleaner struct {
 	known    *known
 }
 
-// clean returns the redacted text of in and the findings. name is the name of the member that
-// contains the text, or "" if there is none.
 func (c *cleaner) clean(in subject, name string) (string, []Span) {
 	if len(in.text) < minText {
 		return in.text, nil
@@ -75,9 +71,8 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 
 const minText = len("a@b.cd")
 
-// find returns the findings of one round. It searches for personal data only when the text
-// contains no more secrets. Otherwise the password in a URL could become part of an e-mail
-// address.
+// find searches for personal data only when the text contains no more secrets, so that the password
+// in a URL does not become part of an e-mail address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)
@@ -93,11 +88,10 @@ func (c *cleaner) find(in *subject, name string) []finding {
 	return outside(r.personal.find(nil, in.text), in.text)
 }
 
-// maxNamed limits the length of the text and of the name that findNamed searches.
 const maxNamed = 1 << 10
 
-// findNamed appends the secrets that are only recognized together with the name of their member,
-// such as "api_key" in {"api_key": "…"}.
+// findNamed appends the secrets that only the name of their member reveals, such as "api_key" in
+// {"api_key": "…"}.
 func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding {
 	if len(in.text) > maxNamed || len(name) > maxNamed || !r.secrets.names(name) {
 		return list
@@ -113,8 +107,8 @@ func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding
 	return list
 }
 
-// outside removes the findings that are completely inside of markers in text. If a finding begins
-// or ends inside of a marker, outside extends it to the whole marker.
+// outside drops the findings inside of markers in text, and extends findings that partly cover a
+// marker.
 func outside(found []finding, text string) []finding {
 	if len(found) == 0 {
 		return nil
@@ -142,8 +136,6 @@ func outside(found []finding, text string) []finding {
 	return kept
 }
 
-// merge returns the regions that spans cover, ordered by position. Spans that overlap become one
-// region.
 func merge(spans []finding) []region {
 	sorted := slices.SortedFunc(slices.Values(spans), compare)
 	var list []region
@@ -183,8 +175,7 @@ func show(text string, regions []region) string {
 }
 
 // origin converts shown, a position in the text with markers, to a position in the original text.
-// A position inside of a marker becomes the end of its region if end is true, and the start
-// otherwise.
+// Inside of a marker, it returns the end of the region if end is true, and the start otherwise.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {

@@ -31,8 +31,8 @@ func concat(list ...*syntax.Regexp) *syntax.Regexp {
 	return &syntax.Regexp{Op: syntax.OpConcat, Sub: items}
 }
 
-// isNullable reports whether re matches the empty string. It can return false for a complex
-// expression that does match the empty string.
+// isNullable reports whether re matches the empty string. For complex expressions it can wrongly
+// return false.
 func isNullable(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpStar, syntax.OpQuest, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -57,7 +57,6 @@ func looksBack(re *syntax.Regexp) bool {
 	}
 }
 
-// maxWidth returns the maximum number of bytes that re can match, or -1 if there is no maximum.
 func maxWidth(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -98,8 +97,8 @@ func maxWidthOf(re *syntax.Regexp) int {
 	}
 }
 
-// bound returns an expression that matches at every position where re followed by rest matches.
-// It can match at other positions too. Unlike re, it has a maximum width.
+// bound returns an expression with a maximum width. It matches wherever re followed by rest
+// matches, and possibly elsewhere.
 func bound(re, rest *syntax.Regexp) *syntax.Regexp {
 	if maxWidth(re) >= 0 {
 		return concat(re, rest)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Backoff is the pause between attempts. It doubles with each attempt, up to five seconds.
-// Half of each pause is random, so that many publishers do not retry at the same time.
+// Backoff is the pause between attempts. It doubles with each attempt, up to five seconds. Half of
+// each pause is random, so that many publishers do not retry at the same time.
 type Backoff struct{ delay time.Duration }
 
 const (

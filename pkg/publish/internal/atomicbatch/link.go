@@ -58,15 +58,15 @@ func (l *Link) Lost() <-chan struct{} {
 	return l.lost
 }
 
-// IsUp reports whether there is a connection.
+// IsUp reports whether the connection is up.
 func (l *Link) IsUp() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.isUp
 }
 
-// Wait waits until there is a connection. It returns [ErrConnectionClosed] if the owner has
-// closed it.
+// Wait waits until the connection is up. It returns [ErrConnectionClosed] if the owner has closed
+// the connection.
 func (l *Link) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()

@@ -7,10 +7,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The codes of the server that lead to different outcomes.
+// Error codes of nats-server.
 const (
-	codeWrongLast         = 10071 // the same as codeWrongLast, while another batch is in progress
-	codeWrongLastConstant = 10164 // the same, while another batch is in progress
+	codeWrongLast         = 10071 // the sequence that the batch expects is not the last one
+	codeWrongLastConstant = 10164 // sent instead of codeWrongLast while another batch is in progress
 	codeIncompleteBatch   = 10176 // the server does not give the cause
 	codeTooLargeBatch     = 10199
 	codeDuplicate         = 10201
@@ -25,8 +25,8 @@ type Outcome int
 // The outcomes.
 const (
 	OutcomeStored      Outcome = iota
-	OutcomeRetry               // not stored, for a reason that is not in the batch
-	OutcomeUnknown             // the answer is missing, and the batch may be stored
+	OutcomeRetry               // not stored, for a reason outside of the batch
+	OutcomeUnknown             // possibly stored, because the answer is missing
 	OutcomeConflict            // not stored, because the fence failed
 	OutcomeRefused             // not stored, but the server may accept parts of the batch
 	OutcomeUnexplained         // not stored, for an unknown reason

@@ -34,7 +34,6 @@ func TestOutcomeOf(t *testing.T) {
 	}
 }
 
-// The subject of a violation is read back as the server wrote it.
 func FuzzParseViolation(f *testing.F) {
 	for _, subject := range []string{"hooktrail.ev.acme.p.r.custom", "", `a to "b"`, "ü\x00\xff", "$JS.API.>"} {
 		f.Add("Publish", subject)

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrPermission is wrapped if the server does not permit the operation.
+// ErrPermission means that the user lacks a permission of the server.
 var ErrPermission = errors.New("the server's permissions do not allow it")
 
 const (
@@ -21,9 +21,8 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds violations of permissions that the server has reported since a certain
-// time. The server reports a violation separately from answers, and a request that violates a
-// permission gets no answer at all.
+// violations finds the permission violations that the server has reported. It reports them
+// separately from answers, and never answers the request itself.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -31,8 +30,8 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if the server reported a violation for publishing to a subject for
-// which concerns returns true, or for subscribing to inbox.
+// about returns an error if the server refused to publish to a subject that concerns accepts, or to
+// subscribe to inbox.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -47,9 +46,9 @@ func (v violations) about(inbox string, concerns func(subject string) bool) erro
 	return fmt.Errorf("%w: %s", ErrPermission, action)
 }
 
-// parseViolation returns an action that the server did not permit, such as
-// `Publish to "hooktrail.ev.acme.p.r.custom"`, its verb and its subject, or empty
-// strings.
+// parseViolation returns an action that the server did not permit, such as `Publish to
+// "hooktrail.ev.acme.p.r.custom"`, with its verb and subject. The strings are empty for other
+// errors.
 func parseViolation(err error) (action, verb, subject string) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return "", "", ""
@@ -70,11 +69,11 @@ func (v violations) ask(ctx context.Context, inbox string, concerns func(string)
 	if v.nc.FlushWithContext(ctx) == nil {
 		return v.about(inbox, concerns)
 	}
-	return nil // the server cannot be reached, but may still answer later
+	return nil // the server cannot be reached now, but may still answer later
 }
 
-// LastMessage returns the last message on a subject of a stream, or nil, and its
-// stream sequence.
+// LastMessage returns the last message on a subject of a stream and its stream sequence. The
+// message is nil if there is none.
 func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]byte, uint64, error) {
 	msg, err := request(ctx, nc, "$JS.API.DIRECT.GET."+stream+"."+subject)
 	if err != nil {
@@ -94,8 +93,7 @@ func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]
 	return msg.Data, sequence, nil
 }
 
-// request sends a request and waits for the answer. If a permission is missing, it fails soon
-// instead of when ctx ends.
+// request fails early if a permission is missing.
 func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	v := violationsSince(nc)
 	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."

@@ -21,9 +21,9 @@ const (
 )
 
 var (
-	// errNoAnswer means that it is unknown whether a batch was stored.
+	// errNoAnswer means that the batch may be stored or not.
 	errNoAnswer = errors.New("batch was not answered")
-	// errNoStream means that a batch was not stored.
+	// errNoStream means that the batch was not stored.
 	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")
 )
 
@@ -42,13 +42,12 @@ type answer struct {
 	Error    *refusalError `json:"error"`
 }
 
-// refusalError is the server's reason not to store a batch.
 type refusalError struct {
 	Code        int    `json:"err_code"`
 	Description string `json:"description"`
 }
 
-// Error returns the server's description and code.
+// Error returns the description and code of the server.
 func (e *refusalError) Error() string {
 	return e.Description + " (" + strconv.Itoa(e.Code) + ")"
 }
@@ -63,7 +62,7 @@ type Sender struct {
 	wait    time.Duration
 }
 
-// NewSender returns a sender that waits up to wait for each answer. The caller closes the
+// NewSender returns a sender that waits up to wait for each answer. The caller must close the
 // sender before nc and link.
 func NewSender(nc *nats.Conn, link *Link, wait time.Duration) (*Sender, error) {
 	s := &Sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: wait}
@@ -75,8 +74,8 @@ func NewSender(nc *nats.Conn, link *Link, wait time.Duration) (*Sender, error) {
 	return s, nil
 }
 
-// Send stores either all messages or none. It returns the stream sequence of the last one.
-// [OutcomeOf] classifies its error. Send ignores late answers to earlier batches.
+// Send stores either all messages or none, and returns the stream sequence of the last one.
+// [OutcomeOf] classifies its error.
 func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
 	lost := s.link.Lost()
 	id := nuid.Next()
@@ -143,7 +142,6 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 	}
 }
 
-// explain adds a violation of permissions to err, if err gives no reason.
 func (s *Sender) explain(err error, sent attempt) error {
 	if OutcomeOf(err) != OutcomeUnexplained {
 		return err

@@ -1,5 +1,4 @@
-// Package blob moves payloads that are too large for one message into separate
-// events.
+// Package blob moves payloads that are too large for one message into separate events.
 package blob
 
 import (
@@ -25,10 +24,10 @@ const (
 	maxBlobs   = 16
 )
 
-// Externalise splits large parts of *e off into blob.chunk events. It returns these events,
-// followed by *e. It moves the largest top-level fields of the data, and as few of them as
-// necessary. If it would have to move more than 16, it moves the whole data instead. The
-// content of a blob is the JSON of a field or the bytes of a binary payload.
+// Externalise splits large parts of *e off into blob.chunk events, and returns them and then *e. It
+// moves the largest top-level fields of the data, and as few as necessary. If more than 16 fields
+// would move, it moves the whole data instead. The content of a blob is the JSON of a field or the
+// bytes of a binary payload.
 func Externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil
@@ -46,8 +45,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	whole := e.Data
 	for moved := 0; tooLarge(e); moved++ {
 		if moved == maxBlobs {
-			// With thousands of small fields, each field would become an event, and all data
-			// would be encoded again for each of them.
+			// With thousands of small fields, each field would become an event, and all data would
+			// be encoded again for each of them.
 			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
 		}
 		i := largest(members)
@@ -72,8 +71,7 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	return append(batch, e), nil
 }
 
-// tooLarge reports whether e is too large for one message. It assumes the largest possible
-// sequence.
+// tooLarge assumes the largest possible sequence.
 func tooLarge(e *events.Event) bool {
 	payload := len(e.Data) + base64.StdEncoding.EncodedLen(len(e.Binary))
 	if payload+2*events.MaxAttributeBytes < events.MaxBytes {
@@ -87,7 +85,7 @@ func tooLarge(e *events.Event) bool {
 	return len(numbered.Encode()) > events.MaxBytes
 }
 
-// dataMembers splits the data of e into its fields. Other data becomes one member
+// dataMembers splits the data of e into its fields. Data that is not an object becomes one member
 // without a name.
 func dataMembers(e *events.Event) ([]member, error) {
 	if e.Binary != nil || len(e.Data) == 0 || e.Data[0] != '{' {
@@ -104,7 +102,7 @@ func dataMembers(e *events.Event) ([]member, error) {
 			return nil, fmt.Errorf("split data: %w", err)
 		}
 		var m member
-		m.name, _ = token.(string) // the decoder has checked it
+		m.name, _ = token.(string)
 		if err := dec.Decode(&m.value); err != nil {
 			return nil, fmt.Errorf("split data: %w", err)
 		}
@@ -157,8 +155,7 @@ func setMembers(e *events.Event, members []member, refs map[string]events.BlobRe
 	return nil
 }
 
-// newChunks returns events with the attributes of e, and ids that derive from e
-// and content.
+// newChunks returns events with the attributes of e. Their ids depend only on e and content.
 func newChunks(e events.Event, content []byte) ([]*events.Event, events.BlobRef, error) {
 	sum := sha256.Sum256(content)
 	ref := events.BlobRef{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The same payload has the same chunk ids each time.
 func TestExternalise_StableIDs(t *testing.T) {
 	e, err := events.New(events.ToolBefore, "/test", events.ToolBeforeData{Tool: "T"})
 	if err != nil {

@@ -1,9 +1,8 @@
 // Package cursor stores how far the stream has acknowledged an outbox.
 //
-// The file is a list of changes. Each line has a checksum, so that it counts as a
-// whole or not at all. A file that has grown is replaced by a file with one line.
-// An old cursor does no harm, because the forwarder compares it with the stream.
-// A cursor is not safe for concurrent use.
+// Each line of the file is a change with a checksum, so that a torn line has no effect. A file that
+// has grown is replaced by a file with one line. An old cursor does no harm, because the forwarder
+// compares it with the stream. A cursor is not safe for concurrent use.
 package cursor
 
 import (
@@ -41,19 +40,20 @@ type Chain struct {
 	Last  uint64         `json:"last"`            // last settled number
 	Prev  string         `json:"prev,omitempty"`  // hash of the last manifest
 	Fence uint64         `json:"fence,omitempty"` // stream sequence of the last manifest
-	Owed  []events.Range `json:"owed,omitempty"`  // refused, and without a gap.recorded yet
+	Owed  []events.Range `json:"owed,omitempty"`  // refused numbers without a gap.recorded event yet
 	Known bool           `json:"-"`               // Fence is from the stream
-	// Signed means that the last manifest has a signature. So have all later ones.
+	// Signed means that the last manifest and all later ones have a signature.
 	Signed bool `json:"signed,omitempty"`
-	// Key signs the next manifest, if the key of the outbox changes or has changed.
+	// Key signs the next manifest. It is set once the key of the outbox changes.
 	Key string `json:"key,omitempty"`
-	// Issuer is the issuer of the last grant in the chain. Endorsed means that the grant
-	// carries the endorsement of its issuer.
+	// Issuer is the issuer of the last grant in the chain. Endorsed means that this grant contains
+	// the endorsement of the issuer.
 	Issuer   string `json:"issuer,omitempty"`
 	Endorsed bool   `json:"endorsed,omitempty"`
 
-	// State and Beat are those of the last manifest. HeardAt and ActiveAt are when the
-	// stream acknowledged it and the last one with events, in milliseconds since 1970.
+	// State and Beat are those of the last manifest. HeardAt is when the stream acknowledged that
+	// manifest, and ActiveAt when it acknowledged the last one with events, in milliseconds since
+	// 1970.
 	State    events.State `json:"state,omitempty"`
 	Beat     uint64       `json:"beat,omitempty"`
 	HeardAt  int64        `json:"heard,omitempty"`
@@ -66,7 +66,7 @@ func (c Chain) Heard() time.Time { return time.UnixMilli(c.HeardAt) }
 // Active returns when the stream acknowledged the last manifest with events.
 func (c Chain) Active() time.Time { return time.UnixMilli(c.ActiveAt) }
 
-// Announced notes the last manifest.
+// Announced stores the state of m, which is the last manifest.
 func (c *Chain) Announced(m events.Manifest, now time.Time) {
 	c.State, c.Beat, c.HeardAt = m.State, m.Beat, now.UnixMilli()
 	if m.Count > 0 {
@@ -77,7 +77,6 @@ func (c *Chain) Announced(m events.Manifest, now time.Time) {
 // Begun reports whether the stream has a manifest of the chain.
 func (c *Chain) Begun() bool { return c.Prev != "" }
 
-// change is one line of the file.
 type change struct {
 	Next   uint64                       `json:"next"`
 	Chains map[string]*Chain            `json:"chains,omitempty"`
@@ -86,7 +85,7 @@ type change struct {
 
 const minCompact = 256 << 10
 
-// Open reads the cursor in dir. Without a file nothing is acknowledged.
+// Open reads the cursor in dir. If there is no file, no event is acknowledged.
 func Open(dir string) (*Cursor, error) {
 	c := New(dir, map[RunKey]*Tally{})
 	data, err := os.ReadFile(c.path)
@@ -96,19 +95,19 @@ func Open(dir string) (*Cursor, error) {
 	for line := range bytes.Lines(data) {
 		ch, ok := parseChange(line)
 		if !ok {
-			break // later lines are useless without it
+			break // later lines are useless without this one
 		}
 		c.apply(ch)
 	}
 	return c, nil
 }
 
-// New returns a cursor in dir that has acknowledged nothing and knows runs.
+// New returns a cursor in dir that has acknowledged no event and has the tallies in runs.
 func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	return &Cursor{
 		path: filepath.Join(dir, "cursor"), Next: 1, chains: map[string]*Chain{},
 		Runs:  &Runs{memory: runs, idle: openIdle(dir)},
-		stale: true, // the first save writes a new file
+		stale: true,
 	}
 }
 
@@ -144,8 +143,7 @@ func (c *Cursor) apply(ch change) {
 	}
 }
 
-// Chain returns the chain of a tenant. The caller may change it and then calls
-// [Cursor.Touch].
+// Chain returns the chain of a tenant. A caller that changes it must call [Cursor.Touch].
 func (c *Cursor) Chain(tenant string) *Chain {
 	ch := c.chains[tenant]
 	if ch == nil {
@@ -198,15 +196,15 @@ func (c *Cursor) Rewrite() error {
 		return fmt.Errorf("write cursor: %w", err)
 	}
 	if c.file != nil {
-		_ = c.file.Close() // replaced
+		_ = c.file.Close()
 	}
 	c.file, c.size, c.compact = f, int64(len(line)), max(minCompact, 4*int64(len(line)))
 	c.stale, c.dirty, c.Runs.dirty = false, nil, nil
 	return nil
 }
 
-// RetireRuns moves the runs that were idle longest to disk if there are more than
-// most. It skips runs that keep accepts, and does nothing with unsaved changes.
+// RetireRuns moves the longest idle runs to disk if more than most are in memory. It skips runs
+// that keep accepts. It does nothing if there are unsaved changes.
 func (c *Cursor) RetireRuns(most int, keep func(RunKey) bool) error {
 	if len(c.Runs.memory) <= most || c.stale || c.Runs.dirty != nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzParseChange reads lines of a cursor. Only complete lines may count.
+// FuzzParseChange checks that only complete lines count.
 func FuzzParseChange(f *testing.F) {
 	line, err := encodeChange(change{Next: 7, Chains: map[string]*Chain{"acme": {Last: 6, Prev: "ab", Fence: 9}}})
 	if err != nil {

@@ -12,12 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// idleRuns stores the tallies of idle runs on disk, to bound the memory of an
-// outbox. A hash assigns each run to one of 256 files. The files have lines like
-// those of the cursor, and the last line of a run counts.
+// idleRuns stores the tallies of idle runs on disk, to limit memory. A hash assigns each run to one
+// of 256 files. The files have lines like those of the cursor, and the last line of a run is valid.
 type idleRuns struct {
 	dir   string
-	any   bool // the folder exists
+	any   bool
 	dirty map[string]bool
 }
 
@@ -62,13 +61,12 @@ func (s *idleRuns) append(name string, ch change) error {
 	}
 	line, err := encodeChange(ch)
 	if err == nil {
-		// The newline in front ends a line that a crash may have cut off.
+		// The first newline ends a line that a crash may have torn.
 		_, err = f.Write(append([]byte("\n"), line...))
 	}
 	return errors.Join(err, f.Close())
 }
 
-// get returns the tally of a run, or nil.
 func (s *idleRuns) get(key RunKey) (*Tally, error) {
 	if !s.any {
 		return nil, nil

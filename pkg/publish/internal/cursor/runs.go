@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunKey names a run.
+// RunKey identifies a run.
 type RunKey struct{ Tenant, Run string }
 
 // Tally counts the acknowledged events of one run.
@@ -21,10 +21,10 @@ type Tally struct {
 	Finished bool   `json:"finished,omitempty"`
 	Sealed   uint64 `json:"sealed,omitempty"` // Count at the last seal
 	Lost     bool   `json:"lost,omitempty"`   // earlier counts are unreadable, so the run is never sealed
-	Heard    uint64 `json:"-"`                // ordinal of the last record read at the last event
+	Heard    uint64 `json:"-"`                // ordinal of the last record that was read at the last event
 }
 
-// Digest is a hash that is written in hex.
+// Digest is a hash with a hex encoding.
 type Digest events.Hash
 
 // Chain returns SHA-256(d ‖ hash).
@@ -45,18 +45,18 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Runs are the tallies of an outbox. Idle runs are on disk only.
+// Runs are the tallies of an outbox. Idle runs are only on disk.
 type Runs struct {
 	memory map[RunKey]*Tally
-	dirty  map[string]map[string]*Tally // unsaved
+	dirty  map[string]map[string]*Tally
 	idle   idleRuns
 }
 
 // InMemory returns the tallies that are in memory.
 func (r *Runs) InMemory() map[RunKey]*Tally { return r.memory }
 
-// Load brings the tally of a run into memory. If it cannot be read, Load returns
-// an error and a tally with Lost set.
+// Load loads the tally of a run into memory. If the tally cannot be read, Load returns an error and
+// a tally with Lost set.
 func (r *Runs) Load(key RunKey) (*Tally, error) {
 	if t := r.memory[key]; t != nil {
 		return t, nil

@@ -1,4 +1,4 @@
-// Package disk has the file operations that an outbox needs beyond package os.
+// Package disk implements file operations of an outbox that package os lacks.
 package disk
 
 import (
@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// ErrNoSpace is wrapped if the disk is full, or if the user's disk quota or the file size
-// limit is reached.
+// ErrNoSpace means that the disk is full, or that the user's disk quota or the file size limit is
+// reached.
 var ErrNoSpace = errors.New("no room on disk")
 
-// MarkNoSpace makes err wrap ErrNoSpace if a full disk caused it.
+// MarkNoSpace wraps err in ErrNoSpace if a full disk caused it.
 func MarkNoSpace(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
@@ -22,7 +22,7 @@ func MarkNoSpace(err error) error {
 	return err
 }
 
-// SyncDir syncs the names in the folder dir to disk.
+// SyncDir syncs the file names in the folder dir to disk.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -31,8 +31,8 @@ func SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace replaces the content of the file at path. After a crash, the file has either its old
-// or its new content.
+// Replace replaces the content of the file at path. After a crash, the file has either its old or
+// its new content.
 func Replace(path string, data []byte) error {
 	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -52,9 +52,8 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Preallocate opens a file of size bytes, and creates it filled with zeros unless a file of
-// that size exists. Because its space is reserved, writes within this size do not fail on a
-// full disk.
+// Preallocate opens a file of size bytes, and creates it with zeros if necessary. Its space is
+// reserved, so writes within this size do not fail on a full disk.
 func Preallocate(path string, size int) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
 		return os.OpenFile(path, os.O_RDWR, 0o600)

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// Mutex is a lock that goroutines of several processes can share. If the process that holds it
-// ends, the lock is released.
+// Mutex is a lock that goroutines of several processes can share. The end of a process releases it.
 type Mutex struct {
-	token chan struct{} // has one token, which a goroutine takes before it locks file
+	token chan struct{} // contains one token, which a goroutine takes before it locks file
 	file  *os.File
 }
 
 const mutexPoll = 2 * time.Millisecond
 
-// OpenMutex returns the lock on the file at path. It creates the file if needed.
+// OpenMutex returns the lock on the file at path, which it creates if necessary.
 func OpenMutex(path string) (*Mutex, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -53,8 +52,8 @@ func (m *Mutex) lockFile(ctx context.Context) error {
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return fmt.Errorf("lock outbox: %w", err)
 		}
-		// Processes hold the lock for microseconds. Waiting in the system call
-		// would be fairer, but it would ignore ctx.
+		// Processes hold the lock for microseconds. Waiting in the system call would be fairer, but
+		// would ignore ctx.
 		timer := time.NewTimer(rand.N(mutexPoll)) //nolint:gosec // jitter
 		select {
 		case <-ctx.Done():

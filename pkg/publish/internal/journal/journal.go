@@ -1,8 +1,8 @@
-// Package journal lists the producers of an outbox in a file outside of its folder, so that
-// the loss of the folder is noticed.
+// Package journal lists the producers of an outbox in a file outside of its folder, so that the
+// loss of the folder is noticed.
 //
-// The file has one line of JSON per change. A later line about a producer completes an
-// earlier one. A line that a crash cut off is ignored.
+// The file has one line of JSON per change. A later line about a producer updates an earlier one. A
+// torn line is ignored.
 package journal
 
 import (
@@ -24,17 +24,17 @@ const Suffix = ".jsonl"
 // State is the last known state of a producer.
 type State string
 
-// The states. Only the loss of an open producer can be a loss of events.
+// The states. Events can only be lost with an open producer.
 const (
 	Open   State = "open"
-	Closed State = "closed" // without waiting events
-	Moved  State = "moved"  // its waiting events have another producer id
-	Lost   State = "lost"   // and recorded
+	Closed State = "closed" // without unsent events
+	Moved  State = "moved"  // its unsent events have another producer id
+	Lost   State = "lost"   // the loss is recorded
 )
 
-// Record is a producer of an outbox, or a change of one.
+// Record describes a producer of an outbox, or a change of it.
 type Record struct {
-	Time     time.Time         `json:"time"` // of the first line
+	Time     time.Time         `json:"time"` // time of the first line
 	Producer string            `json:"producer"`
 	Key      string            `json:"key,omitempty"`
 	State    State             `json:"state"`
@@ -42,11 +42,11 @@ type Record struct {
 	Last     map[string]uint64 `json:"last,omitempty"` // last known number by tenant
 }
 
-// File is the journal of one outbox. The zero value keeps none.
+// File is the journal of one outbox. The zero value stores nothing.
 type File struct{ path string }
 
-// At returns the journal of the outbox in dir in a folder of journals. Without a folder it
-// keeps none.
+// At returns the journal in folder of the outbox in dir. If folder is empty, it returns the zero
+// File.
 func At(folder, dir string) File {
 	if folder == "" {
 		return File{}
@@ -54,8 +54,7 @@ func At(folder, dir string) File {
 	return File{filepath.Join(folder, filepath.Base(dir)+Suffix)}
 }
 
-// Read returns the producers in the order of their first lines. Without a file there is
-// none.
+// Read returns the producers in the order of their first lines.
 func (f File) Read() ([]Record, error) {
 	data, err := os.ReadFile(f.path)
 	if f.path == "" || errors.Is(err, os.ErrNotExist) {
@@ -96,10 +95,11 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers that the outbox has lost, without their ends. State says
-// whether the loss is recorded. The outbox has now the producer id present, or "".
+// Missing returns the producers that neither closed nor moved and that are not present, which is
+// the current producer id of the outbox or "". The State of a producer is Lost if its loss is
+// already recorded.
 func Missing(list []Record, present string) (missing []Record) {
-	// A crash can end a change of the producer id between its two lines.
+	// A crash can interrupt a change of the producer id between its two lines.
 	isChange := func(from, to string) bool {
 		return from != "" && slices.ContainsFunc(list, func(r Record) bool { return r.Producer == to && r.From == from })
 	}
@@ -123,7 +123,7 @@ func (f File) Add(r Record) error {
 	}
 	line, err := encode(r)
 	if err == nil {
-		// The newline in front ends a line that a crash may have cut off.
+		// The first newline ends a line that a crash may have torn.
 		_, err = file.Write(append([]byte("\n"), line...))
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -142,7 +142,7 @@ func (f File) open() (*os.File, error) {
 	return file, err
 }
 
-// Begin replaces the file by one with the present producer and those that are missing.
+// Begin replaces the file by one with the present producer and the missing ones.
 func (f File) Begin(r Record) error {
 	if f.path == "" {
 		return nil

@@ -59,7 +59,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that encoded records are read again, whatever is in front of them.
+// FuzzParse checks that records are read again, whatever comes before them.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"producer":"a","state":"open","last":{"acme":3}}`))
 	f.Add([]byte("{\"producer\":\n\n[]"))

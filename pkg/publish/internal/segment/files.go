@@ -25,8 +25,8 @@ func (d Dir) Path(first uint64) string {
 
 // Segment is one file of a log.
 type Segment struct {
-	First uint64 // ordinal of its first record
-	Size  int64  // bytes of complete records
+	First uint64 // ordinal of the first record
+	Size  int64  // size of the complete records
 }
 
 func (d Dir) list() ([]Segment, error) {

@@ -15,8 +15,8 @@ var ErrShrunk = errors.New("segment is shorter than it was")
 // Visit receives an item and the ordinal of its segment.
 type Visit func(segment uint64, it Item)
 
-// Follow calls visit for each item that other processes have appended after the known end of
-// l. It cuts off a torn record. No process may append while it runs.
+// Follow calls visit for each item that other processes have appended to l since the last call. It
+// cuts off a torn record. No process may append while Follow runs.
 func Follow(l *Log, visit Visit) error {
 	for {
 		seg, end := l.Last()
@@ -40,8 +40,8 @@ func Follow(l *Log, visit Visit) error {
 	}
 }
 
-// FollowAll opens the log in dir and calls visit for each item. Records with ordinals up to
-// sent may be missing, because another process may remove their segments meanwhile.
+// FollowAll opens the log in dir and calls visit for each item. Records with ordinals up to sent
+// may be missing, because another process may remove their segments meanwhile.
 func FollowAll(dir string, opts Options, sent uint64, visit Visit) (*Log, error) {
 	l, err := Open(dir, opts)
 	if err != nil {
@@ -83,7 +83,7 @@ func followSegment(l *Log, seg Segment, visit Visit) error {
 		case err != nil:
 			return err
 		case it.Fault == Torn:
-			// The call that was writing this record did not return.
+			// A crash interrupted the call that was writing this record.
 			if err := os.Truncate(l.Dir.Path(seg.First), r.off-int64(it.Size)); err != nil {
 				return fmt.Errorf("cut torn record: %w", err)
 			}
@@ -102,8 +102,8 @@ func (l *Log) enter(first uint64) {
 		return
 	}
 	if l.opts.Sync {
-		// As in roll, all earlier records must be on disk, so that a sync of the last segment
-		// is enough.
+		// As in roll, all earlier records must be on disk, so that a sync of the last segment is
+		// enough.
 		if err := disk.Sync(l.tail); err != nil {
 			l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
 		}

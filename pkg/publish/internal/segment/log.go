@@ -13,24 +13,24 @@ import (
 type Options struct {
 	MaxBytes int64 // size at which a segment is full
 	Sync     bool  // sync each segment to disk before the next one begins
-	Resume   bool  // append to the last segment, even if another process began it
+	Resume   bool  // append to the last segment even if another process began it
 }
 
-// Log appends records to segment files. One goroutine may append at a time.
-// Readers and Sync may run concurrently.
+// Log appends records to segment files. One goroutine may append at a time. Readers and Sync may
+// run concurrently.
 type Log struct {
 	Dir  Dir
 	opts Options
 
 	commit commit
 
-	// mu guards list, tail, end, broken and opts.Sync. It is held during writes, so that
-	// readers only see complete records. commit.mu is locked before mu.
+	// mu guards list, tail, end, broken and opts.Sync. It is held during writes, so that readers
+	// only see complete records. commit.mu is locked before mu.
 	mu     sync.Mutex
 	list   []Segment // ascending
-	tail   *os.File  // the last segment, nil until the first append
-	end    uint64    // ordinal of the last record
-	broken error     // set if it is unknown how a file ends, after which all writes fail
+	tail   *os.File  // nil until the first append
+	end    uint64
+	broken error // set if it is unknown how a file ends. All later writes return it
 }
 
 // Open returns a log of the segments in dir. The caller must read the records and then call
@@ -42,8 +42,8 @@ func Open(dir string, opts Options) (*Log, error) {
 	return l, err
 }
 
-// OpenAt returns the log in dir without listing the folder. last is the last segment, or zero
-// if there is none. end is the ordinal of the last record.
+// OpenAt returns the log in dir without listing the folder. last is the last segment, or zero if
+// there is none. end is the ordinal of the last record.
 func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	l := &Log{Dir: Dir(dir), opts: opts, end: end}
 	if last.First > 0 {
@@ -52,8 +52,8 @@ func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	return l
 }
 
-// Append appends buf, which contains complete records, with one write. end is the ordinal of
-// the last of them. After an error nothing is appended.
+// Append appends buf, which contains complete records, with one write. end is the ordinal of the
+// last record in buf. If Append returns an error, no record is appended.
 func (l *Log) Append(buf []byte, end uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *Log) Append(buf []byte, end uint64) error {
 	return nil
 }
 
-// openTail opens the segment to append to. l.mu is held.
+// openTail is called with l.mu locked.
 func (l *Log) openTail() error {
 	n := len(l.list)
 	switch {
@@ -89,7 +89,7 @@ func (l *Log) openTail() error {
 	return nil
 }
 
-// undo cuts off a record that was written in part. l.mu is held.
+// undo cuts off a partly written record. l.mu is held.
 func (l *Log) undo(seg *Segment, cause error) error {
 	if err := l.tail.Truncate(seg.Size); err != nil {
 		l.broken = fmt.Errorf("outbox stopped: %w", errors.Join(cause, err))
@@ -98,8 +98,8 @@ func (l *Log) undo(seg *Segment, cause error) error {
 	return fmt.Errorf("write segment: %w", disk.MarkNoSpace(cause))
 }
 
-// roll begins a new segment. With Options.Sync it first syncs the previous one, so that later
-// a sync of the last segment is enough to have all records on disk. l.mu is held.
+// roll begins a new segment. With Options.Sync it first syncs the previous one, so that later a
+// sync of the last segment is enough. l.mu is held.
 func (l *Log) roll() error {
 	if l.tail != nil && l.opts.Sync {
 		if err := disk.Sync(l.tail); err != nil {
@@ -119,7 +119,7 @@ func (l *Log) roll() error {
 		_ = l.tail.Close() // nothing is buffered in this process
 	}
 	if n := len(l.list); n > 0 && l.list[n-1].First == first {
-		l.list = l.list[:n-1] // the same file, which is empty
+		l.list = l.list[:n-1] // the new segment is the same file, because the last one is empty
 	}
 	l.tail = f
 	l.list = append(l.list, Segment{First: first})
@@ -178,7 +178,7 @@ func (l *Log) SetSync(on bool) {
 	l.opts.Sync = on
 }
 
-// Truncate cuts off the segment that begins with the ordinal first, so that it has size bytes.
+// Truncate shortens the segment whose first ordinal is first to size bytes.
 func (l *Log) Truncate(first uint64, size int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

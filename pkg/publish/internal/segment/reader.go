@@ -8,7 +8,6 @@ import (
 	"os"
 )
 
-// readAhead is the size of one read in bytes.
 const readAhead = 256 << 10
 
 // Reader reads the records of a log in order. Only one goroutine may use it.
@@ -16,14 +15,14 @@ type Reader struct {
 	log   *Log
 	file  *os.File
 	first uint64 // ordinal of the first record of the open segment, or 0
-	off   int64  // position of buf in the segment
+	off   int64  // offset of buf in the segment
 	end   int64  // known size of the segment
-	buf   []byte // bytes that were read but not returned yet
-	space []byte // the memory that buf uses
+	buf   []byte // not returned yet
+	space []byte // memory of buf
 }
 
 // Reader returns a reader that begins with the segment that contains the ordinal from. It also
-// returns the records before from in that segment.
+// returns the earlier records of that segment.
 func (l *Log) Reader(from uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,8 +35,7 @@ func (l *Log) Reader(from uint64) *Reader {
 	return r
 }
 
-// All yields the items of l from a [Log.Reader] for from. It stops at the end of the log or at
-// an error.
+// All yields the items of l like [Log.Reader]. It stops at the end of the log or at an error.
 func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		r := l.Reader(from)
@@ -51,8 +49,8 @@ func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	}
 }
 
-// Next returns the next item, or io.EOF at the end of the log. The caller can call it again
-// later, when there may be more items. The event of the item is valid until the next call.
+// Next returns the next item, or io.EOF at the end of the log. After io.EOF it can be called again
+// when there may be more items. The event of the item is valid until the next call.
 func (r *Reader) Next() (Item, error) {
 	if len(r.buf) == 0 && r.off >= r.end && !r.advance() {
 		return Item{}, io.EOF
@@ -76,14 +74,14 @@ func (r *Reader) Next() (Item, error) {
 	return it, nil
 }
 
-// Again returns a second reader, which begins with the item it. The item must be the last one
-// that r returned.
+// Again returns a second reader, which begins with the item it. The item must be the last one that
+// r returned.
 func (r *Reader) Again(it Item) *Reader {
 	return &Reader{log: r.log, first: r.first, off: r.off - int64(it.Size), end: r.end}
 }
 
-// Position returns the segment of the last item and the offset in the segment at which the
-// item ends.
+// Position returns the segment of the last item and the offset in the segment at which the item
+// ends.
 func (r *Reader) Position() (segment uint64, end int64) { return r.first, r.off }
 
 func (r *Reader) advance() bool {

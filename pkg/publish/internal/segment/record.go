@@ -13,11 +13,11 @@ import (
 //
 //	header  magic, length of the body, ordinal, sequence, CRC of the tenant,
 //	        CRC of the body, CRC of the header up to here
-//	body    id hash (16 bytes), tenant, run and kind (each with its length in
-//	        front), the event's bytes
+//	body    id hash (16 bytes), tenant, run and kind (each after its length),
+//	        the event's bytes
 //
-// With its own checksum, the header of a damaged body still gives the number. The
-// magic marks the next record behind damage. No event can contain a header,
+// The header has a separate checksum, so that the number is known even if the body is damaged.
+// After damage, a reader searches for the magic of the next record. No event can contain a header,
 // because a header has zero bytes and JSON has none.
 type Record struct {
 	Ordinal  uint64 // position in the outbox, from 1 across all tenants
@@ -59,8 +59,8 @@ func Append(dst []byte, r *Record) []byte {
 	return dst
 }
 
-// Begin appends the record r without its event to dst. It returns the offset at which the
-// record begins. The caller then appends the event and calls [End].
+// Begin appends the record r without its event to dst, and returns the offset at which the record
+// begins. The caller then appends the event and calls [End].
 func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	start = len(dst)
 	dst = append(dst, make([]byte, HeaderBytes)...)
@@ -85,19 +85,19 @@ func End(buf []byte, start int, r *Record) {
 	le.PutUint32(h[32:], disk.Checksum(h[:32]))
 }
 
-// Fault says whether an [Item] is damaged, and how.
+// Fault describes the damage of an [Item].
 type Fault int
 
 // The faults.
 const (
 	Intact     Fault = iota
-	Damaged          // the body is damaged, but ordinal and sequence are known
+	Damaged          // the body is damaged, but ordinal and sequence are intact
 	Unreadable       // damaged bytes, followed by a record
 	Torn             // damaged bytes at the end of the segment
 )
 
-// Item is a record, or the damaged bytes in its place. For a damaged record, Tenant is set if
-// its bytes are intact.
+// Item is a record, or the damaged bytes in its place. A damaged record has a Tenant only if those
+// bytes are intact.
 type Item struct {
 	Record
 
@@ -108,7 +108,7 @@ type Item struct {
 
 type header struct {
 	ordinal, sequence  uint64
-	length             int // of the body
+	length             int
 	tenantSum, bodySum uint32
 }
 
@@ -127,9 +127,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
 }
 
-// Scan reads the item at the start of b. If the header is intact, b must contain the whole
-// record. Otherwise b must contain the rest of the segment. The event of the item
-// shares memory with b.
+// Scan reads the item at the start of b. If the header is intact, b must contain the whole record.
+// Otherwise b must contain the rest of the segment. The event of the item shares memory with b.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

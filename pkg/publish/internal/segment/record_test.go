@@ -42,8 +42,8 @@ func TestScan_Empty(t *testing.T) {
 	}
 }
 
-// FuzzScan changes bytes of a segment or cuts it off. The reader must return only
-// records that were written, in their order, and report all damage.
+// FuzzScan changes or cuts a segment. The reader must return only records that were written, in
+// their order, and report all damage.
 func FuzzScan(f *testing.F) {
 	const records = 6
 	var segment []byte

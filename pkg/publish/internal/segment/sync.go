@@ -9,10 +9,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// commit makes concurrent callers of Sync share one sync.
+// commit lets concurrent callers of Sync share one fsync.
 type commit struct {
-	// mu guards synced and is held during a sync. Callers that waited for it then find that
-	// their record is synced. It is locked before Log.mu.
+	// mu guards synced. It is held during an fsync, after which waiting callers find their record
+	// synced. It is locked before Log.mu.
 	mu     sync.Mutex
 	synced uint64 // ordinal up to which records are on disk
 }
@@ -31,8 +31,8 @@ func (l *Log) Sync(ordinal uint64) error {
 		return err
 	}
 	if err := disk.Sync(tail); err != nil && !errors.Is(err, os.ErrClosed) {
-		// The kernel may have dropped data that it could not write. From now on it is unknown
-		// what is on disk.
+		// After a failed fsync, the kernel may have dropped the data, and the content of the disk
+		// is unknown.
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)

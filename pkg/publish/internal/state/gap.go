@@ -1,5 +1,5 @@
-// Package state has the small files of an outbox: the losses, the published ids,
-// and the tail of a shared outbox.
+// Package state reads and writes the small files of an outbox: the losses, the published ids, and
+// the tail of a shared outbox.
 package state
 
 import (
@@ -22,10 +22,10 @@ type Gap struct {
 	events.Range
 }
 
-// Gaps lists the known gaps in the numbers that are not settled yet.
+// Gaps lists the known gaps that are not settled yet.
 type Gaps []Gap
 
-// Add adds g and merges it with the gap directly before it.
+// Add adds g, or merges it with the gap directly before it.
 func (l *Gaps) Add(g Gap) {
 	for i, other := range *l {
 		if other.Tenant == g.Tenant && other.Reason == g.Reason && other.Last+1 == g.First {
@@ -49,7 +49,7 @@ func (l *Gaps) Forget(tenant string, last uint64) {
 }
 
 // Ranges divides the numbers of a tenant from first to last into ranges with a common reason.
-// Numbers outside all gaps have [ReasonUnknown].
+// Numbers outside of all gaps have [ReasonUnknown].
 func (l Gaps) Ranges(tenant string, first, last uint64) []events.Range {
 	var list []events.Range
 	for at := first; at <= last; {

@@ -13,13 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// IDs is the set of ids of the events that an outbox has published. A nil *IDs is an empty
-// set. IDs is safe for concurrent use.
+// IDs is the set of ids of the events that an outbox has published. A nil *IDs is an empty set. IDs
+// is safe for concurrent use.
 //
-// The file contains only hashes of acknowledged events, and recovery finds the waiting events
-// in the segments. If a power cut removes a waiting event, its id is therefore free again, and
-// the event can be published again. An event that is in the stream cannot. When the file
-// reaches the limit, it is rotated.
+// The file contains only hashes of acknowledged events, because recovery finds unsent events in the
+// segments. If a power cut removes an unsent event, the event can therefore be published again.
+// When the file reaches the limit, it is rotated.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids
@@ -92,8 +91,8 @@ func (s *IDs) Add(id segment.IDHash) {
 	s.current[id] = struct{}{}
 }
 
-// Save writes the ids of acknowledged events to the file. If it fails, the next call writes
-// these ids too.
+// Save writes the ids of acknowledged events to the file. If it fails, the next call writes these
+// ids too.
 func (s *IDs) Save(acknowledged []segment.IDHash) error {
 	if s == nil {
 		return nil
@@ -128,8 +127,7 @@ func (s *IDs) rotate() error {
 	if err := os.Rename(s.path(IDsName), s.path(PreviousIDsName)); err != nil {
 		return fmt.Errorf("rotate ids: %w", err)
 	}
-	// The old file stays in use until the new one exists, so that no ids are lost on a full
-	// disk.
+	// Keep the old file until the new one exists, so that no ids are lost on a full disk.
 	f, err := os.OpenFile(s.path(IDsName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return errors.Join(fmt.Errorf("open ids: %w", disk.MarkNoSpace(err)), os.Rename(s.path(PreviousIDsName), s.path(IDsName)))

@@ -12,9 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Losses stores which events were numbered and then dropped. Its file is preallocated and
-// written in place, so that this also works on a full disk. Each slot stores one range of
-// numbers of one tenant.
+// Losses stores which events got a number and were dropped. Its file is preallocated and written in
+// place, so that writes succeed on a full disk. Each slot stores one range of numbers of one
+// tenant.
 type Losses struct {
 	file  *os.File
 	slots []Gap // a slot with First 0 is free
@@ -25,7 +25,7 @@ const LossesName = "losses"
 
 const (
 	lossSlots = 128
-	lossSlot  = 512 // first, last, the tenant behind its length, zeros, CRC
+	lossSlot  = 512 // first, last, length and bytes of the tenant, zeros, CRC
 )
 
 var errNoSlot = errors.New("too many tenants lose events at a time")
@@ -43,7 +43,7 @@ func OpenLosses(dir string) (*Losses, error) {
 	return l, nil
 }
 
-// ReadLosses returns the losses stored in dir. If the file cannot be read, it returns none.
+// ReadLosses returns the losses stored in dir, or none if the file cannot be read.
 func ReadLosses(dir string) (list []Gap) {
 	data, err := os.ReadFile(filepath.Join(dir, LossesName))
 	if err != nil || len(data) != lossSlots*lossSlot {
@@ -57,8 +57,8 @@ func ReadLosses(dir string) (list []Gap) {
 	return list
 }
 
-// Reread reads the file again. It returns the losses that other processes have added since it
-// was last read.
+// Reread reads the file again. It returns the losses that other processes have added since the last
+// read.
 func (l *Losses) Reread() (lost []Gap, err error) {
 	buf := make([]byte, lossSlots*lossSlot)
 	if _, err := l.file.ReadAt(buf, 0); err != nil {
@@ -82,7 +82,7 @@ func parseLoss(b []byte) Gap {
 	le := binary.LittleEndian
 	n := int(le.Uint16(b[16:]))
 	if disk.Checksum(b[:lossSlot-4]) != le.Uint32(b[lossSlot-4:]) || 18+n > lossSlot-4 {
-		return Gap{} // never written
+		return Gap{} // never written, or torn
 	}
 	return Gap{string(b[18 : 18+n]), events.Range{First: le.Uint64(b), Last: le.Uint64(b[8:]), Reason: ReasonShed}}
 }
@@ -120,8 +120,8 @@ func (l *Losses) Add(g Gap) error {
 	return l.put(free, g)
 }
 
-// Take calls do for each loss, and frees the slot of the loss if do returns true. It stops at
-// the first error.
+// Take calls do for each loss, and frees the slot of the loss if do returns true. It stops at the
+// first error.
 func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 	for i, g := range l.slots {
 		if g.First == 0 {

@@ -2,7 +2,7 @@ package state
 
 import "testing"
 
-// FuzzParseLoss reads slots. Only a slot that was written may count.
+// FuzzParseLoss checks that only a slot that was written counts.
 func FuzzParseLoss(f *testing.F) {
 	f.Add(make([]byte, lossSlot))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -13,32 +13,31 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Tail describes the end of a shared outbox. With it, a short-lived process can append without
-// reading all segments. If the tail is out of date, the process only reads the records after
-// it.
+// Tail describes the end of a shared outbox, so that a short-lived process can append without
+// reading all segments. If the tail is out of date, the process reads only the records after it.
 type Tail struct {
 	Version uint64 `json:"-"` // changes with every change of the outbox
 
-	Ordinal uint64            `json:"ordinal"`           // of the last record
+	Ordinal uint64            `json:"ordinal"`           // ordinal of the last record
 	Segment uint64            `json:"segment,omitempty"` // segment that contains the last record
 	Size    int64             `json:"size"`              // size of that segment
-	Next    map[string]uint64 `json:"next"`              // next number, per tenant
-	Waiting int64             `json:"waiting"`           // bytes of the records that wait
+	Next    map[string]uint64 `json:"next"`              // next number by tenant
+	Waiting int64             `json:"waiting"`           // size of the unsent records in bytes
 }
 
-// TailName is the name of a tail's file.
+// TailName is the name of the tail file.
 const TailName = "tail"
 
-// TailHeader is the size of the file's header.
+// TailHeader is the size of the file header, see [TailFile].
 const TailHeader = 8 + 1 + 20 + 1 + 10 + 1
 
-// tailBytes is the size that is preallocated, so that the tail can be written on a full disk.
+// tailBytes is preallocated, so that the tail can be written on a full disk.
 const tailBytes = 16 << 10
 
 // ErrNoTail means that a tail was never written or is torn.
 var ErrNoTail = errors.New("tail is torn")
 
-// TailFile is the file of a tail. It is written in place. It contains a checksum of eight hex
+// TailFile is the file of a tail, which is written in place. It contains a checksum of eight hex
 // digits, the version, the length of the JSON, a newline, and the JSON.
 type TailFile struct{ file *os.File }
 

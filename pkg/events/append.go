@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// MaxBytes is the size of the largest event on the wire.
+	// MaxBytes is the maximum size of an event in the stream.
 	MaxBytes = 1_000_000
 	// BlobChunkBytes is the number of payload bytes in one blob.chunk event.
 	BlobChunkBytes = 512 << 10
@@ -21,8 +21,8 @@ func (e Event) Encode() []byte {
 	return e.Append(make([]byte, 0, attributes+len(e.Data)+base64.StdEncoding.EncodedLen(len(e.Binary))))
 }
 
-// Append appends e to dst as one line of JSON. It does not allocate if dst has
-// the capacity. An event that [Event.Validate] rejects may become invalid JSON.
+// Append appends e to dst as one line of JSON. It does not allocate if dst has the capacity. The
+// result can be invalid JSON if [Event.Validate] rejects e.
 func (e Event) Append(dst []byte) []byte {
 	dst = append(dst, `{"specversion":"`+specVersion+`","id":`...)
 	dst = appendString(dst, e.ID)
@@ -80,7 +80,6 @@ func (e *Event) appendData(dst []byte) []byte {
 	return dst
 }
 
-// appendAttribute appends nothing if value is empty.
 func appendAttribute(dst []byte, key, value string) []byte {
 	if value == "" {
 		return dst
@@ -132,7 +131,6 @@ func appendTime(dst []byte, t time.Time) []byte {
 	return append(dst, 'Z')
 }
 
-// appendDigits appends the last width digits of n.
 func appendDigits(dst []byte, n, width int) []byte {
 	var digits [9]byte
 	for i := width - 1; i >= 0; i-- {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 )
 
-// attributes lists the members with a field in Event in their order.
 var attributes = [...]string{
 	"specversion", "id", "source", "type", "subject", "time", "datacontenttype",
 	"tenant", "producer", "sequence",
@@ -15,8 +14,6 @@ var attributes = [...]string{
 	"data", "data_base64",
 }
 
-// texts returns the text fields of e in the order of attributes, and nil for
-// other members.
 func (e *Event) texts() [len(attributes)]*string {
 	return [...]*string{
 		nil, &e.ID, &e.Source, &e.Type, &e.Subject, nil, &e.DataContentType,
@@ -27,8 +24,6 @@ func (e *Event) texts() [len(attributes)]*string {
 	}
 }
 
-// attributeIndex returns the position of name in attributes, or -1. It starts at
-// after, because members are usually in order.
 func attributeIndex[T string | []byte](name T, after int) int {
 	for i := range attributes {
 		if i += after; i >= len(attributes) {
@@ -50,7 +45,7 @@ func isAttributeName[T string | []byte](name T) bool {
 	return len(name) > 0
 }
 
-// value must be valid JSON.
+// isScalar requires valid JSON.
 func isScalar(value json.RawMessage) bool {
 	switch value[0] {
 	case '"', 't', 'f':

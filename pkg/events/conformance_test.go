@@ -17,14 +17,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// cloudevents returns a file of the CloudEvents specification or its conformance suite. It
-// skips the test if the recorded data is missing.
+// cloudevents returns a file of the CloudEvents specification or its conformance suite, or skips
+// the test.
 func cloudevents(t *testing.T, parts ...string) string {
 	t.Helper()
 	return realdata.Path(t, append([]string{"cloudevents"}, parts...)...)
 }
 
-// example is one event of the conformance suite with the expected values.
 type example struct {
 	name       string
 	structured []byte
@@ -32,8 +31,8 @@ type example struct {
 	data       []byte // as JSON
 }
 
-// yamlExamples returns the events of the suite's YAML files in JSON structured
-// mode. Data of a JSON type is JSON, other data is a string.
+// yamlExamples returns the events of a YAML file of the suite. Data of a JSON type is JSON, other
+// data is a string.
 func yamlExamples(t *testing.T, parts ...string) []example {
 	t.Helper()
 	f, err := os.Open(cloudevents(t, parts...))
@@ -89,8 +88,8 @@ var (
 	tableRow  = regexp.MustCompile(`(?m)^\s*\|\s*(\S+)\s*\|\s*(.*?)\s*\|$`)
 )
 
-// featureExamples returns the events of the scenarios "Structured content mode"
-// of one of the suite's feature files.
+// featureExamples returns the events of the scenarios "Structured content mode" of a feature file
+// of the suite.
 func featureExamples(t *testing.T, parts ...string) []example {
 	t.Helper()
 	text, err := os.ReadFile(cloudevents(t, parts...))
@@ -159,7 +158,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// checkExample compares the attributes and the data with the expected ones.
 func checkExample(t *testing.T, x example, out []byte) {
 	t.Helper()
 	var got map[string]any
@@ -215,7 +213,6 @@ func TestConformance_GoldensAreCloudEvents(t *testing.T) {
 	}
 }
 
-// Decode accepts and preserves each example value in the schema of the specification.
 func TestConformance_SpecificationExamples(t *testing.T) {
 	text, err := os.ReadFile(cloudevents(t, "spec", "cloudevents.json"))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// SetData sets the data of e to payload as compact JSON. It does not escape HTML
-// characters. Invalid Unicode, for example a truncated character, becomes U+FFFD.
+// SetData sets the data of e to payload as compact JSON. It does not escape HTML characters.
+// Invalid Unicode, for example a truncated character, becomes U+FFFD.
 func (e *Event) SetData(payload any) error {
 	e.Data, e.Binary = nil, nil
 	if payload == nil {
@@ -31,8 +31,8 @@ func (e *Event) SetData(payload any) error {
 	return nil
 }
 
-// wellFormed replaces lone surrogates and invalid UTF-8 by U+FFFD, because the
-// encoder leaves them in a [json.RawMessage].
+// wellFormed replaces lone surrogates and invalid UTF-8 by U+FFFD, because encoding/json leaves
+// them in a [json.RawMessage].
 func wellFormed(data []byte) []byte {
 	s := scanner{data: data}
 	if s.value(1) == nil {

@@ -8,22 +8,20 @@ import (
 )
 
 const (
-	// MaxInputBytes is the size of the largest event that [Decode] reads. Events
-	// of other tools may be larger than [MaxBytes].
+	// MaxInputBytes is the maximum size of an event that [Decode] reads. Events of other tools may
+	// be larger than [MaxBytes].
 	MaxInputBytes = 64 << 20
 
 	maxExtra = 128
 )
 
-// Decode reads one CloudEvents 1.0 event in JSON structured mode, of any tool. A
-// null or empty known attribute counts as absent. Data loses only white space
-// between tokens. Data and Extra alias data, which must not change while the
-// event is in use.
+// Decode reads one CloudEvents 1.0 event of any tool in JSON structured mode. A null or empty
+// standard attribute counts as absent. Data loses only white space between tokens. Data and Extra
+// share memory with data, which must not change while the event is in use.
 //
-// Decode rejects input that other readers could interpret differently, such as
-// repeated attributes, invalid UTF-8 and lone surrogates. Errors are
-// [InvalidError]. The event has an id, a source and a type. [Event.Validate]
-// checks the rest.
+// Decode rejects input that other readers could interpret differently, such as repeated attributes,
+// invalid UTF-8 and lone surrogates. Errors are [InvalidError]. The event has an id, a source and a
+// type. [Event.Validate] checks the rest.
 func Decode(data []byte) (Event, error) {
 	d := decoder{scan: scanner{data: data}}
 	if err := d.decode(); err != nil {
@@ -114,7 +112,6 @@ func (d *decoder) attribute(i int) error {
 	return nil
 }
 
-// fill stores all text attributes with one allocation.
 func (d *decoder) fill() {
 	size := 0
 	for _, raw := range d.raw {
@@ -149,8 +146,8 @@ func (d *decoder) set(name, value string) (reason string) {
 	return reason
 }
 
-// payload removes white space between tokens, so that equal data of different
-// tools has equal bytes.
+// payload removes white space between tokens, so that equal data from different tools has equal
+// bytes.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
 		return d.scan.fail("excluded by data_base64")

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// foreign returns a CloudEvent with these members before data.
 func foreign(members string) string {
 	return `{"specversion":"1.0","id":"1","source":"/s","type":"com.example"` + members + `}`
 }

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// direct is implemented by payloads of every tool call. It produces the same
-// bytes as encoding/json, which takes much longer because it parses raw JSON
-// again.
+// direct is implemented by the payloads of each tool call. It writes the same bytes as
+// encoding/json, but does not parse raw JSON again.
 type direct interface {
 	appendTo(w *objectWriter)
 }
@@ -50,7 +49,7 @@ type objectWriter struct {
 	failed bool
 }
 
-// Names of payload fields need no escapes.
+// key writes name without escapes, because no name of a payload field needs them.
 func (w *objectWriter) key(name string) {
 	if last := w.out[len(w.out)-1]; last != '{' {
 		w.out = append(w.out, ',')
@@ -80,7 +79,7 @@ func (w *objectWriter) flag(name string, value bool) {
 	}
 }
 
-// raw requires compact JSON that an event can contain.
+// raw requires compact JSON that is valid in an event.
 func (w *objectWriter) raw(name string, value json.RawMessage) {
 	if len(value) == 0 {
 		return
@@ -131,8 +130,8 @@ func (w *objectWriter) common(c *Common) {
 	w.failed = w.failed || len(c.Blobs) > 0 || len(c.Raw) > 0 || len(c.Redacted) > 0
 }
 
-// IsData reports whether raw can be part of an event's data without change. It
-// must be valid JSON in UTF-8 and not nested too deep.
+// IsData reports whether raw can become data of an event without a change. It must be valid JSON in
+// UTF-8 and not nested deeper than an event permits.
 func IsData(raw []byte) bool {
 	s := scanner{data: raw}
 	return s.value(2) == nil && s.peek() == 0 && s.pos == len(raw)

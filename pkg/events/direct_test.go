@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// encoded returns payload as encoded by encoding/json.
 func encoded(t *rapid.T, payload any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -41,7 +40,6 @@ var (
 	})
 )
 
-// The direct encoding equals the result of encoding/json.
 func TestSetData_DirectIsWhatTheEncoderWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var payload any = ToolBeforeData{Tool: anyText.Draw(t, "tool"), Args: anyRaw.Draw(t, "args"), PatchedArgs: anyRaw.Draw(t, "patched"), Outcome: anyOutcome.Draw(t, "outcome")}

@@ -1,27 +1,21 @@
-// Package events defines events, their kinds and payloads, and their encoding. All other
-// packages store, hash and sign the bytes of this encoding.
+// Package events defines events, their kinds and payloads, and their encoding. All other packages
+// store, hash and sign the bytes of this encoding.
 //
-// An event is a CloudEvents 1.0 event in JSON structured mode. [Event.Append] writes it
-// as one line with a fixed order of keys, UTC times with nine fractional digits, and
-// verbatim data. Equal events have equal bytes. [Decode] keeps unknown attributes in
-// [Event.Extra] and unknown payload fields in [Event.Data], so that an event from Append
-// is encoded to the same bytes again. Events of other tools keep all attributes and data
-// values.
+// An event is a CloudEvents 1.0 event in JSON structured mode. [Event.Append] writes it as one line
+// with a fixed order of keys, UTC times with nine fractional digits, and verbatim data, so that
+// equal events have equal bytes. [Decode] keeps unknown attributes in [Event.Extra] and unknown
+// payload fields in [Event.Data]. It therefore reads the events of other tools without loss.
 //
-// To create an event, fill an [Event] and call [Event.SetData], or start with [New].
-// [Event.Normalize] brings it into the published form and validates it, and pkg/publish calls
-// it. [Payload] can decode the data of every valid event. Errors are [InvalidError], which
-// name the attribute and the byte, but contain no value.
+// To create an event, fill an [Event] and call [Event.SetData], or start with [New]. pkg/publish
+// calls [Event.Normalize], which converts the event into the published form and validates it.
+// [Payload] can decode the data of every valid event. Errors are [InvalidError], which contain the
+// attribute and the byte position, but no value.
 //
-// A [Manifest] lists a batch of events of one producer with the [BatchRoot] over their
-// hashes.
+// A [Manifest] lists a batch of events of one producer with the [BatchRoot] over their hashes.
 //
 // An event in the stream has at most [MaxBytes]. Decode reads up to [MaxInputBytes]. Attributes
-// have at most [MaxAttributeBytes] in total. Values are nested at most 512 deep. All
-// functions need time and memory linear in their input.
+// have at most [MaxAttributeBytes] in total. Values are nested at most 512 deep. All functions need
+// time and memory linear in their input.
 //
-// Values of this package are plain data. Goroutines can share them until one of them
-// changes them. The package links only google/uuid and the standard library.
-//
-// Each group of payloads is one file.
+// Values of this package are plain data. Goroutines can share values that no goroutine changes.
 package events

@@ -16,7 +16,6 @@ const (
 	kindsEnd   = "<!-- end of kinds -->"
 )
 
-// The table in docs/events.md lists all kinds in order with the fields of their payloads.
 func TestDocs(t *testing.T) {
 	name := filepath.Join("..", "..", "docs", "events.md")
 	page, err := os.ReadFile(name)
@@ -49,7 +48,6 @@ func TestDocs(t *testing.T) {
 	golden(t, name, []byte(b.String()))
 }
 
-// The manifest and the event in docs/events.md survive decoding and encoding.
 func TestDocs_Examples(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.md"))
 	if err != nil {
@@ -81,7 +79,7 @@ func TestDocs_Examples(t *testing.T) {
 	}
 }
 
-// fieldsOf lists the fields of a payload type. It abbreviates Outcome and Execution.
+// fieldsOf lists the fields of a payload type. An embedded type such as Outcome is one entry.
 func fieldsOf(t reflect.Type) []string {
 	var fields []string
 	for f := range t.Fields() {
@@ -100,7 +98,6 @@ func fieldsOf(t reflect.Type) []string {
 	return fields
 }
 
-// describe describes the type of a field.
 func describe(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

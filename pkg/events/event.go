@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Event is one CloudEvents 1.0 event with Hooktrail's extension attributes, whose
-// names are lower case. An empty string is an absent attribute. Set ID, Source,
-// Type and Time, or start with [New].
+// Event is one CloudEvents 1.0 event. Names of Hooktrail's extension attributes are lower case. An
+// empty string is an absent attribute. Set ID, Source, Type and Time, or start with [New].
 type Event struct {
 	ID              string    // unique within its source
 	Source          string    // such as "/engine" or "claude-code"
@@ -20,7 +19,7 @@ type Event struct {
 	DataContentType string    // empty means application/json
 
 	Tenant   string // owner of the event
-	Producer string // the outbox that numbered it
+	Producer string // the outbox that numbered the event
 	Sequence uint64 // consecutive from 1 per (tenant, producer), 0 before it is assigned
 
 	Run         string // runid
@@ -31,12 +30,12 @@ type Event struct {
 	RunType     string // such as TRIAGE, PLAN, RESOLVE, REVIEW or AUTOPILOT
 	ParentAgent string
 	ParentRun   string
-	ToolCall    string // relates a call and its result
+	ToolCall    string // connects a call and its result
 	User        string // userid
-	AgentFS     string // the AgentFS file (GWI_AGENTFS_ID)
+	AgentFS     string // path of the AgentFS file (GWI_AGENTFS_ID)
 	Hooks       string // names of enabled hooks, such as "agentfs" and "beads", empty for all
 	TraceParent string // W3C traceparent
-	Salt        string // 128 random bits in base64url, set at Append
+	Salt        string // 128 random bits in base64url, set when the event is published
 
 	Extra []Attribute // unknown attributes in their order
 
@@ -44,8 +43,7 @@ type Event struct {
 	Binary []byte          // the payload of data_base64, nil if Data is set
 }
 
-// Attribute is an unknown CloudEvents extension attribute. Value is verbatim
-// JSON.
+// Attribute is an unknown CloudEvents extension attribute. Value is verbatim JSON.
 type Attribute struct {
 	Name  string
 	Value json.RawMessage
@@ -54,23 +52,22 @@ type Attribute struct {
 // Kind returns the kind of e. Events of other tools are [Custom].
 func (e Event) Kind() Kind { return KindOf(e.Type) }
 
-// Enabled reports whether the hooks attribute of e is empty or lists hook. Case
-// does not matter.
+// Enabled reports whether the hooks attribute of e is empty or lists hook. It ignores case.
 func (e Event) Enabled(hook string) bool {
 	names := strings.FieldsFunc(e.Hooks, func(r rune) bool { return r == ',' || r == ' ' })
 	return e.Hooks == "" || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, hook) })
 }
 
-// New returns an event of kind k with a new id, the current time and payload as
-// its data. It fails only if payload cannot be encoded as JSON.
+// New returns an event of kind k with a new id, the current time and payload as its data. It fails
+// only if payload cannot be encoded as JSON.
 func New(k Kind, source string, payload any) (Event, error) {
 	e := Event{ID: NewID(), Source: source, Type: k.Type(), Time: time.Now().UTC()}
 	err := e.SetData(payload)
 	return e, err
 }
 
-// Payload decodes the data of e into T and ignores unknown fields. It succeeds
-// for every valid event if T is the type of [PayloadOf].
+// Payload decodes the data of e into T and ignores unknown fields. It succeeds for every valid
+// event if T is the type of [PayloadOf].
 func Payload[T any](e Event) (T, error) {
 	var p T
 	if len(e.Data) == 0 {

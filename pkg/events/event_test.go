@@ -10,10 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at is the time of the events in tests.
 var at = time.Date(2026, 11, 20, 9, 14, 7, 120_000_045, time.UTC)
 
-// full returns an event with every attribute set.
 func full() Event {
 	return Event{
 		ID: "01939c2e-7f00-7000-8000-000000000001", Source: "/engine", Type: ToolBefore.Type(),
@@ -53,7 +51,6 @@ func TestEvent_Encode(t *testing.T) {
 	}
 }
 
-// The encoding is JSON with the same values.
 func TestAppendString(t *testing.T) {
 	for _, text := range []string{
 		`quote " backslash \ slash /`, "line\nfeed\r\ttab", "\x00\x01\x1f\x7f", "<script>&amp;", "ünï 世界 🌎 \u2028\u2029",
@@ -157,7 +154,6 @@ func TestEvent_Normalize(t *testing.T) {
 	}
 }
 
-// wantInvalid checks the attribute, the reason and the offset of err.
 func wantInvalid(t *testing.T, err error, attribute, reason string, offset int) {
 	t.Helper()
 	var invalid *InvalidError

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// matcher reads data and compares it with a shape.
 type matcher struct {
 	scan    scanner
 	runType span // value of run_type in the payload, or empty
@@ -18,8 +17,8 @@ type matcher struct {
 
 type span struct{ start, end int }
 
-// fit returns an error if encoding/json could not decode the next value into a
-// field of shape sh. Null fits every shape, because it does not change the field.
+// fit returns an error if encoding/json could not decode the next value into a field of shape sh.
+// Null fits every shape.
 func (m *matcher) fit(sh *shape, depth int) error {
 	switch c := m.scan.peek(); {
 	case c == 'n' || sh.is == formRaw:
@@ -64,7 +63,7 @@ func (m *matcher) fitScalar(c byte, sh *shape) error {
 	return m.fitText(sh)
 }
 
-// unfit prefers a syntax error.
+// unfit returns the syntax error of the next value if it has one.
 func (m *matcher) unfit(want string) error {
 	start := m.scan.pos
 	if err := m.scan.value(1); err != nil {
@@ -102,7 +101,6 @@ func (m *matcher) fitText(sh *shape) error {
 	return nil
 }
 
-// refuses returns the expected form of text, or "" if text has it.
 func (sh *shape) refuses(text []byte) (want string) {
 	if sh.is == formBytes {
 		if _, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(text)), text); err != nil {
@@ -204,8 +202,8 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs removes the names of the fields in blobs from missing. The empty name
-// stands for all of the data.
+// fitBlobs removes the names of the fields in blobs from missing. The empty name stands for all of
+// the data.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if m.scan.peek() != '{' {

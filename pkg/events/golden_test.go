@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens and the schemas")
 
-// golden compares got with a file, or rewrites the file under -update.
+// golden compares got with a file. With -update it rewrites the file.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	if *update {
@@ -35,7 +35,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// stale reports files in dir without a kind.
+// stale reports files in dir that belong to no kind.
 func stale(t *testing.T, dir string, besides ...string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -56,8 +56,7 @@ func stale(t *testing.T, dir string, besides ...string) {
 	}
 }
 
-// The bytes of events never change. A diff here is a change of the format, which may only
-// add fields.
+// The bytes of events never change. The format may only add fields.
 func TestGoldens(t *testing.T) {
 	dir := filepath.Join("testdata", "kinds")
 	for _, k := range Kinds() {
@@ -117,7 +116,6 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Every constant of type Kind is in the registry.
 func TestKinds_AreAllRegistered(t *testing.T) {
 	src, err := os.ReadFile("kind.go")
 	if err != nil {

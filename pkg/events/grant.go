@@ -8,28 +8,27 @@ import (
 
 const grantContext = "hooktrail/grant/v1\n"
 
-// Grant is a statement of an issuer that a key is the key of a producer. A manifest
-// carries the grant of its key. Whoever verifies it decides which issuers count.
+// Grant states that a key belongs to a producer. An issuer signs it, and a manifest contains the
+// grant of its key. The verifier decides which issuers it trusts.
 type Grant struct {
-	Issuer   string    // public nkey of a user
-	Tenant   *string   // the only tenant; nil for all tenants
-	Producer string    // the only producer; empty for any producer
-	Key      string    // public key of the producer, an nkey of a user
+	Issuer   string    // public user nkey
+	Tenant   *string   // the only tenant, nil for all tenants
+	Producer string    // the only producer, empty for any producer
+	Key      string    // public key of the producer, a user nkey
 	Issued   time.Time // UTC
-	Expires  time.Time // UTC; zero for never
-	Endorsed string    // signed note that the key of the ledger trusts the issuer; may be empty
+	Expires  time.Time // UTC, zero for never
+	Endorsed string    // signed note that the key of the ledger trusts the issuer, or empty
 	Sig      string    // Ed25519 signature of [Grant.SignedText] in base64
 }
 
-// SignedText returns the bytes that the signature of g covers: a line that names the
-// format, and the encoded grant without its signature.
+// SignedText returns the bytes that the signature of g covers: a line that names the format, and
+// the encoded grant without its signature.
 func (g Grant) SignedText() []byte {
 	g.Sig = ""
 	return appendGrant(append(make([]byte, 0, 512), grantContext...), g)
 }
 
-// Sign returns g with the issuer and the signature that sign makes over
-// [Grant.SignedText].
+// Sign returns g with the issuer and with the signature that sign returns for [Grant.SignedText].
 func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Grant, error) {
 	g.Issuer, g.Issued, g.Expires = issuer, g.Issued.UTC(), g.Expires.UTC()
 	sig, err := sign(g.SignedText())
@@ -37,11 +36,10 @@ func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Gran
 	return g, err
 }
 
-// Signature returns the bytes of the signature, or nil if they have another length or
-// form than those of Ed25519.
+// Signature returns the bytes of the signature, or nil if it is not an Ed25519 signature in base64.
 func (g Grant) Signature() []byte { return signatureBytes(g.Sig) }
 
-// Fault says why g does not cover a manifest that the server stored at a time, or returns
+// Fault returns why g does not cover the manifest m, which the server stored at the time stored, or
 // "". It verifies neither the signature nor the issuer.
 func (g Grant) Fault(m Manifest, stored time.Time) string {
 	switch {
@@ -77,8 +75,7 @@ func (g Grant) validate() error {
 	return nil
 }
 
-// maxEndorsement bounds the note in a grant.
-const maxEndorsement = 4096
+const maxEndorsement = 4096 // bytes
 
 func isText(s string) bool { return len(s) <= maxEndorsement && utf8.ValidString(s) }
 

@@ -13,7 +13,7 @@ const nextKey = "UCFK3LV26P5OKLL6TJ7BU5RRAWOUIWKOJBIQJHGT3XZGPGLHQRR4HGJC"
 
 var grantedAt = time.Date(2026, 11, 20, 9, 14, 7, 120000045, time.UTC)
 
-// granted returns the signed manifest with a grant that expires a day later.
+// granted returns a signed manifest with a grant that expires a day later.
 func granted() Manifest {
 	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	sign := func(text []byte) ([]byte, error) { return ed25519.Sign(private, text), nil }

@@ -2,10 +2,10 @@ package events
 
 import "strconv"
 
-// InvalidError describes why an event or manifest is invalid, without any value.
+// InvalidError describes why an event or manifest is invalid. It contains no value.
 type InvalidError struct {
 	Attribute string // such as "time" or "data.step_status", or empty
-	Offset    int    // byte of the input from 0, negative without an input
+	Offset    int    // position in the input from 0, negative if there is no input
 	Reason    string
 }
 
@@ -25,7 +25,6 @@ func invalid(attribute, reason string) error {
 	return &InvalidError{Attribute: attribute, Offset: -1, Reason: reason}
 }
 
-// within prepends name to the attribute of err.
 func within(name string, err error) error {
 	if e, ok := err.(*InvalidError); ok { //nolint:errorlint // the scanner's own errors are never wrapped
 		if e.Attribute != "" {

@@ -2,11 +2,10 @@ package events
 
 import "strings"
 
-// Kind is the kind of an event. It is a hook point, or a record that only
-// Hooktrail writes.
+// Kind is the kind of an event: a hook point, or a record that only Hooktrail writes.
 type Kind string
 
-// TypePrefix is the prefix of the kind in the CloudEvents type.
+// TypePrefix comes before the kind in the CloudEvents type.
 const TypePrefix = "hooktrail."
 
 // The kinds of hook points.
@@ -56,8 +55,7 @@ const (
 // Type returns the CloudEvents type attribute of k.
 func (k Kind) Type() string { return TypePrefix + string(k) }
 
-// KindOf returns the kind of a CloudEvents type. Types without [TypePrefix] are
-// [Custom].
+// KindOf returns the kind of a CloudEvents type. Types without [TypePrefix] are [Custom].
 func KindOf(typ string) Kind {
 	k, ok := strings.CutPrefix(typ, TypePrefix)
 	if !ok || k == "" {

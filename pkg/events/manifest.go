@@ -5,30 +5,30 @@ import (
 	"encoding/hex"
 )
 
-// Manifest lists the events of one producer in a batch. It follows these events
-// on the producer's own subject for manifests and is a record of the ledger. It
-// proves that no event of the range is missing. A heartbeat, or a manifest that changes the
-// key, may have an empty range, with Last before First.
+// Manifest lists the events of one producer in a batch. It comes after these events, on the
+// manifest subject of the producer, and is a record of the ledger. It proves that no event of the
+// range is missing. A heartbeat and a manifest that changes the key can have an empty range, with
+// Last before First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`
 	Producer string  `json:"producer"`
 	First    uint64  `json:"first"`
 	Last     uint64  `json:"last"`
-	Count    uint64  `json:"count"`             // events sent, Last-First+1 less the missing ones
-	Missing  []Range `json:"missing,omitempty"` // sequences that were never sent
-	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first
+	Count    uint64  `json:"count"`             // number of sent events, which is Last-First+1 without the missing ones
+	Missing  []Range `json:"missing,omitempty"` // sequences that will never be sent
+	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first manifest
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 
-	// State says whether a later manifest is to be expected. It is empty if the producer
-	// does not announce that. Interval is the time in seconds within which an open
-	// producer signs the next manifest. Beat counts the heartbeats behind Last.
+	// State tells whether a later manifest is expected. It is empty if the producer makes no such
+	// announcement. Interval is the time in seconds within which an open producer signs the next
+	// manifest. Beat counts the heartbeats since Last.
 	State    State  `json:"state,omitempty"`
 	Interval uint64 `json:"interval,omitempty"`
 	Beat     uint64 `json:"beat,omitempty"`
 
-	Key   string `json:"key,omitempty"`   // public key of the producer, an nkey of a user
-	Next  string `json:"next,omitempty"`  // the key that signs the next manifests, if it changes
+	Key   string `json:"key,omitempty"`   // public key of the producer, a user nkey
+	Next  string `json:"next,omitempty"`  // key that signs the next manifests, if the key changes
 	Grant *Grant `json:"grant,omitempty"` // enrolment of Key
 	Sig   string `json:"sig,omitempty"`   // Ed25519 signature of [Manifest.SignedText] in base64
 }
@@ -36,8 +36,8 @@ type Manifest struct {
 // State is what a producer announces about its chain in a tenant.
 type State string
 
-// The states. After StateClosed the producer has no other number than those that its
-// manifests list, until it signs another manifest.
+// The states. StateClosed means that the producer used no numbers other than those in its
+// manifests. The next manifest ends this state.
 const (
 	StateOpen   State = "open"
 	StateClosed State = "closed"

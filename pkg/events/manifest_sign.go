@@ -7,14 +7,14 @@ import (
 
 const manifestContext = "hooktrail/manifest/v2\n"
 
-// SignedText returns the bytes that the signature of m covers: a line that names the
-// format, and the encoded manifest without its signature.
+// SignedText returns the bytes that the signature of m covers: a line that names the format, and
+// the encoded manifest without its signature.
 func (m Manifest) SignedText() []byte {
 	m.Sig = ""
 	return AppendManifest(append(make([]byte, 0, 512), manifestContext...), m)
 }
 
-// Sign returns m in version 2 with a key and the signature that sign makes over
+// Sign returns m in version 2 with key and with the signature that sign returns for
 // [Manifest.SignedText].
 func (m Manifest) Sign(key string, sign func(text []byte) ([]byte, error)) (Manifest, error) {
 	m.Version, m.Key = signedManifest, key
@@ -23,11 +23,11 @@ func (m Manifest) Sign(key string, sign func(text []byte) ([]byte, error)) (Mani
 	return m, err
 }
 
-// IsSigned reports whether m has a key and a signature. It does not verify them.
+// IsSigned reports whether m has the version of signed manifests. It does not verify the key and
+// the signature.
 func (m Manifest) IsSigned() bool { return m.Version == signedManifest }
 
-// Signature returns the bytes of the signature, or nil if they have another length
-// or form than those of Ed25519.
+// Signature returns the bytes of the signature, or nil if it is not an Ed25519 signature in base64.
 func (m Manifest) Signature() []byte { return signatureBytes(m.Sig) }
 
 func signatureBytes(text string) []byte {
@@ -66,7 +66,8 @@ func (m Manifest) validateSignature() error {
 	return nil
 }
 
-// keyLength is the length of a public nkey: base32 of a prefix, 32 bytes and a checksum.
+// keyLength is the length of a public nkey: base32 of a prefix byte, 32 bytes of key and a
+// checksum.
 const keyLength = 56
 
 func isUserKey(key string) bool {

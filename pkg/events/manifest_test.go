@@ -24,7 +24,7 @@ const sentBytes = `{"v":1,"tenant":"acme","producer":"coder/e4","first":5,"last"
 	`"prev":"6db7d803e74f1ffa7d8f5adc0bf95b3e15bf4c8373fffadf546227cc6c6742cb",` +
 	`"root":"a0a7706d19dcf90768b87e1330219f25591e960997e8ac753f1fa7a992d061c4"}`
 
-// signed returns the same manifest with a signature. The key is that of a fixed seed.
+// signed returns the manifest of sent with a signature.
 func signed() Manifest {
 	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	m, err := sent().Sign(sentKey, func(text []byte) ([]byte, error) { return ed25519.Sign(private, text), nil })
@@ -38,7 +38,7 @@ const sentKey = "UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5"
 
 const signedBytes = `{"v":2,"tenant":"acme","producer":"coder/e4","first":5,"last":7,"count":2,"missing":[{"first":6,"last":6,"reason":"shed"}],"prev":"6db7d803e74f1ffa7d8f5adc0bf95b3e15bf4c8373fffadf546227cc6c6742cb","root":"a0a7706d19dcf90768b87e1330219f25591e960997e8ac753f1fa7a992d061c4","key":"UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5","sig":"VnK1jGjpPpMLhEM5DW8b8LAsIGqAl2V+axZdSXA2tuiLFzMSQ2fzv9IWmm3gGc9eBOAgTj8G8h64aqdPpdD/CA=="}`
 
-// beat returns a heartbeat behind sent. With closed it is the last word of the producer.
+// beat returns a heartbeat after sent.
 func beat(state State, interval uint64) Manifest {
 	m := sent()
 	m.First, m.Count, m.Missing, m.Prev, m.Root = 8, 0, nil, HashOf(sent().Encode()).String(), BatchRoot(nil).String()

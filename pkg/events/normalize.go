@@ -2,11 +2,10 @@ package events
 
 import "strings"
 
-// Normalize brings e into the published form and validates it like
-// [Event.Validate]. It converts the time to UTC, and run types to upper case. It
-// sets an empty subject to the run and, for Hooktrail's types, an empty run to
-// the subject. It removes white space between the tokens of data. It replaces the
-// slice Data and does not modify its bytes.
+// Normalize converts e into the published form and validates it like [Event.Validate]. The time
+// becomes UTC, and a run type upper case. An empty subject becomes the run and, for Hooktrail's
+// types, an empty run becomes the subject. White space between the tokens of data is removed.
+// Normalize replaces the slice Data and does not modify its bytes.
 func (e *Event) Normalize() error {
 	if !e.Time.IsZero() {
 		e.Time = e.Time.Round(0).UTC() // Round drops the monotonic clock

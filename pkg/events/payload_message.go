@@ -10,8 +10,8 @@ type PromptSubmitData struct {
 	Common
 }
 
-// MessageData is the payload of message.create, message.created,
-// message.update and message.updated.
+// MessageData is the payload of message.create, message.created, message.update and
+// message.updated.
 type MessageData struct {
 	Message string          `json:"message_id,omitempty"`
 	Role    string          `json:"role,omitempty"`
@@ -21,11 +21,11 @@ type MessageData struct {
 	Common
 }
 
-// HistoryData is the payload of messages.filter and llm.request: counts and
-// digests, never the history itself.
+// HistoryData is the payload of messages.filter and llm.request. It contains counts and digests,
+// never the messages.
 type HistoryData struct {
-	Before       int    `json:"before"`                  // messages that came in
-	After        int    `json:"after"`                   // messages that went out
+	Before       int    `json:"before"`                  // number of messages before the hooks
+	After        int    `json:"after"`                   // number of messages after the hooks
 	BeforeSHA256 string `json:"before_sha256,omitempty"` // lower-case hex
 	AfterSHA256  string `json:"after_sha256,omitempty"`
 	Model        string `json:"model,omitempty"`
@@ -33,8 +33,8 @@ type HistoryData struct {
 	Common
 }
 
-// ResponseCompletedData is the payload of response.completed: one answer of a
-// model, one API call. The last one of a message id counts.
+// ResponseCompletedData is the payload of response.completed: the answer of a model to one API
+// call. If a message id occurs again, the last event is valid.
 type ResponseCompletedData struct {
 	Message    string  `json:"message_id,omitempty"`
 	Model      string  `json:"model,omitempty"`
@@ -92,7 +92,7 @@ type ModelSwitchedData struct {
 // MemoryUpdatedData is the payload of memory.updated.
 type MemoryUpdatedData struct {
 	Key       string `json:"key,omitempty"`
-	Operation string `json:"operation,omitempty"` // set, append, delete
+	Operation string `json:"operation,omitempty"` // set, append or delete
 	Summary   string `json:"summary,omitempty"`
 	Notified
 	Common

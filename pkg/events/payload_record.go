@@ -6,84 +6,82 @@ import (
 	"time"
 )
 
-// HookExecutedData is the payload of hook.executed: a hook that ended after its
-// dispatch, because it was late or asynchronous.
+// HookExecutedData is the payload of hook.executed: a hook that ended after its dispatch, because
+// it was late or asynchronous.
 type HookExecutedData struct {
 	Execution
-	Dispatch string `json:"dispatch,omitempty"` // id of the dispatch's own event
+	Dispatch string `json:"dispatch,omitempty"` // id of the event of the dispatch
 	Late     bool   `json:"late,omitempty"`
 	Common
 }
 
-// RunSealedData is the payload of run.sealed: what one producer sent for one
-// run. A sealed run may go on and be sealed again; the last seal counts.
+// RunSealedData is the payload of run.sealed: the events that one producer sent for one run. A
+// sealed run can continue and be sealed again. The last seal is valid.
 type RunSealedData struct {
-	Count uint64 `json:"count"` // events of the run, this seal and earlier seals left out
-	First uint64 `json:"first"` // sequence of the first of them
-	Last  uint64 `json:"last"`  // sequence of the last of them
-	// Digest chains their hashes: d₀ = 32 zero bytes, dᵢ = SHA-256(dᵢ₋₁ ‖ SHA-256(eventᵢ)),
-	// lower-case hex.
+	Count uint64 `json:"count"` // events of the run, without this and earlier seals
+	First uint64 `json:"first"` // sequence of the first of these events
+	Last  uint64 `json:"last"`  // sequence of the last of these events
+	// Digest chains the hashes of these events in lower-case hex: d₀ = 32 zero bytes, dᵢ =
+	// SHA-256(dᵢ₋₁ ‖ SHA-256(eventᵢ)).
 	Digest string `json:"digest"`
 	Common
 }
 
-// ID returns the id of the event with seal d of this producer. A replayed seal
-// of another producer has another id and no effect.
+// ID returns the id of the event with seal d of this producer. The replayed seal of another
+// producer has another id and no effect.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }
 
-// GapRecordedData is the payload of gap.recorded: events that were numbered
-// and then lost by their producer, and why.
+// GapRecordedData is the payload of gap.recorded: events that their producer numbered and then
+// lost, with the reason.
 type GapRecordedData struct {
 	First  uint64 `json:"first"`
 	Last   uint64 `json:"last"`
-	Reason string `json:"reason"` // "shed", "refused" or "damaged"; never payload text
+	Reason string `json:"reason"` // "shed", "refused" or "damaged"
 	Common
 }
 
-// BlobChunkData is the payload of blob.chunk: part of a payload that is too
-// large for the wire.
+// BlobChunkData is the payload of blob.chunk: a part of a payload that is too large for one event.
 type BlobChunkData struct {
-	SHA256  string `json:"sha256"` // of the whole content, lower-case hex
-	Bytes   int64  `json:"bytes"`  // of the whole content
+	SHA256  string `json:"sha256"` // hash of the whole content in lower-case hex
+	Bytes   int64  `json:"bytes"`  // size of the whole content
 	Index   int    `json:"index"`  // from 0
 	Chunks  int    `json:"chunks"`
 	Content []byte `json:"content"` // base64
 	Common
 }
 
-// IssueDecidedData is the payload of issue.decided: the tracker's one decision
-// on one event.
+// IssueDecidedData is the payload of issue.decided: the tracker's decision about one event.
 type IssueDecidedData struct {
-	Event    string              `json:"event"` // the event decided on
+	Event    string              `json:"event"` // id of the event that the decision is about
 	Action   string              `json:"action"`
 	Rule     string              `json:"rule"`
 	Reason   string              `json:"reason"`
 	Issues   []string            `json:"issues,omitempty"`
 	Counters map[string][2]int64 `json:"counters,omitempty"` // name to value and limit
-	Flip     string              `json:"flip,omitempty"`     // what would have changed it
-	Config   string              `json:"config"`             // hash of the heuristics' configuration
+	Flip     string              `json:"flip,omitempty"`     // a condition that would have changed the decision
+	Config   string              `json:"config"`             // hash of the heuristics configuration
 	Common
 }
 
-// IssueEditedData is the payload of issue.edited: a person's edit.
+// IssueEditedData is the payload of issue.edited: an edit by a person.
 type IssueEditedData struct {
-	Event  string `json:"event,omitempty"` // any event that the issue covers
+	Event  string `json:"event,omitempty"` // id of any event that the issue covers
 	Issue  string `json:"issue,omitempty"`
 	Action string `json:"action"`         // not_planned, closed, reopened, assigned, retitled
-	By     string `json:"by"`             // as the caller says
-	User   string `json:"user,omitempty"` // of the operating system, with the host; absent for an edit in a workspace
+	By     string `json:"by"`             // name that the caller gives
+	User   string `json:"user,omitempty"` // user of the operating system, with the host, absent for an edit in a workspace
 	Value  string `json:"value,omitempty"`
 	Common
 }
 
-// ProducerLostData is the payload of producer.lost: the outbox of a producer was missing
-// when its data directory was opened. Events that waited in it are lost.
+// ProducerLostData is the payload of producer.lost: the outbox of a producer was missing when its
+// data directory was opened. Its unsent events are lost.
 type ProducerLostData struct {
 	Producer string `json:"producer"`
-	Outbox   string `json:"outbox,omitempty"` // its name in the data directory
-	Last     uint64 `json:"last,omitempty"`   // the last known number in this tenant
+	Outbox   string `json:"outbox,omitempty"` // name of the outbox in the data directory
+	Last     uint64 `json:"last,omitempty"`   // last known number in this tenant
 	Common
 }
 
@@ -93,9 +91,9 @@ type ClockTickedData struct {
 	Common
 }
 
-// CustomData is the payload of custom: an event of a foreign tool, lossless in Raw.
+// CustomData is the payload of custom: an event of another tool, without loss in Raw.
 type CustomData struct {
-	Name string          `json:"name,omitempty"` // the tool's own name of the event
+	Name string          `json:"name,omitempty"` // name of the event in that tool
 	Data json.RawMessage `json:"data,omitempty"`
 	Common
 }

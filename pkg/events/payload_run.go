@@ -10,7 +10,7 @@ type RunStartedData struct {
 	InputSummary string         `json:"input_summary,omitempty"`
 	Model        string         `json:"model,omitempty"`
 	Cwd          string         `json:"cwd,omitempty"`
-	Version      string         `json:"version,omitempty"` // of the engine
+	Version      string         `json:"version,omitempty"` // version of the engine
 	Metadata     map[string]any `json:"metadata,omitempty"`
 	Notified
 	Common
@@ -45,12 +45,12 @@ type StepFinishedData struct {
 	Common
 }
 
-// RunFinishedData is the payload of run.finished. A run may go on after it; the
-// latest one counts.
+// RunFinishedData is the payload of run.finished. A run can continue afterwards. Its latest
+// run.finished is valid.
 type RunFinishedData struct {
 	RunType       string         `json:"run_type,omitempty"`
 	Success       bool           `json:"success"`
-	Reason        string         `json:"reason,omitempty"` // why it ended: completed, aborted, …
+	Reason        string         `json:"reason,omitempty"` // why the run ended: completed, aborted, …
 	OutputSummary string         `json:"output_summary,omitempty"`
 	DurationMS    int64          `json:"duration_ms,omitempty"`
 	TokensUsed    *Tokens        `json:"tokens_used,omitempty"`
@@ -58,7 +58,7 @@ type RunFinishedData struct {
 	ToolCalls     int            `json:"tool_calls,omitempty"`
 	ToolErrors    int            `json:"tool_errors,omitempty"`
 	Unanswered    int            `json:"unanswered,omitempty"` // tool calls without a result
-	Files         []string       `json:"files,omitempty"`      // changed by the run
+	Files         []string       `json:"files,omitempty"`      // files that the run changed
 	Error         *Failure       `json:"error,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Notified
@@ -68,7 +68,7 @@ type RunFinishedData struct {
 // StepBeforeData is the payload of step.before.
 type StepBeforeData struct {
 	State  json.RawMessage `json:"state,omitempty"`
-	Merged json.RawMessage `json:"merged,omitempty"` // what the hooks added to it
+	Merged json.RawMessage `json:"merged,omitempty"` // keys that the hooks added to the state
 	Outcome
 	Common
 }
@@ -104,7 +104,7 @@ type SessionEndedData struct {
 
 // SubagentStartData is the payload of subagent.start.
 type SubagentStartData struct {
-	Subagent string `json:"subagent,omitempty"` // its id
+	Subagent string `json:"subagent,omitempty"` // id of the subagent
 	Name     string `json:"name,omitempty"`
 	Model    string `json:"model,omitempty"`
 	TaskType string `json:"task_type,omitempty"`
@@ -115,7 +115,7 @@ type SubagentStartData struct {
 
 // SubagentStoppedData is the payload of subagent.stopped.
 type SubagentStoppedData struct {
-	Subagent    string   `json:"subagent,omitempty"` // its id
+	Subagent    string   `json:"subagent,omitempty"` // id of the subagent
 	Name        string   `json:"name,omitempty"`
 	Model       string   `json:"model,omitempty"`
 	Status      string   `json:"status,omitempty"` // success or error

@@ -2,12 +2,11 @@ package events
 
 import "encoding/json"
 
-// ToolBeforeData is the payload of tool.before: a tool call, as it was judged.
+// ToolBeforeData is the payload of tool.before: a tool call with its verdict.
 type ToolBeforeData struct {
-	Tool string          `json:"tool"` // the wire name
+	Tool string          `json:"tool"` // name of the tool in the protocol
 	Args json.RawMessage `json:"args,omitempty"`
-	// PatchedArgs are the arguments that the call went on with, where a hook
-	// changed them.
+	// PatchedArgs are the arguments of the call after hooks changed them, if any did.
 	PatchedArgs json.RawMessage `json:"patched_args,omitempty"`
 	Outcome
 	Common
@@ -22,15 +21,14 @@ const (
 	ToolError   ToolStatus = "error"
 )
 
-// ToolResultData is the payload of tool.result. Status selects which of Result and Error
-// is set.
+// ToolResultData is the payload of tool.result. Status selects which of Result and Error is set.
 type ToolResultData struct {
 	Tool       string          `json:"tool,omitempty"`
-	Args       json.RawMessage `json:"args,omitempty"` // where the call's tool.before does not have them
+	Args       json.RawMessage `json:"args,omitempty"` // set if the call's tool.before does not have them
 	Status     ToolStatus      `json:"status"`
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      *Failure        `json:"error,omitempty"`
-	ExitCode   *int            `json:"exit_code,omitempty"` // of a command
+	ExitCode   *int            `json:"exit_code,omitempty"` // exit code of a command
 	DurationMS int64           `json:"duration_ms,omitempty"`
 	Suppress   bool            `json:"suppress_output,omitempty"`
 	Outcome
@@ -45,7 +43,7 @@ type ToolResultStoreData struct {
 	Common
 }
 
-// ApprovalData is the payload of approval: how an ask was resolved.
+// ApprovalData is the payload of approval: the answer to a question for approval.
 type ApprovalData struct {
 	Tool     string          `json:"tool,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`

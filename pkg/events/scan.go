@@ -2,12 +2,11 @@ package events
 
 import "strconv"
 
-// maxDepth suffices for the payloads of all tools and keeps the stack of
-// recursive readers small.
+// maxDepth suffices for the payloads of all tools and keeps the stack of recursive readers small.
 const maxDepth = 512
 
-// scanner reads JSON of RFC 8259. It rejects invalid UTF-8 and lone surrogates,
-// because other readers would silently replace them.
+// scanner reads JSON of RFC 8259. It rejects invalid UTF-8 and lone surrogates, because other
+// readers would silently replace them.
 type scanner struct {
 	data  []byte
 	pos   int
@@ -20,7 +19,6 @@ func (s *scanner) failAt(pos int, reason string) error {
 	return &InvalidError{Offset: pos, Reason: reason}
 }
 
-// peek skips white space and returns the next byte, or 0 at the end.
 func (s *scanner) peek() byte {
 	for s.pos < len(s.data) {
 		switch c := s.data[s.pos]; c {
@@ -50,7 +48,6 @@ func (s *scanner) unexpected(want string) error {
 }
 
 // object calls member, which must read the value, for each member of an object.
-// name is unescaped.
 func (s *scanner) object(member func(name []byte) error) error {
 	if err := s.take('{'); err != nil {
 		return err
@@ -74,7 +71,6 @@ func (s *scanner) object(member func(name []byte) error) error {
 	}
 }
 
-// name reads a name and its colon.
 func (s *scanner) name() ([]byte, error) {
 	if s.peek() != '"' {
 		return nil, s.unexpected("want a name in quotes")
@@ -89,7 +85,6 @@ func (s *scanner) name() ([]byte, error) {
 	return name, s.take(':')
 }
 
-// next reads the comma before another element, or the end of the list.
 func (s *scanner) next(end byte) (done bool, err error) {
 	switch s.peek() {
 	case ',':
@@ -125,7 +120,7 @@ func (s *scanner) nested(open byte, depth int) error {
 	if depth >= maxDepth {
 		return s.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
 	}
-	end := open + 2 // the code of ']' and '}' is two higher
+	end := open + 2 // in ASCII, the code of ']' and '}' is two higher
 	s.pos++
 	if s.peek() == end {
 		s.pos++
@@ -194,7 +189,6 @@ func (s *scanner) number() ([]byte, error) {
 
 func (s *scanner) at(c byte) bool { return s.pos < len(s.data) && s.data[s.pos] == c }
 
-// digits reports whether there is at least one digit.
 func (s *scanner) digits() bool {
 	start := s.pos
 	for s.pos < len(s.data) && isDigit(s.data[s.pos]) {

@@ -18,7 +18,6 @@ import (
 
 const schemaDir = "schema"
 
-// The schemas match the Go types. -update rewrites them.
 func TestSchemas(t *testing.T) {
 	r := reflector(t)
 	for _, k := range Kinds() {
@@ -29,7 +28,7 @@ func TestSchemas(t *testing.T) {
 	stale(t, schemaDir, "event.json")
 }
 
-// reflector returns a generator with the comments and enums of this package.
+// reflector generates schemas with the comments and enums of this package.
 func reflector(t *testing.T) *generate.Reflector {
 	t.Helper()
 	r := &generate.Reflector{Anonymous: true, ExpandedStruct: true, DoNotReference: true, AllowAdditionalProperties: true}
@@ -72,8 +71,7 @@ func payloadSchema(r *generate.Reflector, k Kind, payload any) *generate.Schema 
 	return s
 }
 
-// optional removes the required fields of s and its children, which Validate does not
-// enforce.
+// optional removes required fields that Validate does not enforce.
 func optional(s *generate.Schema) {
 	if s == nil {
 		return
@@ -142,7 +140,6 @@ func indent(t *testing.T, v any) []byte {
 	return b.Bytes()
 }
 
-// compiled returns the checked-in schema of events.
 func compiled(t *testing.T) *check.Schema {
 	t.Helper()
 	c := check.NewCompiler()
@@ -176,7 +173,6 @@ func validateSchema(t *testing.T, s *check.Schema, data []byte) error {
 	return s.Validate(v)
 }
 
-// The schemas and Validate agree on every event with a removed or replaced payload field.
 func TestSchemas_AgreeWithValidate(t *testing.T) {
 	others := []string{"", `"x"`, `1`, `-1`, `1.5`, `true`, `[]`, `[1]`, `{}`, `{"a":1}`}[:race.Size(10, 3)]
 	s := compiled(t)
@@ -208,8 +204,8 @@ func TestSchemas_AgreeWithValidate(t *testing.T) {
 	}
 }
 
-// knownDifference reports whether the numbers and hashes of kind k depend on each other, which
-// JSON Schema cannot express.
+// knownDifference reports whether the values of kind k depend on each other, which JSON Schema
+// cannot express.
 func knownDifference(k Kind, schema error) bool {
 	return schema == nil && (k == RunSealed || k == GapRecorded || k == BlobChunk)
 }

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// shape describes the JSON that encoding/json can decode into a Go type.
 type shape struct {
 	is       form
 	enum     []string // allowed strings, empty for all
-	elem     *shape   // of list and dictionary
+	elem     *shape   // for formList and formDictionary
 	fields   []shapeField
-	required uint64 // bit i: fields[i] is required
+	required uint64 // bit i is set if fields[i] is required
 }
 
 type shapeField struct {
@@ -29,8 +28,8 @@ const (
 	formAny                 // any JSON whose numbers fit a float64
 	formText                // a string
 	formBool                // a boolean
-	formInteger             // a whole number of 64 bits
-	formNatural             // a whole number from 0 of 64 bits
+	formInteger             // a signed integer of 64 bits
+	formNatural             // an unsigned integer of 64 bits
 	formNumber              // a number that fits a float64
 	formBytes               // base64
 	formTime                // RFC 3339
@@ -93,14 +92,14 @@ func shapeOf(t reflect.Type) *shape {
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
-// hasRequired reports whether required fields are enforced. They are in payloads
-// and blob references. Nested values, such as token counts, may be incomplete.
+// hasRequired reports whether fields of t can be required. Nested values, such as token counts, may
+// be incomplete.
 func hasRequired(t reflect.Type) bool {
 	_, payload := t.FieldByName("Common")
 	return payload || t == reflect.TypeFor[BlobRef]()
 }
 
-// addFields requires fields without omitempty.
+// addFields makes fields without omitempty required.
 func (s *shape) addFields(t reflect.Type) {
 	for f := range t.Fields() {
 		if f.Anonymous {
@@ -115,8 +114,8 @@ func (s *shape) addFields(t reflect.Type) {
 	}
 }
 
-// field returns the index of the field that encoding/json sets for name, or -1.
-// It prefers an exact match to one that ignores case.
+// field returns the index of the field that encoding/json sets for name, or -1. An exact match wins
+// over one that ignores case.
 func (s *shape) field(name []byte) int {
 	for i := range s.fields {
 		if s.fields[i].name == string(name) {

@@ -5,8 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// text returns the bytes between the quotes of a string and reports whether they
-// contain escapes.
 func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	start := s.pos + 1
 	i := start
@@ -63,7 +61,6 @@ func (s *scanner) escape(i int) (int, error) {
 	return 12, nil
 }
 
-// hex4 returns the code unit of the \uXXXX at the start of b.
 func hex4(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -114,7 +111,6 @@ var unescaped = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// plain marks ASCII bytes that need no escape in a string.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'

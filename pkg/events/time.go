@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// parseTime parses an RFC 3339 time and drops fractional digits after the ninth.
-// It returns a reason if s is invalid.
+// parseTime drops fractional digits after the ninth. It returns a reason if s is invalid.
 func parseTime(s string) (t time.Time, reason string) {
 	const seconds = "0000-00-00T00:00:00"
 	if len(s) <= len(seconds) || !matches(s[:len(seconds)], seconds) {
@@ -73,8 +72,8 @@ func parseOffset(s string) (time.Duration, bool) {
 	return d, hours < 24 && minutes < 60
 }
 
-// matches compares s with a pattern. In it, 0 matches a digit, T matches T or t,
-// and + matches a sign.
+// matches compares s with a pattern in which 0 matches a digit, T matches T or t, and + matches a
+// sign.
 func matches(s, pattern string) bool {
 	if len(s) != len(pattern) {
 		return false

@@ -9,14 +9,13 @@ import (
 	"math/bits"
 )
 
-// BatchRoot returns the RFC 6962 Merkle root of the hashes of a batch's events.
-// Each hash is the data of one leaf. The root of an empty batch is the SHA-256 of
-// the empty string.
+// BatchRoot returns the RFC 6962 Merkle root of the hashes of a batch's events. Each hash is the
+// data of one leaf. The root of an empty batch is the SHA-256 of the empty string.
 func BatchRoot(hashes []Hash) Hash {
 	if len(hashes) == 0 {
 		return sha256.Sum256(nil)
 	}
-	// stack has the roots of complete subtrees, the largest first.
+	// stack contains the roots of complete subtrees, the largest first.
 	stack := make([]Hash, 0, bits.Len(uint(len(hashes)))+1)
 	for i, h := range hashes {
 		stack = append(stack, leafHash(h))
@@ -69,8 +68,8 @@ func ParseHash(s string) (Hash, error) {
 	return h, nil
 }
 
-// NewSalt returns the salt of an event, 128 random bits in base64url. Without a
-// salt, an attacker could guess an erased event from its hash.
+// NewSalt returns the salt of an event, which is 128 random bits in base64url. Without a salt, an
+// attacker could guess an erased event from its hash.
 func NewSalt() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

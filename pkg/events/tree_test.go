@@ -8,7 +8,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// BatchRoot equals the tree head of the ledger's library.
 func TestBatchRoot(t *testing.T) {
 	var (
 		hashes []Hash
@@ -70,7 +69,7 @@ func TestDeriveID(t *testing.T) {
 	if again := DeriveID("acme", "claude-code", "s", "1", "run.started"); again != id {
 		t.Errorf("got %s, want %s", again, id)
 	}
-	// Derived ids must not change. Otherwise a repeated import adds events again.
+	// Derived ids must not change, because a repeated import would then add events again.
 	if got := DeriveID("a", "bc"); got != "3fafa1cf-2f19-87c1-929b-eb20cf0983f7" {
 		t.Errorf("got %s", got)
 	}

@@ -7,20 +7,21 @@ import (
 )
 
 const (
-	// MaxAttributeBytes limits the total size of an event's attributes, which
-	// cannot be split into blobs.
+	// MaxAttributeBytes limits the total size of an event's attributes, because they cannot be
+	// split into blobs.
 	MaxAttributeBytes = 16 << 10
 
 	blobsField   = "blobs"
 	runTypeField = "run_type"
 )
 
-// Validate returns an [InvalidError] for the first attribute of e, or field of
-// its data, that cannot be published. It rejects missing required attributes,
-// text with invalid UTF-8 or control characters, data that is not compact JSON,
-// and data that does not fit the payload type. It accepts unknown kinds and
-// fields. It does not check the size of data, because pkg/publish splits events
-// larger than [MaxBytes].
+// Validate returns an [InvalidError] for the first attribute of e, or field of its data, that
+// cannot be published. It rejects missing required attributes, text with invalid UTF-8 or control
+// characters, data that is not compact JSON, and data that does not fit the payload type. It
+// accepts unknown kinds and fields.
+//
+// Validate does not check the size of data, because pkg/publish splits events larger than
+// [MaxBytes].
 func (e Event) Validate() error {
 	if err := e.validateAttributes(); err != nil {
 		return err
@@ -153,7 +154,6 @@ func (e *Event) matchData() (matcher, error) {
 	return m, nil
 }
 
-// withoutData reports whether e has no JSON data.
 func (e *Event) withoutData(sh *shape) (done bool, err error) {
 	switch {
 	case e.Binary != nil && len(e.Data) > 0:
@@ -168,7 +168,6 @@ func (e *Event) withoutData(sh *shape) (done bool, err error) {
 
 var anything = shape{is: formRaw}
 
-// textFault returns a violation of the CloudEvents rules, or "".
 func textFault(s string) string {
 	for i := 0; i < len(s); {
 		c := s[i]

@@ -85,7 +85,6 @@ func many(n int) []Attribute {
 
 var zeros = Hash{}.String()
 
-// Each case contains the data of one kind and the invalid field.
 func TestEvent_ValidatePayload(t *testing.T) {
 	for _, tc := range []struct {
 		name              string
@@ -178,7 +177,6 @@ func TestEvent_ValidateNeverQuotesValues(t *testing.T) {
 	}
 }
 
-// Every payload field has a form and a name, and the fields fit into the bits of required.
 func TestShapes(t *testing.T) {
 	for _, k := range Kinds() {
 		s := shapes()[k]

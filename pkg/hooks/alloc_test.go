@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A dispatch without matching hooks allocates nothing, whatever is registered.
 func TestAllocations_NothingToDo(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
 	write, err := ForTool("Wri*te")
@@ -47,8 +46,8 @@ func TestAllocations_DoNotGrowWithTheHooks(t *testing.T) {
 		for range 20 {
 			ToolBefore.On(r, noHook, isolate)
 		}
-		// The dispatch, its executions, their contexts and the goroutine. The race
-		// detector also makes the pool drop waiters.
+		// The dispatch, its executions, their contexts and the goroutine. The race detector also
+		// makes the pool drop waiters.
 		if n := testing.AllocsPerRun(200, func() { ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{}) }); n > 5 {
 			t.Errorf("%v allocations", n)
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// startAsync starts the asynchronous hooks. The dispatch must already be recorded. invoke runs
-// after the dispatch has returned, so that it must not access anything that the dispatch returns.
+// startAsync starts the asynchronous hooks of a recorded dispatch. invoke runs after the dispatch
+// has returned, so it must not access anything that the dispatch returns.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -28,8 +28,8 @@ func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	}
 }
 
-// runAsync runs the hook of c and records how it ended. If the hook exceeds its time, runAsync
-// records the timeout immediately. It records the late end when the hook returns.
+// runAsync runs the hook of c and records its end. A hook that exceeds its time is recorded twice:
+// as a timeout immediately, and as late when it returns.
 func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	patience := c.hook.timeout
 	if c.hook.isolation == External {
@@ -46,7 +46,7 @@ func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	ran, err := true, error(ErrExited)
 	defer func() { // deferred, because the hook may call runtime.Goexit
 		if !timer.Stop() {
-			<-recorded // the timeout must be recorded before the late end
+			<-recorded // record the timeout before the late end
 		}
 		late := !finished.CompareAndSwap(false, true)
 		if f.clock() >= c.deadline {
@@ -69,7 +69,6 @@ func (f *dispatch) finishAsync(c *call, err error, late bool) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), contribution{}, err), late)
 }
 
-// outstanding counts the executions that continue after their dispatch has returned.
 type outstanding struct {
 	mu     sync.Mutex
 	n      int
@@ -77,8 +76,8 @@ type outstanding struct {
 	ended  chan struct{} // closed when n becomes 0
 }
 
-// add counts an execution. starts is true if the execution has not started yet. In that case add
-// returns false if the registry is closed, and the execution must not start.
+// add returns false if the execution must not start because the registry is closed. Executions that
+// already run are always counted.
 func (s *outstanding) add(starts bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +98,8 @@ func (s *outstanding) done() {
 	}
 }
 
-// close rejects new executions and waits until all others have ended or ctx ends. It returns the
-// number of executions that still run.
+// close rejects new executions and waits for the others until ctx ends. It returns the number of
+// executions that still run.
 func (s *outstanding) close(ctx context.Context) int {
 	s.mu.Lock()
 	s.closed = true

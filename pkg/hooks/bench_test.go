@@ -19,14 +19,12 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// reportRatios reports the median and the spread of the ratios of all rounds.
 func reportRatios(b *testing.B, name string, ratios []float64) {
 	b.Helper()
 	b.ReportMetric(median(ratios), name)
 	b.Logf("%-28s median %.3f, from %.3f to %.3f", name, median(ratios), slices.Min(ratios), slices.Max(ratios))
 }
 
-// perCall returns the mean duration of n calls of do.
 func perCall(n int, do func()) time.Duration {
 	start := time.Now()
 	for range n {
@@ -35,7 +33,6 @@ func perCall(n int, do func()) time.Duration {
 	return time.Since(start) / time.Duration(n)
 }
 
-// five returns hooks that count their calls.
 func five(counts *[5]int) []func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 	list := make([]func(context.Context, Meta, ToolCall) (*ToolDecision, error), len(counts))
 	for i := range list {
@@ -47,7 +44,7 @@ func five(counts *[5]int) []func(context.Context, Meta, ToolCall) (*ToolDecision
 	return list
 }
 
-// limit is the obvious dispatch, with a goroutine and a WithTimeout per hook.
+// limit is the simple implementation, with a goroutine and a WithTimeout for each hook.
 type limit struct {
 	fns      []func(context.Context, Meta, ToolCall) (*ToolDecision, error)
 	matchers []Matcher
@@ -93,8 +90,7 @@ func (l *limit) invoke(
 	}
 }
 
-// BenchmarkDispatch compares a dispatch of five hooks with globs with a
-// goroutine and a WithTimeout per hook. The limit is 0.5.
+// BenchmarkDispatch compares a dispatch of five hooks with limit. The goal is 0.5.
 func BenchmarkDispatch(b *testing.B) {
 	var counts [5]int
 	fns := five(&counts)
@@ -135,8 +131,7 @@ func BenchmarkDispatch(b *testing.B) {
 // sink keeps the compiler from removing the calls.
 var sink []Execution
 
-// encoder is an Appender that completes and encodes events like an outbox, but
-// does not write them.
+// encoder completes and encodes events like an outbox, but does not write them.
 type encoder struct {
 	buffer   []byte
 	sequence uint64
@@ -152,8 +147,8 @@ func (a *encoder) Append(_ context.Context, e events.Event) (events.Event, error
 	return e, err
 }
 
-// BenchmarkPreTool measures a tool call of 1 KB from five hooks with globs to
-// the encoded event. One hook patches and one allows. The limit is 50 µs.
+// BenchmarkPreTool measures a tool call of 1 KB from five hooks with globs to the encoded event.
+// One hook patches and one allows. The goal is 50 µs.
 func BenchmarkPreTool(b *testing.B) {
 	args, err := Marshal(map[string]string{"command": "go test ./...", "description": strings.Repeat("some words of text ", 50)})
 	if err != nil {

@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// call is one execution of a hook. It is also the context that the hook gets. Unlike
-// [context.WithTimeout], it needs a timer only if the hook calls Done. All durations are measured
-// from the start of the dispatch.
+// call is one execution of a hook, and the context that the hook gets. Unlike
+// [context.WithTimeout], it needs a timer only if the hook calls Done. Durations are measured from
+// the start of the dispatch.
 type call struct {
 	dispatch *dispatch
 	hook     *hook
 	index    int
 	start    time.Duration
-	deadline time.Duration // time after which the answer is discarded
+	deadline time.Duration // later answers are discarded
 
-	over  atomic.Pointer[error] // reason why the context has ended, nil before
+	over  atomic.Pointer[error] // why the context has ended, or nil
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context of the dispatch. An asynchronous hook gets a version that is never
-// cancelled, so that only its deadline ends it.
+// parent never cancels asynchronous hooks, which end only at their deadline.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -35,13 +34,12 @@ func (c *call) parent() context.Context {
 // Value returns the value for key in the context of the dispatch.
 func (c *call) Value(key any) any { return c.parent().Value(key) }
 
-// watch closes the channel done when the context of a call ends.
 type watch struct {
 	done chan struct{}
 
-	mu     sync.Mutex // guards closed and stop; no other lock of this package is acquired while it is held
+	mu     sync.Mutex // guards closed and stop. A leaf lock
 	closed bool
-	stop   func() // stops the timer and the parent's callback
+	stop   func()
 }
 
 type contribution struct {
@@ -59,8 +57,8 @@ func (c *call) Deadline() (time.Time, bool) {
 	return own, true
 }
 
-// Done returns a channel that is closed when the hook times out, when the dispatch is cancelled,
-// or when the hook has returned.
+// Done returns a channel that is closed when the hook times out or has returned, or when the
+// dispatch is cancelled.
 func (c *call) Done() <-chan struct{} {
 	if w := c.watch.Load(); w != nil {
 		return w.done
@@ -94,11 +92,10 @@ var (
 	errCanceled = context.Canceled
 )
 
-// end ends the context with reason. Later calls do not change the reason.
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// Done first stores the watch and then loads over. end does the reverse, so that at least one
-	// of them sees the value of the other and closes the channel.
+	// Done stores the watch and then loads over. end does the reverse, so that at least one of them
+	// sees the value of the other and closes the channel.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}
@@ -148,8 +145,8 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard is deferred around a hook. It replaces a panic with [ErrPanicked]. It logs the stack of
-// the panic but not its value, which may contain a part of a payload.
+// guard is deferred around a hook. It replaces a panic with [ErrPanicked] and logs the stack, but
+// not the panic value, which may contain a part of a payload.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {

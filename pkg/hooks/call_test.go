@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// inHook calls do with the context of a hook.
 func inHook(ctx context.Context, t *testing.T, r *Registry, do func(ctx context.Context), opts ...Option) Outcome[ToolCall, ToolPatch] {
 	t.Helper()
 	id := ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*ToolDecision, error) {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// hook is a registered hook. After registration, only its two counters change.
+// After registration, only the two counters of a hook change.
 type hook struct {
 	settings
 
 	id         ID
 	info       *pointInfo
 	fn         any     // its type depends on the point
-	globs      []*glob // matchers of this package, which are evaluated before the hook starts
+	globs      []*glob // evaluated before the hook starts
 	registered time.Time
 
-	abandoned atomic.Int32 // number of abandoned executions that still run
-	running   atomic.Int32 // number of asynchronous executions that still run
+	abandoned atomic.Int32 // abandoned executions that still run
+	running   atomic.Int32 // asynchronous executions that still run
 }
 
 func (h *hook) prepare(opts Options) error {
@@ -62,8 +62,8 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	return rest
 }
 
-// applies reports whether the ending and the globs of h match. The other matchers are evaluated
-// later, within the timeout of the hook, because they can be code of the user.
+// applies checks the ending and the globs of h. The other matchers can be code of the user, so they
+// are evaluated later, within the timeout of the hook.
 func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {
 		return false
@@ -102,16 +102,13 @@ func (h *hook) describe() Registration {
 	return d
 }
 
-// chain contains the hooks of one point in the order in which they run. It is immutable. When
-// hooks are added or removed, a new chain replaces it.
+// chain contains the hooks of one point in the order in which they run. It is immutable.
 type chain struct {
 	hooks    []*hook // hooks for which the dispatch waits
 	async    []*hook
 	shortest time.Duration
 }
 
-// newChain returns a chain with those hooks that belong to the point info. It returns nil if
-// there are none.
 func newChain(hooks []*hook, info *pointInfo) *chain {
 	c := &chain{}
 	for _, h := range hooks {

@@ -31,7 +31,7 @@ type (
 //
 //	return hooks.NoOpinion[hooks.ToolDecision](), nil
 //
-// Unlike an allow, it does not change the outcome. Hooks of [Error] can return it too.
+// Unlike Allow, it does not change the outcome. Hooks of [Error] can return it too.
 func NoOpinion[D any]() *D { return nil }
 
 // Unchanged returns nil. A transform hook returns it to keep the value:
@@ -80,7 +80,7 @@ func ModifySubagent(model string) *SubagentDecision {
 	return &SubagentDecision{Patch: &SubagentPatch{Model: model}}
 }
 
-// ModifyCompaction adds to the data that a compaction preserves or exports.
+// ModifyCompaction adds data that a compaction preserves or exports.
 func ModifyCompaction(patch CompactionPatch) *CompactionDecision {
 	return &CompactionDecision{Patch: &patch}
 }

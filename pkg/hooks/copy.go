@@ -6,8 +6,8 @@ import "reflect"
 // events has the same limit.
 const maxDepth = 512
 
-// copier returns a function that makes deep copies of a T. It returns nil if an assignment is
-// already a deep copy. Functions, channels and the contents of errors are not copied.
+// copier returns a function that makes deep copies of a T, or nil if an assignment is already one.
+// It does not copy functions, channels and the contents of errors.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil
@@ -44,7 +44,7 @@ func shares(t reflect.Type) bool {
 	return false
 }
 
-// copyInto replaces all parts of dst that it shares with src by copies. dst must be equal to src.
+// copyInto replaces all parts that dst shares with src by copies. dst must be equal to src.
 func copyInto(dst, src reflect.Value, depth int) {
 	if depth > maxDepth {
 		dst.SetZero()
@@ -101,7 +101,6 @@ func copyElements(dst, src reflect.Value, depth int) {
 	}
 }
 
-// copyValue returns a copy of src, which need not be addressable.
 func copyValue(src reflect.Value, depth int) reflect.Value {
 	fresh := reflect.New(src.Type()).Elem()
 	fresh.Set(src)

@@ -21,7 +21,6 @@ func TestCopier_IsNilWhereAnAssignmentCopies(t *testing.T) {
 	}
 }
 
-// odd has the types that payloads have or might have.
 type odd struct {
 	Any    any
 	Map    map[string][]int

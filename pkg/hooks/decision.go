@@ -12,21 +12,21 @@ type DecisionPoint[In, P any] struct {
 	info  *pointInfo
 	rules decisionRules[In, P]
 
-	copyInput func(In) In // nil if inputs are immutable, so that no copy is needed
+	copyInput func(In) In // nil if inputs are immutable
 	copyPatch func(P) P
 }
 
 type decisionRules[In, P any] struct {
-	gathered bool              // every hook gets the original input, without patches
-	noDeny   bool              // the hook fails if it returns Deny or Ask
+	gathered bool              // every hook gets the input without patches of others
+	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply applies the patch p to in, and adds p to sum. If it returns an error, it changes
-	// neither. It reports whether p changes anything.
+	// apply applies the patch p to in, and adds p to sum. It reports whether p changes anything. If
+	// it returns an error, it changes neither.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
-	// These functions convert inputs and outcomes to and from documents. If one is nil, the
-	// default applies: Payload is the input, and Patch and Value are patches.
+	// These functions convert inputs and outcomes to and from documents. If they are nil, Payload
+	// is the input, and Patch and Value are patches.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -40,14 +40,14 @@ func newDecision[In, P any](kind events.Kind, rules decisionRules[In, P]) *Decis
 // Kind returns the kind of the point and of its events.
 func (p *DecisionPoint[In, P]) Kind() events.Kind { return p.info.kind }
 
-// Register registers fn and returns its id. It returns an error and registers nothing if fn or an
-// option is nil, if an option is invalid or not allowed at the point, or if r is nil or closed.
+// Register registers fn and returns its id. It fails if fn or an option is nil, if an option is
+// invalid or not allowed at the point, or if r is nil or closed.
 func (p *DecisionPoint[In, P]) Register(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) (ID, error) {
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but keeps its error for [Registry.Err], so that callers can register many
-// hooks and check once. If the registration fails, it logs the error and returns an empty id.
+// On is like Register, but keeps the error for [Registry.Err], so that callers can check once after
+// many calls. If the registration fails, On logs the error and returns an empty id.
 func (p *DecisionPoint[In, P]) On(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
@@ -76,8 +76,8 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns fn, or an untyped nil if isNil is true. A nil function in an any would not be
-// equal to nil.
+// orNil returns an untyped nil if isNil is true, because a nil function in an any is not equal to
+// nil.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil
@@ -99,9 +99,8 @@ const (
 // Execution describes how one hook ran in a dispatch.
 type Execution = events.Execution
 
-// Decision is the answer of a decision hook. A nil *Decision and the zero Decision mean that the
-// hook has no opinion. Patch and Context also count without a verdict. If Verdict is Deny, Patch
-// is ignored and Context is kept.
+// Decision is the answer of a decision hook. A nil *Decision and the zero Decision mean no opinion.
+// Patch and Context are used even without a verdict. With Deny, Patch is ignored.
 type Decision[P any] struct {
 	Verdict Verdict // empty means no opinion
 	Reason  string  // for people and models
@@ -111,12 +110,12 @@ type Decision[P any] struct {
 
 // Outcome is the combined answer of all hooks of a decision point.
 type Outcome[In, P any] struct {
-	Verdict    Verdict     // the strongest verdict; None if no hook has an opinion
+	Verdict    Verdict     // the strongest verdict, or None if no hook has an opinion
 	Reason     string      // reason of the hook in By
 	Context    string      // contexts of all hooks in order, separated by blank lines
-	Input      In          // the input with all patches; after a denial, the input that was denied
+	Input      In          // the input with all patches. After a denial, the input that was denied
 	Patch      P           // the combined patches, in which later ones replace earlier ones
-	Modified   bool        // whether a patch has changed or added anything
+	Modified   bool        // a patch has changed or added something
 	By         ID          // the first hook that returned Verdict
 	Executions []Execution // in the order of the hooks
 	Event      string      // id of the recorded event

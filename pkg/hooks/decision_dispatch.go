@@ -44,8 +44,8 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 	return proceed
 }
 
-// ask calls the hook of c. ran is false if a matcher does not match. While the hook runs, the
-// caller of the dispatch can abandon it. ask therefore must not change the dispatch.
+// ask calls the hook of c. ran is false if a matcher does not match. ask must not change the
+// dispatch, because the caller of the dispatch can abandon the hook while it runs.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))
@@ -73,7 +73,7 @@ func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, erro
 		var err error
 		modified, err = d.point.rules.apply(&d.out.Input, &d.out.Patch, copied(d.point.copyPatch, *answer.Patch))
 		switch {
-		case err != nil && answer.Verdict == Ask: // the ask counts although its patch is invalid
+		case err != nil && answer.Verdict == Ask: // the Ask counts although the patch is invalid
 			d.decide(h.id, Ask, answer.Reason)
 			return contribution{verdict: Ask}, err
 		case err != nil:
@@ -105,8 +105,7 @@ func subjectOf[T any](callOf func(T) ToolCall, input T) Subject {
 	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
-// toolOf returns the tool of the call in input. It also sets meta.ToolCall to the id of the call,
-// unless meta already has one.
+// toolOf returns the tool of the call in input. It also sets meta.ToolCall if it is empty.
 func toolOf[T any](callOf func(T) ToolCall, input T, meta *Meta) string {
 	if callOf == nil {
 		return ""

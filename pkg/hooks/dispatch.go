@@ -9,17 +9,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits on the number of executions of one hook that have not ended. They are needed for hooks
-// that always block.
+// Limits on the running executions of one hook, for hooks that always block.
 const (
 	maxAbandoned = 64
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. Hooks that are not inline run on a worker goroutine
-// while the caller of Dispatch waits. Only one of these two goroutines owns the dispatch and may
-// change it. The worker owns it, except while it is inside of a hook. During that time, the
-// caller can take over by swapping call to nil.
+// dispatch is the state of one dispatch. Hooks that are not inline run on a worker goroutine while
+// the caller of Dispatch waits. Only one of the two owns the dispatch and may change it. The worker
+// owns it, except while it runs a hook: then the caller can take over by swapping call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -33,12 +31,12 @@ type dispatch struct {
 
 	executions []Execution
 	failures   []*HookExecutionError
-	calls      []call // calls that prepare has not used yet
+	calls      []call // not used yet
 	first      segment
 	waiter     *waiter // nil until the first hook that needs a worker
 
 	call      atomic.Pointer[call] // the running execution, nil while the worker owns the dispatch
-	cancelled atomic.Int64         // time at which the caller saw that its context had ended, or 0
+	cancelled atomic.Int64         // when the caller saw that its context had ended, or 0
 }
 
 func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *pointInfo, meta *Meta, tool string, end ending) {
@@ -105,7 +103,7 @@ func (f *dispatch) admit(c *call) error {
 }
 
 // begin checks whether the hook of c may run. If it returns nil, the caller of the dispatch can
-// take over from then on.
+// take over.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
@@ -120,7 +118,7 @@ func (f *dispatch) begin(c *call) error {
 }
 
 // claim gives the dispatch back to the worker after a hook. It returns false if the caller has
-// taken over. If the hook has exceeded its deadline, claim sets err to ErrTimedOut.
+// taken over. After the deadline, it sets err to ErrTimedOut.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -134,8 +132,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver returns the execution in progress if it has exceeded its time. The caller then owns
-// the dispatch. Otherwise takeOver returns nil and the time until the next check.
+// takeOver returns the running execution if it has exceeded its time, and the caller then owns the
+// dispatch. Otherwise takeOver returns the time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -210,8 +208,8 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records the end of an abandoned execution. It runs on the abandoned worker, which no
-// longer owns the dispatch. It therefore reads only fields that do not change.
+// late runs on an abandoned worker, which does not own the dispatch, so it reads only fields that
+// do not change.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

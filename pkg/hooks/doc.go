@@ -1,9 +1,9 @@
-// Package hooks lets an orchestrator call hooks at 26 points of a run. Hooks decide about
-// actions, change values and observe events. An [Engine] wraps the functions of an orchestrator
-// and dispatches at the right points.
+// Package hooks lets an orchestrator call hooks at 26 points of a run. Hooks decide about actions,
+// change values and observe events. An [Engine] wraps the functions of an orchestrator and
+// dispatches at the right points.
 //
-// Each point is a variable, and its type contains the input types. A hook with the wrong
-// signature therefore does not compile. A hook is registered at a point of a [Registry]:
+// Each point is a variable whose type contains the input types, so that a hook with the wrong
+// signature does not compile. A hook is registered at a point of a [Registry]:
 //
 //	id := hooks.ToolBefore.On(registry, fn, hooks.Name("no-force-push"))
 //	out := hooks.ToolBefore.Dispatch(ctx, registry, meta, call)
@@ -19,41 +19,42 @@
 // verdict counts, and an ask is stronger than an allow. Each hook gets the input with the patches
 // of the hooks before it.
 //
-// [SessionStart], [CompactBefore] and [StepBefore] are gathered points. At these points, each
-// hook gets the original input. The patches are merged in order, and later values replace earlier
-// ones with the same key. [Error] calls every hook. If one of them refuses to retry, the run does
-// not retry. Otherwise the first answer counts. Notification hooks run in parallel. Hooks that
-// are registered or removed during a dispatch do not affect this dispatch.
+// [SessionStart], [CompactBefore] and [StepBefore] are gathered points, at which each hook gets the
+// original input. The patches are merged in order, and later values replace earlier ones with the
+// same key. [Error] calls every hook. If one of them refuses to retry, the run does not retry.
+// Otherwise the first answer counts. Notification hooks run in parallel. Hooks that are registered
+// or removed during a dispatch do not affect it.
 //
 // # Failures
 //
-// A hook fails if it returns an error, panics, ends its goroutine, exceeds its deadline or
-// returns an invalid answer. Its [FailureMode] decides how the dispatch continues. By default,
-// the dispatch continues as if the hook had no opinion. There are exceptions. If a hook of
-// [MessageCreate] or [MessageUpdate] fails, the message is not stored. If a hook fails to redact
-// a result, [RedactionFailed] is stored instead. If a hook of [ToolResult] fails and its mode is
-// Block, neither the agent nor the event gets the result. The dispatch itself never fails.
+// A hook fails if it returns an error, panics, ends its goroutine, exceeds its deadline or returns
+// an invalid answer. Its [FailureMode] decides how the dispatch continues. By default, the dispatch
+// continues as if the hook had no opinion, with these exceptions:
 //
-// Errors, reasons and logs contain the names of hooks and points, and a [Fault]. They never
-// contain a payload.
+//   - If a hook of [MessageCreate] or [MessageUpdate] fails, the message is not stored.
+//   - If a hook of [ToolResultStore] fails, [RedactionFailed] is stored instead of the result.
+//   - If a hook of [ToolResult] fails and its mode is Block, neither the agent nor the event
+//     gets the result.
+//
+// The dispatch itself never fails. Errors, reasons and logs contain the names of hooks and points,
+// and a [Fault]. They never contain a payload.
 //
 // # Time
 //
 // By default, a hook has 5 seconds, and all hooks of a dispatch together have 30 seconds. A hook
-// that is not reached in this time has failed. The context of a hook ends at its deadline and
-// when the hook returns. It also ends with the context of the caller, unless the hook is
-// asynchronous.
+// that is not reached in this time has failed. The context of a hook ends at its deadline and when
+// the hook returns. Unless the hook is asynchronous, it also ends with the context of the caller.
 //
-// Consecutive hooks of a chain share one worker goroutine. If a hook continues to run after its
-// deadline, the dispatch abandons the goroutine, continues without it and discards a late answer.
-// This is not possible for [Inline] hooks.
+// Consecutive hooks of a chain share one worker goroutine. If a hook still runs after its deadline,
+// the dispatch abandons the goroutine, continues without it and discards a late answer. This is not
+// possible for [Inline] hooks.
 //
 // # Records
 //
 // If the registry has an [Appender], each dispatch records one event of the point's kind when its
 // hooks have ended, even if the context of the caller has ended too. The event lists every
-// execution, including denials and failures. When an asynchronous or abandoned execution ends, a
-// separate event hook.executed is recorded, possibly before the event of the dispatch. If
+// execution, including denials and failures. The end of an asynchronous or abandoned execution is
+// recorded as a separate event hook.executed, possibly before the event of the dispatch. If
 // recording fails, the outcome does not change and the error is returned as RecordErr.
 //
 // # Concurrency
@@ -64,7 +65,7 @@
 //
 // # Limits
 //
-// If 64 abandoned or 1,024 asynchronous executions of a hook still run, the hook is not started
-// again and fails with [ErrBusy]. [Registry.Close] waits for these executions. In copies of
-// values, zero values replace all parts that are nested more than 512 levels deep.
+// If 64 abandoned or 1,024 asynchronous executions of a hook still run, the next one fails with
+// [ErrBusy]. [Registry.Close] waits for these executions. In copies of values, zero values replace
+// all parts that are nested more than 512 levels deep.
 package hooks

@@ -28,7 +28,7 @@ func readDoc(t *testing.T, name string) string {
 	return string(data)
 }
 
-// cells returns the cells of the table rows in a part of a document.
+// cells returns the cells of the table rows in doc.
 func cells(doc string) [][]string {
 	var rows [][]string
 	for line := range strings.Lines(doc) {
@@ -44,8 +44,7 @@ func cells(doc string) [][]string {
 	return rows
 }
 
-// TestDocs_Begins checks that the document begins with the first example of the
-// package.
+// TestDocs_Begins checks that the document begins with the first example of the package.
 func TestDocs_Begins(t *testing.T) {
 	doc := readDoc(t, "docs/hooks.md")
 	code, rest, ok := strings.Cut(strings.TrimPrefix(doc, "# Hooks\n\n```go\n"), "\n```\n")
@@ -67,7 +66,6 @@ func TestDocs_Begins(t *testing.T) {
 	}
 }
 
-// TestDocs_Points checks the table of points.
 func TestDocs_Points(t *testing.T) {
 	_, doc, _ := strings.Cut(readDoc(t, "docs/hooks.md"), "<!-- points -->")
 	doc, _, _ = strings.Cut(doc, "\n\n")
@@ -91,8 +89,7 @@ func TestDocs_Points(t *testing.T) {
 
 var held = regexp.MustCompile("`((?:internal|pkg)/[a-z0-9/]+)\\.(Test[A-Za-z0-9_]+)(?:/([^`]+))?`")
 
-// TestDocs_Seeds checks that the tables of criteria name all tests of the seeds
-// and no others.
+// TestDocs_Seeds checks that the tables of criteria name exactly the tests of the seeds.
 func TestDocs_Seeds(t *testing.T) {
 	listed := map[string]bool{}
 	known := map[string]map[string][]string{}
@@ -133,8 +130,7 @@ func TestDocs_Seeds(t *testing.T) {
 	}
 }
 
-// testsIn returns the tests of a package and the constant titles of their
-// subtests.
+// testsIn returns the tests of a package and the constant titles of their subtests.
 func testsIn(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))

@@ -11,7 +11,7 @@ import (
 
 // Document is the input of a hook without Go types, for hooks in other processes and languages.
 //
-// At points about a tool call, Tool and Args describe the call. After the call, Result or Error
+// At points about a tool call, Tool and Args describe the call, and after the call Result or Error
 // is set too. At other points, Payload contains the input, with the field names of the point's
 // event. At [MessageCreate], Payload is the message itself.
 type Document struct {
@@ -24,17 +24,15 @@ type Document struct {
 	Error   string
 }
 
-// Reply is the answer to a Document. A nil *Reply means that the hook has no opinion. The hook
-// fails if Patch is not valid for the point, or if Verdict is Deny at a point that cannot be
-// denied.
+// Reply is the answer to a Document. A nil *Reply means no opinion. The hook fails if Patch is not
+// valid for the point, or if Verdict is Deny at a point that cannot be denied.
 type Reply struct {
-	Verdict Verdict // for decision points; empty means no opinion
+	Verdict Verdict // for decision points, empty for no opinion
 	Reason  string
 	Context string // for the agent
-	// Patch changes the input. If it is empty, nothing changes. Its content depends on the point:
-	// for [ToolBefore] the new arguments, for [ToolResult] the changed members of the outcome,
-	// for other transforms the new value, for [Error] the recovery, and for other decisions the
-	// patch.
+	// Patch changes the input, or is empty. It contains the new arguments for [ToolBefore], the
+	// changed members of the outcome for [ToolResult], the new value for other transforms, the
+	// recovery for [Error], and the patch for other decisions.
 	Patch JSON
 }
 
@@ -50,7 +48,6 @@ type DocumentOutcome struct {
 	RecordErr  error       `json:"-"`
 }
 
-// untyped is the interface of all points without their type parameters.
 type untyped interface {
 	Kind() events.Kind
 	adapt(fn func(context.Context, Document) (*Reply, error)) any
@@ -70,7 +67,7 @@ func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Docume
 }
 
 // DispatchDocument dispatches d at d.Point. If the point does not exist or d is not valid for it,
-// DispatchDocument returns an error. In that case no hook runs and nothing is recorded.
+// DispatchDocument only returns an error.
 func (r *Registry) DispatchDocument(ctx context.Context, d Document) (DocumentOutcome, error) {
 	p, err := untypedPoint(d.Point)
 	if err != nil {
@@ -120,8 +117,7 @@ func payloadAs[T any](d Document) (T, error) {
 
 func callOf(d Document) ToolCall { return ToolCall{ID: d.Meta.ToolCall, Tool: d.Tool, Args: d.Args} }
 
-// decodePatch decodes patch into v. It rejects unknown members, because otherwise a misspelled
-// member would have no effect and cause no error.
+// decodePatch rejects unknown members, because a misspelled member would otherwise have no effect.
 func decodePatch(patch JSON, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(patch.Raw()))
 	dec.DisallowUnknownFields()

@@ -156,8 +156,7 @@ func TestDocument_OutcomeAsJSON(t *testing.T) {
 	}
 }
 
-// Invalid replies of another process do not stop a run. Only a known verdict
-// and fitting JSON documents count.
+// FuzzDocument_Reply checks that no reply of another process stops a run.
 func FuzzDocument_Reply(f *testing.F) {
 	for _, p := range Points() {
 		f.Add(string(p.Kind), "allow", `{"a":1}`, "context")

@@ -11,20 +11,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Engine calls the functions of an orchestrator and dispatches the hooks around them.
+// Engine calls the functions of an orchestrator and dispatches the hooks around them: decision
+// points before a function, and transform and notification points after it.
 //
-// It dispatches the decision points before a function, and the transform and notification points
-// after it. If hooks deny a function, the Engine does not call it. If a function panics, the
-// Engine returns a *[PanicError]. The context that a function gets contains the tenant, run,
-// step, agent and parents, so that calls of the Engine inside of the function know them. A
-// function can call [Report] to add to the notification that is dispatched at its end.
-//
-// The hooks after a function run and are recorded even if the context has ended. If recording
-// fails, the error is logged and nothing else changes.
+// It does not call a function that hooks deny. If a function panics, the Engine returns a
+// *[PanicError]. The context that a function gets contains the tenant, run, step, agent and parents
+// for nested calls of the Engine. A function can call [Report] to add to the notification at its
+// end. The hooks after a function run and are recorded even if the context has ended. If recording
+// fails, the error is only logged.
 //
 // An Engine is safe for concurrent use, and several engines can share a registry. If a context
-// already contains a run, it has precedence over the engine's Meta, even if another engine
-// created the context.
+// already contains a run, even one from another engine, that run has precedence over the engine's
+// Meta.
 type Engine struct {
 	registry *Registry
 	meta     Meta
@@ -37,8 +35,8 @@ func NewEngine(r *Registry, meta Meta) *Engine { return &Engine{registry: r, met
 // Registry returns the registry of e.
 func (e *Engine) Registry() *Registry { return e.registry }
 
-// Meta returns the Meta for the next dispatch in the run of ctx. Each call increments the
-// sequence number of the run. Use Meta to dispatch without the engine:
+// Meta returns the Meta for the next dispatch in the run of ctx, and increments the sequence number
+// of the run. Use Meta to dispatch without the engine:
 //
 //	hooks.PromptSubmit.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Prompt{Text: text})
 func (e *Engine) Meta(ctx context.Context) Meta {
@@ -52,13 +50,12 @@ func (e *Engine) Meta(ctx context.Context) Meta {
 	return m
 }
 
-// frame describes where in a run a context is. It is stored in the context.
 type frame struct {
 	meta Meta
-	run  *runProgress // nil outside a run
-	sums *sums        // sums of the innermost step, run or session
+	run  *runProgress // nil outside of a run
+	sums *sums        // of the innermost step, run or session
 
-	noRun bool // no run has begun, so that meta.Run is the id of the session
+	noRun bool // no run has begun, so meta.Run is the id of the session
 }
 
 type frameKey struct{}
@@ -90,8 +87,7 @@ func (e *Engine) logger() *slog.Logger {
 	return e.registry.opts.Logger
 }
 
-// recorded logs err if the event of point could not be recorded. The orchestrator does not get
-// this error.
+// recorded logs err, because the orchestrator does not get the errors of recording.
 func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 	if err == nil {
 		return
@@ -103,11 +99,9 @@ func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 
 type endedKey struct{}
 
-// hasEnded reports whether ctx was created by afterwards because another context had ended.
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns ctx. If ctx has ended, it returns a copy that has not, so that the hooks
-// after a function can run.
+// afterwards returns ctx, or a copy that has not ended, so that the hooks after a function can run.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -125,14 +119,13 @@ func notify[E any](ctx context.Context, e *Engine, point *NotificationPoint[E], 
 type Notes struct {
 	Tokens   events.Tokens  // tokens used since the last report
 	Files    []string       // changed files
-	Summary  string         // summary of the result; the last one counts
-	Metadata map[string]any // such as complexity, partial_success or deferred; for each key, the last value counts
+	Summary  string         // summary of the result. The last one counts
+	Metadata map[string]any // such as complexity, partial_success or deferred. For each key, the last value counts
 }
 
-// Report adds notes to the notifications at the end of the step, run and session of ctx. Tokens
-// and files are added to all of them, summary and metadata only to the innermost. Reports in the
-// run of a sub-agent are not added to the run of its parent. Outside of the functions of an
-// [Engine], Report does nothing.
+// Report adds notes to the notifications at the end of the step, run and session of ctx. Tokens and
+// files are added to all of them, summary and metadata only to the innermost. A sub-agent does not
+// add to the run of its parent. Outside of the functions of an [Engine], Report does nothing.
 func Report(ctx context.Context, notes Notes) {
 	f, ok := ctx.Value(frameKey{}).(frame)
 	if !ok || f.sums == nil {
@@ -153,23 +146,22 @@ func Report(ctx context.Context, notes Notes) {
 }
 
 type runProgress struct {
-	session    *sums // nil outside a session
+	session    *sums // nil outside of a session
 	dispatches atomic.Uint64
 	steps      atomic.Int64
 
 	mu       sync.Mutex // guards reported
-	reported error      // the last error that was dispatched to the hooks of Error
+	reported error      // the last error dispatched to the hooks of Error
 }
 
-// sums contains the totals of a step, run or session.
 type sums struct {
-	parent *sums // each change is applied to the parent too
+	parent *sums // gets each change too
 
-	mu       sync.Mutex // guards the fields below; sums are locked one at a time
+	mu       sync.Mutex // guards the fields below. Only one sums is locked at a time
 	tokens   events.Tokens
-	calls    int // number of tool calls
-	failed   int // number of tool calls with an error
-	open     int // number of tool calls that have not ended
+	calls    int
+	failed   int // tool calls with an error
+	open     int // tool calls that have not ended
 	files    map[string]bool
 	summary  string
 	metadata map[string]any

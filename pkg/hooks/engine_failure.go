@@ -12,11 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrDenied matches every *[DeniedError] if both are compared with errors.Is.
+// ErrDenied matches every *[DeniedError] with errors.Is.
 var ErrDenied = errors.New("denied")
 
 // DeniedError reports that hooks denied an action. The error text does not contain the reason,
-// because the reason may contain a part of a payload.
+// which may contain a part of a payload.
 type DeniedError struct {
 	Point  events.Kind
 	Name   string // name of the tool, agent or step
@@ -47,9 +47,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. Errors without a type get one
-// from the engine. The error of a tool is a [ToolError]. Otherwise, the engine recognises network
-// errors, permission errors and denials. All other errors are an [UnknownError].
+// TypedError sets the type of an error for the hooks of [Error]. Without it, the engine chooses
+// [ToolError] for the error of a tool, the matching type for network errors, permission errors and
+// denials, and [UnknownError] for all others.
 type TypedError struct {
 	Type  ErrorType
 	Model string // model in use when the error occurred
@@ -67,8 +67,6 @@ func (e *TypedError) Error() string {
 // Unwrap returns the cause.
 func (e *TypedError) Unwrap() error { return e.Err }
 
-// typeOf returns the type of err. If it does not recognise err, it returns the parameter
-// otherwise.
 func typeOf(err error, otherwise ErrorType) ErrorType {
 	if typed, ok := errors.AsType[*TypedError](err); ok {
 		return typed.Type
@@ -120,7 +118,7 @@ func (e *Engine) guard(ctx context.Context, point events.Kind, fn func() error) 
 	return fn()
 }
 
-// Limits on retries. They guarantee that every run ends.
+// Limits on retries, so that every run ends.
 const (
 	MaxAttempts = 10              // maximum number of calls of a function
 	MaxBackoff  = 5 * time.Minute // maximum wait before a retry
@@ -135,8 +133,8 @@ type Attempt struct {
 	Prompt  string // prompt from a hook of [Error], or empty
 }
 
-// attempts calls fn until it succeeds. It gives up if the hooks of Error refuse a retry, if ctx
-// ends, or after MaxAttempts calls.
+// attempts calls fn until it succeeds, the hooks of Error refuse a retry, ctx ends, or MaxAttempts
+// is reached.
 func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorType, fn func(Attempt) error) error {
 	for now := first; ; now.Number++ {
 		err := fn(now)
@@ -173,7 +171,6 @@ func (e *Engine) failed(ctx context.Context, err error, f Failure) *Recovery {
 	return answer.Recovery
 }
 
-// pause waits for d. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

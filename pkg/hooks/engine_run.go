@@ -10,20 +10,20 @@ import (
 
 // RunInfo describes a run.
 type RunInfo struct {
-	ID       string // globally unique; if empty, the run of the engine's Meta or a new id
-	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT; if empty, the type of the parent run
+	ID       string // globally unique. If empty, the run of the engine's Meta or a new id
+	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT. If empty, the type of the parent run
 	Agent    string // if empty, the current agent
 	Role     string // FOREMAN, CODER, …
 	Title    string
-	Input    string // summary of the input
+	Input    string
 	Model    string
 	Cwd      string
 	Version  string         // version of the orchestrator
-	Metadata map[string]any // metadata of run.started and run.finished; [Report] can add to the latter
+	Metadata map[string]any // metadata of run.started and run.finished. [Report] can add to the latter
 }
 
-// Run dispatches run.started, calls fn, and dispatches run.finished. It returns the error of fn.
-// If ctx already belongs to a run, that run becomes the parent of the new one.
+// Run dispatches run.started, calls fn, and dispatches run.finished. It returns the error of fn. If
+// ctx already belongs to a run, that run becomes the parent of the new one.
 func (e *Engine) Run(ctx context.Context, info RunInfo, fn func(context.Context) error) error {
 	return e.run(ctx, e.at(ctx).enter(info), info, fn)
 }
@@ -59,14 +59,14 @@ func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(contex
 		RunType: at.meta.RunType, AgentRole: at.meta.AgentRole, Title: info.Title, InputSummary: info.Input,
 		Model: info.Model, Cwd: info.Cwd, Version: info.Version, Metadata: info.Metadata,
 	})
-	err = ErrExited // stays if fn does not return
+	err = ErrExited // the result if fn does not return
 	defer func() { e.finishRun(ctx, at, began, err) }()
 	err = e.guard(ctx, RunFinished.Kind(), func() error { return fn(ctx) })
 	return err
 }
 
-// finishRun dispatches run.finished. Before that, it dispatches err to the hooks of Error, unless
-// a step has already done so or err is a cancellation.
+// finishRun dispatches err to the hooks of Error, unless a step has already done so or err is a
+// cancellation, and then run.finished.
 func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
 	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
 		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})
@@ -100,9 +100,8 @@ func reasonOf(err error) string {
 // runs and sub-agents in the session. It returns the error of fn.
 //
 // The outcome that fn gets contains the configuration and the context from the hooks. If id is
-// empty, the session has the id in the engine's Meta or a new id. Every event needs a run. If the
-// session begins outside of a run, its events that belong to no run have the id of the session as
-// their run.
+// empty, the session has the id in the engine's Meta or a new id. Every event needs a run, so
+// events outside of a run have the id of the session as their run.
 func (e *Engine) Session(
 	ctx context.Context, id string, s Session, fn func(context.Context, SessionOutcome) error,
 ) (err error) {
@@ -134,13 +133,12 @@ func (e *Engine) Session(
 	return err
 }
 
-// Subagent calls fn as a sub-agent. It returns the error of fn, or a *[DeniedError] if the hooks
-// of subagent.start deny the sub-agent.
+// Subagent calls fn as a sub-agent. It returns the error of fn, or a *[DeniedError] if the hooks of
+// subagent.start deny the sub-agent.
 //
-// The sub-agent has a separate run "<session>/<id>", or "<run>/<id>" outside of a session. The
-// parents of this run are the run and the agent of ctx. At the end, subagent.stopped is
-// dispatched in the parent run. The outcome that fn gets contains the model and the additional
-// context for the sub-agent.
+// The sub-agent has a separate run "<session>/<id>", or "<run>/<id>" outside of a session, with the
+// run and the agent of ctx as parents. At the end, subagent.stopped is dispatched in the parent
+// run. The outcome that fn gets contains the model and the additional context for the sub-agent.
 func (e *Engine) Subagent(
 	ctx context.Context, s Subagent, fn func(context.Context, SubagentOutcome) error,
 ) (err error) {

@@ -10,23 +10,22 @@ import (
 
 // StepInfo describes a step.
 type StepInfo struct {
-	ID       string // id of the step in its run; if empty, Step creates one
-	Agent    string // agent of the step; if empty, the current agent
+	ID       string // id of the step in its run. If empty, Step creates one
+	Agent    string // if empty, the current agent
 	Role     string // FOREMAN, CODER, …
 	State    JSON   // an object with which the agent starts
-	Input    string // summary of the input
+	Input    string
 	Model    string
 	Metadata map[string]any // metadata of step.finished, to which [Report] can add
 }
 
-// Step calls fn as a step of a run. The hooks of step.before can add to the state that fn gets,
-// or deny the step, which is then skipped. The hooks of step.output can change the output of fn,
-// a JSON object. If fn fails, the hooks of error decide whether fn is called again. Step
-// dispatches step.finished at the end.
+// Step calls fn as a step of a run. The hooks of step.before can add to the state that fn gets, or
+// deny the step. The hooks of step.output can change the output of fn, a JSON object. If fn fails,
+// the hooks of error decide whether fn is called again. At the end, Step dispatches step.finished.
 //
-// Step returns the output after the hooks. The error is one of three: the error of the last
-// attempt, a *[DeniedError], or the failure of a hook that withholds the output. A step outside
-// of a run gets a new run id, because every event needs one.
+// Step returns the output after the hooks. The error is that of the last attempt, a *[DeniedError],
+// or the failure of a hook that withholds the output. A step outside of a run gets a new run id,
+// because every event needs one.
 func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Context, Attempt) (JSON, error)) (out JSON, err error) {
 	at := e.at(ctx)
 	if info.ID == "" {

@@ -263,7 +263,6 @@ func TestEngine_StoreResult(t *testing.T) {
 	}
 }
 
-// refusing is an Appender that always fails.
 type refusing struct{}
 
 func (refusing) Append(context.Context, events.Event) (events.Event, error) {
@@ -289,7 +288,6 @@ func TestEngine_RefusingAppender(t *testing.T) {
 	}
 }
 
-// stuck is an Appender that waits until its context ends.
 type stuck struct{}
 
 func (stuck) Append(ctx context.Context, _ events.Event) (events.Event, error) {

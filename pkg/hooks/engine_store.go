@@ -7,10 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CreateMessage passes message, a JSON object, through the hooks of message.create. It then calls
-// insert with the message that they return, and dispatches message.created. It returns the error
-// of insert. If a hook of message.create fails and prevents the message, CreateMessage returns
-// that failure and does not call insert.
+// CreateMessage passes message, a JSON object, through the hooks of message.create, calls insert
+// with the result, and dispatches message.created. It returns the error of insert. If a failed hook
+// of message.create prevents the message, CreateMessage returns that failure and does not call
+// insert.
 func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(context.Context, JSON) error) error {
 	before := MessageCreate.Dispatch(ctx, e.registry, e.Meta(ctx), NoSubject{}, message)
 	e.recorded(ctx, MessageCreate.Kind(), before.RecordErr)
@@ -25,9 +25,9 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 	return nil
 }
 
-// UpdateMessage passes updates, a JSON object, through the hooks of message.update. It then calls
-// update with the updates that they return, and dispatches message.updated with the message that
-// update returns. It returns errors like [Engine.CreateMessage].
+// UpdateMessage passes updates, a JSON object, through the hooks of message.update, calls update
+// with the result, and dispatches message.updated with the message that update returns. It returns
+// errors like [Engine.CreateMessage].
 func (e *Engine) UpdateMessage(
 	ctx context.Context, id MessageID, updates JSON, update func(ctx context.Context, updates JSON) (message JSON, err error),
 ) error {

@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// journal is an Appender that stores events in memory.
 type journal struct {
 	mu  sync.Mutex // guards all
 	all []events.Event
@@ -36,7 +35,6 @@ func (j *journal) events() []events.Event {
 	return slices.Clone(j.all)
 }
 
-// kinds returns the kinds of the events in order.
 func (j *journal) kinds() []string {
 	var list []string
 	for _, e := range j.events() {
@@ -69,7 +67,6 @@ func find[T any](t *testing.T, j *journal, kind events.Kind, n int) (e events.Ev
 	return e, data
 }
 
-// engine returns an engine that records to a journal.
 func engine(t *testing.T, meta hooks.Meta) (*hooks.Engine, *journal) {
 	t.Helper()
 	j := &journal{}
@@ -186,7 +183,7 @@ func TestEngine_Ask(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer *hooks.ApprovalDecision
-		reason string // reason of the denial; empty for none
+		reason string // empty if the call is allowed
 	}{
 		{"Unresolved", nil, "not approved: sure?"},
 		{"Allowed", &hooks.ApprovalDecision{Verdict: hooks.Allow, Patch: &hooks.ApprovalPatch{Selected: "allow"}}, ""},

@@ -8,15 +8,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Tool calls fn for a tool call. fn gets the arguments as patched by the hooks of tool.before.
-// Tool returns the outcome as changed by the hooks of tool.result.
+// Tool calls fn for a tool call, with the arguments as patched by the hooks of tool.before. It
+// returns the outcome as changed by the hooks of tool.result. If a hook returns Ask, a hook of
+// [Approval] must allow the call. If fn fails, the hooks of error decide whether fn is called
+// again.
 //
-// The error of Tool is not nil only if fn was not called. It is then a *[DeniedError] or the
-// error of ctx. An error or a panic of fn is part of the outcome. If the call was denied, the
-// outcome contains the message for the agent.
-//
-// If a hook returns Ask, a hook of [Approval] must allow the call. If fn fails, the hooks of
-// error decide whether fn is called again.
+// The error of Tool is not nil only if fn was not called. It is then a *[DeniedError] or the error
+// of ctx. An error or a panic of fn is part of the outcome. If the call was denied, the outcome
+// contains the message for the agent.
 func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Context, ToolCall) (JSON, error)) (out ToolOutcome, err error) {
 	if call.ID == "" {
 		call.ID = events.NewID()
@@ -34,7 +33,7 @@ func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Contex
 
 	at.sums.each(func(s *sums) { s.open++ })
 	began := time.Now()
-	out = ToolOutcome{Status: events.ToolError, Error: string(ErrExited)} // stays if fn does not return
+	out = ToolOutcome{Status: events.ToolError, Error: string(ErrExited)} // the result if fn does not return
 	defer func() {
 		out = e.finishTool(ctx, ToolDone{Call: call, Duration: time.Since(began)}, out)
 		out.Context = joinContext(before.Context, out.Context)
@@ -65,7 +64,6 @@ func resultOf(result JSON, err error) ToolOutcome {
 	return out
 }
 
-// exitError is an error with an exit code, such as *exec.ExitError.
 type exitError interface {
 	error
 	ExitCode() int
@@ -86,8 +84,8 @@ func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome)
 	return out
 }
 
-// StoreResult passes result, which is the result of call, through the hooks of tool.result.store
-// and then calls store with the value that they return. It returns the error of store.
+// StoreResult passes result, the result of call, through the hooks of tool.result.store and calls
+// store with the value that they return. It returns the error of store.
 func (e *Engine) StoreResult(ctx context.Context, call ToolCall, result JSON, store func(context.Context, JSON) error) error {
 	at := e.at(ctx)
 	at.meta.ToolCall = call.ID
@@ -113,9 +111,8 @@ func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling 
 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the action that r rules on may proceed. If the verdict is Ask, the
-// action needs an approval. If ctx has ended, the action may not proceed even after an allow,
-// because some hooks may not have been called.
+// resolve returns nil if the action that r decided about may proceed. An Ask needs an approval. If
+// ctx has ended, even an Allow is not enough, because some hooks may not have been called.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {

@@ -203,7 +203,6 @@ func ExampleFromRaw() {
 	// Output: {"n":1}
 }
 
-// greeter is a provider with two hook methods.
 type greeter struct{}
 
 func (greeter) Name() string { return "greeter" }

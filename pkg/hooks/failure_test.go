@@ -58,7 +58,6 @@ func TestFailure_EachWayTimesEachMode(t *testing.T) {
 	}
 }
 
-// failInChain runs hook between two working hooks and checks the outcome.
 func failInChain(t *testing.T, mode FailureMode, kind Fault, hook toolHook) {
 	t.Helper()
 	fault, _, _ := strings.Cut(string(kind), " (")

@@ -6,9 +6,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fault is an error whose text can be recorded and logged, because it contains no payload. The
-// text of all other errors of hooks is dropped, because it may contain a part of the input. To
-// keep a reason, wrap a Fault:
+// Fault is an error whose text can be recorded and logged, because it contains no payload. Other
+// errors of hooks may contain a part of the input, so their text is dropped. To keep a reason, wrap
+// a Fault:
 //
 //	return nil, fmt.Errorf("ask %s: %w", url, hooks.Fault("answer is not JSON"))
 type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what it is
@@ -16,8 +16,7 @@ type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what
 // Error returns the text of f.
 func (f Fault) Error() string { return string(f) }
 
-// Is makes faults for timeouts match [context.DeadlineExceeded], and [ErrCancelled] match
-// [context.Canceled].
+// Is makes timeouts match [context.DeadlineExceeded], and [ErrCancelled] match [context.Canceled].
 func (f Fault) Is(target error) bool {
 	if f == ErrTimedOut || f == ErrChainTimedOut {
 		return target == context.DeadlineExceeded
@@ -37,7 +36,7 @@ const (
 	ErrClosed        = Fault("registry closed")
 )
 
-// HookExecutionError describes the failure of a hook. Err is the complete cause. The error text
+// HookExecutionError describes the failure of a hook. Err is the complete cause, but the error text
 // contains only the [Fault] of Err.
 type HookExecutionError struct {
 	Hook  ID
@@ -63,8 +62,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook after it has been inspected. The methods of the error are code of
-// the hook and may block. They are therefore called within the timeout of the hook.
+// cause is an inspected error of a hook. The methods of the error are code of the hook and may
+// block, so the inspection runs within the timeout of the hook.
 type cause struct {
 	error
 
@@ -78,7 +77,7 @@ func (c *cause) Unwrap() error { return c.error }
 
 const failed = Fault("failed")
 
-// maxCauses limits how many causes are searched, because an error can contain itself.
+// maxCauses limits the search for causes, because an error can contain itself.
 const maxCauses = 100
 
 func causeOf(err error) (found error) {
@@ -104,8 +103,6 @@ func causeOf(err error) (found error) {
 	return c
 }
 
-// search looks for a fault, a timeout and a cancellation in err and its causes. If there are
-// several faults, the first one counts.
 func (c *cause) search(err error, left *int) {
 	if *left--; err == nil || *left < 0 {
 		return
@@ -129,8 +126,7 @@ func (c *cause) search(err error, left *int) {
 	}
 }
 
-// inspected returns err as a cause. It inspects err if that has not been done yet, which is the
-// case for errors of this package.
+// inspected returns err as a cause. Only errors of this package still need the inspection.
 func inspected(err error) *cause {
 	c, ok := err.(*cause) //nolint:errorlint // never wrapped, but in a HookExecutionError
 	if !ok {

@@ -47,15 +47,13 @@ func (k *keeper) Append(ctx context.Context, e events.Event) (events.Event, erro
 	return stored, nil
 }
 
-// events returns the stored events.
 func (k *keeper) events() []events.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.all)
 }
 
-// only returns the single event of a dispatch, which must be of kind, and its
-// payload. It ignores late executions.
+// only returns the single event of a dispatch and its payload. It ignores late executions.
 func only[T any](t *testing.T, k *keeper, kind events.Kind) (events.Event, T) {
 	t.Helper()
 	all := slices.DeleteFunc(k.events(), func(e events.Event) bool { return e.Kind() == events.HookExecuted })
@@ -65,7 +63,6 @@ func only[T any](t *testing.T, k *keeper, kind events.Kind) (events.Event, T) {
 	return all[0], payloadOf[T](t, all[0])
 }
 
-// reporter is implemented by tests and properties.
 type reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -81,11 +78,9 @@ func payloadOf[T any](t reporter, e events.Event) T {
 	return p
 }
 
-// somewhere is the Meta of most dispatches in tests.
 var somewhere = Meta{Tenant: "acme", Run: "run-1", Agent: "coder", Session: "s-1"}
 
-// recorded returns a registry and the Appender that it records to. When the
-// test ends, the registry is closed and must have no refused registrations.
+// recorded returns a registry and the Appender that it records to.
 func recorded(t *testing.T) (*Registry, *keeper) {
 	t.Helper()
 	k := &keeper{t: t}
@@ -115,26 +110,23 @@ func says(called *[]string, name string, d *ToolDecision) toolHook {
 	}
 }
 
-// fails returns a hook that fails with err.
 func fails(err error) toolHook {
 	return func(context.Context, Meta, ToolCall) (*ToolDecision, error) { return nil, err }
 }
 
 func patch(args JSON) *ToolPatch { return &ToolPatch{Args: args} }
 
-// isolations are the levels. They differ only for hooks that do not return.
+// isolations differ only for hooks that do not return.
 var isolations = map[string]Option{"Pooled": Isolate(Pooled), "Inline": Isolate(Inline), "External": Isolate(External)}
 
 var errTest = errors.New("the secret is hunter2")
 
-// logged returns a registry that logs to the buffer.
 func logged(t *testing.T) (*Registry, *bytes.Buffer) {
 	t.Helper()
 	var b bytes.Buffer
 	return tidy(t, NewRegistry(Options{Logger: slog.New(slog.NewTextHandler(&b, nil))})), &b
 }
 
-// names returns the names of executions.
 func names(executions []Execution) string {
 	var list []string
 	for _, x := range executions {
@@ -143,8 +135,7 @@ func names(executions []Execution) string {
 	return strings.Join(list, " ")
 }
 
-// forever returns a function that blocks until the test ends and ignores
-// contexts.
+// forever returns a function that blocks until the test ends and ignores contexts.
 func forever(t *testing.T) (block func(), release func()) {
 	t.Helper()
 	c := make(chan struct{})

@@ -273,7 +273,6 @@ func TestHostile_ThousandGoroutines(t *testing.T) {
 	}
 }
 
-// Goroutines end even if the registry is not closed.
 func TestHostile_LeavesNoGoroutine(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	r := NewRegistry(Options{})

@@ -13,9 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// JSON is a JSON document as text. It is immutable, so that hooks can share it without copies. An
-// empty JSON means that there is no document. [FromRaw] and conversions from strings do not
-// validate the text. [JSON.Decode] returns an error if it is invalid.
+// JSON is a JSON document as text. It is immutable, so that hooks can share it. An empty JSON means
+// that there is no document. [FromRaw] and conversions from strings do not validate the text, but
+// [JSON.Decode] does.
 type JSON string
 
 // Marshal encodes v as JSON. Unlike [json.Marshal], it does not escape characters such as "<".
@@ -82,9 +82,9 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns the string value of the member key in the object j. If several members have this
-// name, the last one counts, as in [JSON.Map]. It returns false if the value is not a string or
-// does not exist. Text allocates memory only if the string contains escapes.
+// Text returns the string value of the member key in the object j, or false if there is none. Of
+// several members with this name, the last one counts. Text allocates memory only if the string
+// contains escapes.
 func (j JSON) Text(key string) (string, bool) {
 	text, found := "", false
 	for c := j.members(); c.more(); {
@@ -95,9 +95,8 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the string values of all members of the object j for whose name wanted returns
-// true. They are in the order of j and can contain duplicates. If j is invalid, Texts returns
-// nil.
+// Texts returns the string values of all members of the object j whose name wanted accepts, in the
+// order of j and with duplicates. If j is invalid, Texts returns nil.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {
@@ -113,10 +112,8 @@ func (j JSON) Texts(wanted func(name string) bool) []string {
 	return texts
 }
 
-// cursor is the rest of a valid JSON document that has not been read yet.
 type cursor string
 
-// members returns a cursor at the first member of the object j, or "" if j is not an object.
 func (j JSON) members() cursor {
 	c := cursor(j)
 	if !j.Valid() || !c.take('{') {
@@ -137,8 +134,6 @@ func (c *cursor) member() (name, value string) {
 
 func (c *cursor) space() { *c = cursor(strings.TrimLeft(string(*c), " \t\r\n")) }
 
-// take skips the byte b and the white space around it. It returns false if b is not the next
-// byte.
 func (c *cursor) take(b byte) bool {
 	c.space()
 	if len(*c) == 0 || (*c)[0] != b {
@@ -222,8 +217,8 @@ func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects returns an object with the members of base and more. If both have the same member,
-// the value in more counts. An empty document is the same as an empty object.
+// mergeObjects returns an object with the members of base and more. Members in more win. An empty
+// document is an empty object.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {
 		return base, nil
@@ -244,7 +239,7 @@ func mergeObjects(base, more JSON) (JSON, error) {
 	return Marshal(a)
 }
 
-// mergeBoth merges more into a and into b. If it returns an error, it changes neither.
+// mergeBoth merges more into a and into b, or changes neither if it returns an error.
 func mergeBoth(a, b *JSON, more JSON) error {
 	mergedA, err := mergeObjects(*a, more)
 	if err != nil {

@@ -14,8 +14,8 @@ type Subject struct {
 	Args JSON // arguments with the patches of the hooks so far
 }
 
-// Matcher selects the dispatches for which a hook is called. Match must be safe for concurrent
-// use. It runs within the deadline of the hook. If it panics, the hook fails.
+// Matcher selects the dispatches for which a hook is called. Match must be safe for concurrent use.
+// It runs within the deadline of the hook. If it panics, the hook fails.
 type Matcher interface {
 	Match(meta Meta, subject Subject) bool
 }
@@ -24,8 +24,8 @@ type Matcher interface {
 // without a tool call never matches.
 func ForTool(pattern string) (Matcher, error) { return newGlob(globTool, pattern) }
 
-// ForAgent returns a matcher of Meta.Agent. In pattern, '*' matches any characters. The pattern
-// "*" also matches an empty name.
+// ForAgent returns a matcher of Meta.Agent. In pattern, '*' matches any characters. The pattern "*"
+// also matches an empty name.
 func ForAgent(pattern string) (Matcher, error) { return newGlob(globAgent, pattern) }
 
 // ForRunType returns a matcher of Meta.RunType that ignores case. In pattern, '*' matches any
@@ -82,7 +82,7 @@ const (
 type glob struct {
 	of      globOf
 	pattern string
-	parts   []string // parts of the pattern between the stars; a single part if there is no star
+	parts   []string // parts of the pattern between the stars
 }
 
 func newGlob(of globOf, pattern string) (Matcher, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// historyRules returns the rules for lists of messages. Their events contain the number and a
-// digest of the messages, but not the messages themselves.
+// historyRules returns the rules for lists of messages, whose events contain only the number and a
+// digest of the messages.
 func historyRules[M any]() transformRules[NoSubject, []M] {
 	return transformRules[NoSubject, []M]{
 		same: func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },
@@ -85,8 +85,6 @@ var messageUpdateRules = transformRules[MessageID, JSON]{
 	show:  showJSON,
 }
 
-// messagePayload returns the event data for message. Raw contains the whole message if it has no
-// content, or if it has members other than id, role and content.
 func messagePayload(message JSON, outcome events.Outcome) events.MessageData {
 	data := events.MessageData{Outcome: outcome}
 	data.Message, _ = message.Text("id")

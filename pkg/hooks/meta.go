@@ -2,8 +2,8 @@ package hooks
 
 import "time"
 
-// Meta describes where in a run a dispatch takes place. Hooks get a copy, so that a hook cannot
-// change Meta for other hooks or for the recorded event.
+// Meta describes where in a run a dispatch takes place. Hooks get a copy, so they cannot change
+// Meta for other hooks or for the recorded event.
 type Meta struct {
 	Tenant      string // owner of the run
 	Run         string
@@ -21,11 +21,11 @@ type Meta struct {
 	Side        string // side of a conversation: "a" or "b"
 	ToolCall    string // id of a tool call, which its result has too
 	AgentFS     string // AgentFS file of the run
-	Hooks       string // enabled ones of "agentfs" and "beads"; empty means both
+	Hooks       string // the enabled ones of "agentfs" and "beads", empty for both
 	Traceparent string // W3C trace context
 
 	StepCount int       // number of steps or model turns so far
 	Stopped   bool      // the run must stop
-	Time      time.Time // time of the event; zero means now
+	Time      time.Time // time of the event, zero for now
 	Sequence  uint64    // number of the dispatch in its run, set by the engine
 }

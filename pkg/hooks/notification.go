@@ -41,8 +41,8 @@ func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E)
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch calls the hooks of the point in parallel. Each hook gets a separate copy of e.
-// Dispatch waits for all hooks that are not asynchronous.
+// Dispatch calls the hooks of the point in parallel, each with a separate copy of e. It waits for
+// all hooks that are not asynchronous.
 func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
 	end := unknown
 	if p.rules.ending != nil {
@@ -59,19 +59,18 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch whose hooks run in parallel. Each hook has a slot, which the
-// goroutine of the hook fills when the hook ends. If a hook exceeds its time, the caller fills
-// the slot instead.
+// notification is a dispatch whose hooks run in parallel. Each hook fills a slot at its end. If it
+// exceeds its time, the caller fills the slot instead.
 type notification[E any] struct {
 	dispatch
 
-	mu    sync.Mutex // guards slots and open; no other lock is acquired while it is held
+	mu    sync.Mutex // guards slots and open. A leaf lock
 	slots []slot
 	open  int // number of empty slots
 }
 
 type slot struct {
-	call *call // nil when the slot has been filled
+	call *call // nil when the slot is filled
 	ran  bool
 	end  Execution
 	err  error
@@ -136,7 +135,7 @@ func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
 	var inline []*call
 	for _, c := range calls {
 		switch {
-		case n.slots[c.index].call == nil: // not admitted, so that the slot is already filled; no other goroutine runs yet
+		case n.slots[c.index].call == nil: // not admitted, so the slot is already filled
 		case c.hook.isolation == Inline:
 			inline = append(inline, c)
 		default:
@@ -168,8 +167,8 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill fills the slot of c. If the caller has already filled it because of a timeout, fill
-// records the late end of the hook instead.
+// fill fills the slot of c. If the caller has already filled it because of a timeout, fill records
+// the late end of the hook instead.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()
@@ -187,8 +186,8 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// put fills the slot of c. If it was the last empty slot, put wakes the caller of the dispatch.
-// n.mu must be locked.
+// put fills the slot of c. After the last slot, it wakes the caller of the dispatch. n.mu must be
+// locked.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {
@@ -212,7 +211,7 @@ func (n *notification[E]) wait() {
 	}
 }
 
-// giveUp abandons the hooks that have exceeded their time. It returns the time until the next
+// giveUp abandons the hooks that have exceeded their time, and returns the time until the next
 // check.
 func (n *notification[E]) giveUp() time.Duration {
 	now := n.clock()

@@ -18,7 +18,7 @@ type FailureMode uint8
 const (
 	// Warn logs the failure. The dispatch continues as if the hook had no opinion.
 	Warn FailureMode = iota + 1
-	// Block denies or prevents the action and skips the remaining hooks. Some points differ. At
+	// Block denies or prevents the action and skips the remaining hooks, except at some points. At
 	// [ToolResultStore], [RedactionFailed] is stored instead of the result. At [Error], Block
 	// refuses to retry, but the remaining hooks still run. At [SessionStart] and at notification
 	// points, Block is the same as Warn.
@@ -46,11 +46,11 @@ type Isolation uint8
 // The levels of isolation.
 const (
 	// Pooled is the default. The hook runs on a worker goroutine, together with the hooks before
-	// and after it. When the hook exceeds its deadline, the dispatch abandons it and continues.
+	// and after it. A hook that exceeds its deadline is abandoned.
 	Pooled Isolation = iota
-	// Inline runs the hook on the goroutine of the caller. Use it for trusted code only. A panic
-	// is recovered, but a hook that never returns blocks the caller, and runtime.Goexit ends the
-	// goroutine of the caller. Inline hooks of a notification point run one after the other.
+	// Inline runs the hook on the goroutine of the caller, for trusted code only. A hook that never
+	// returns blocks the caller, and runtime.Goexit ends the goroutine of the caller. A panic is
+	// recovered. Inline hooks of a notification point run one after the other.
 	Inline
 	// External is like Pooled, but for hooks that call another process. After its deadline, the
 	// hook has [Grace] to clean up before the dispatch abandons it.
@@ -86,8 +86,8 @@ func Name(name string) Option { return func(s *settings) { s.name = name } }
 // is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
-// Match calls the hook only if m matches. If Match is used several times, all matchers must
-// match. At points without a tool call, a matcher from [ForTool] is an error.
+// Match calls the hook only if m matches. Several Match options must all match. At points without a
+// tool call, a matcher from [ForTool] is an error.
 func Match(m Matcher) Option {
 	return func(s *settings) { s.matchers = append(s.matchers, m) }
 }
@@ -100,20 +100,19 @@ func WhenSuccess() Option { return func(s *settings) { s.when = success } }
 // [WhenSuccess].
 func WhenFailure() Option { return func(s *settings) { s.when = failure } }
 
-// Timeout sets the timeout of the hook. If d is not positive, the timeout of the registry
-// applies.
+// Timeout sets the timeout of the hook. If d is not positive, the timeout of the registry applies.
 func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
 
 // OnFailure sets the hook's failure mode.
 func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = m } }
 
-// Async starts the hook without waiting for it. The answer of the hook is discarded. When the
-// hook has ended, a separate event hook.executed is recorded. Async is allowed at notification
-// points, [ToolResult] and [StepOutput].
+// Async starts the hook without waiting for it, and discards its answer. Its end is recorded as a
+// separate event hook.executed. Async is allowed at notification points, [ToolResult] and
+// [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
-// Enabled calls the hook only if enabled returns true. enabled is called before each call of the
-// hook and within its timeout. If enabled panics, the hook fails.
+// Enabled calls the hook only if enabled returns true. enabled is called for each call, within the
+// timeout of the hook. If enabled panics, the hook fails.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }
@@ -133,7 +132,6 @@ type settings struct {
 	isolation Isolation
 }
 
-// ending describes how a tool call, step, run or sub-agent has ended.
 type ending uint8
 
 const (

@@ -27,8 +27,8 @@ func TestOwnership_OfWhatAHookReturns(t *testing.T) {
 	}
 }
 
-// The caller may change the input and the result of a dispatch while
-// asynchronous hooks still read them.
+// The caller may change the input and the result of a dispatch while asynchronous hooks still read
+// them.
 func TestOwnership_OfTheCaller(t *testing.T) {
 	r := NewRegistry(Options{})
 	changed := make(chan struct{})

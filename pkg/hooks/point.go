@@ -52,7 +52,7 @@ type pointInfo struct {
 	reportsSuccess bool // events of the point distinguish success from failure
 	blocks         bool // the default failure mode is Block
 	cannotBlock    bool // Block acts as Warn
-	index          int  // in pointTable and Registry.chains
+	index          int  // index in pointTable and Registry.chains
 }
 
 func (p *pointInfo) describe() Point {

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// opinion models a hook in the properties.
 type opinion struct {
 	Name     string
 	Verdict  Verdict
@@ -40,7 +39,6 @@ func (o opinion) register(r *Registry) {
 
 var levels = rapid.SampledFrom([]Isolation{Pooled, Inline, External})
 
-// opinions generates hooks in the order of registration.
 var opinions = rapid.Custom(func(t *rapid.T) []opinion {
 	n := rapid.IntRange(0, 6).Draw(t, "hooks")
 	list := make([]opinion, n)
@@ -86,8 +84,8 @@ func fold(list []opinion, call ToolCall) (out Outcome[ToolCall, ToolPatch], by s
 	return out, by
 }
 
-// decide dispatches a call to the hooks. It returns the outcome without the
-// values that differ between registries, and the deciding hook.
+// decide returns the outcome without the values that differ between registries, and the deciding
+// hook.
 func decide(t *rapid.T, r *Registry, call ToolCall) (Outcome[ToolCall, ToolPatch], string) {
 	out := ToolBefore.Dispatch(context.Background(), r, Meta{}, call)
 	by := ""

@@ -10,15 +10,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recordTimeout limits the time of an append if the context of the caller has ended.
 const recordTimeout = 5 * time.Second
 
 func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
 	return f.event, f.append(f.ctx, f.event, kind, f.meta.Time, payload)
 }
 
-// recordExecuted records an execution that ended after its dispatch. If that fails, it logs the
-// error, because no caller waits for it.
+// recordExecuted logs errors, because no caller waits for it.
 func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	if f.event == "" {
 		return
@@ -63,8 +61,8 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j as event data. It repairs invalid Unicode. If j still is not valid event data,
-// it returns j encoded as a JSON string.
+// rawOf returns j as event data and repairs invalid Unicode. If the result is still invalid, rawOf
+// returns j as a JSON string.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {

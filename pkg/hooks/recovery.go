@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecoveryPoint is the type of [Error], the point at which hooks decide whether a run retries
-// after an error.
+// RecoveryPoint is the type of [Error], the point at which hooks decide whether a run retries after
+// an error.
 type RecoveryPoint struct {
 	info *pointInfo
 }
@@ -89,7 +89,6 @@ func (d *recovery) ask(c *call) (answer *Recovery, ran bool, err error) {
 	return answer, true, err
 }
 
-// count stores answer if it is the first answer, or if it is the first one that refuses to retry.
 func (d *recovery) count(by ID, answer Recovery) {
 	answer.Backoff = max(answer.Backoff, 0)
 	if d.out.Recovery == nil || d.out.Recovery.Retry && !answer.Retry {

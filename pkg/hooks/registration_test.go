@@ -10,29 +10,29 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// wrongGuard has a hook method with another signature.
+// wrongGuard has a hook method with a wrong signature.
 type wrongGuard struct{ onlyEnd }
 
 func (wrongGuard) PreToolUse(context.Context, ToolCall) (*ToolDecision, error) {
 	return DenyTool("never"), nil
 }
 
-// wrongEnabled has the right hook and a condition that would be ignored.
+// wrongEnabled has a hook and a condition that would be ignored.
 type wrongEnabled struct{ onlyEnd }
 
 func (wrongEnabled) IsEnabled() bool { return false }
 
-// wrongRegister would register itself, but has no options.
+// wrongRegister has a Register method without options.
 type wrongRegister struct{ onlyEnd }
 
 func (wrongRegister) Register(*Registry) ([]ID, error) { return nil, nil }
 
-// otherRegister registers itself somewhere else.
+// otherRegister registers itself at another type.
 type otherRegister struct{ onlyEnd }
 
 func (otherRegister) Register(*strings.Builder) {}
 
-// pointerGuard needs a pointer for one of its hooks.
+// pointerGuard has a hook method with a pointer receiver.
 type pointerGuard struct{ onlyEnd }
 
 func (*pointerGuard) PreToolUse(context.Context, Meta, ToolCall) (*ToolDecision, error) {

@@ -15,20 +15,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Appender records events. Append must keep the id, source and time of e, and returns the event
-// as it was stored. Append must be safe for concurrent use.
+// Appender records events. Append must keep the id, source and time of e, and returns the event as
+// it was stored. It must be safe for concurrent use.
 type Appender interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
 // Options configures a [Registry]. The zero Options are valid.
 type Options struct {
-	Appender     Appender         // gets one event for each dispatch; if nil, nothing is recorded
-	Source       string           // source of the recorded events; "/engine" by default
-	Logger       *slog.Logger     // logs failures of hooks without payloads; nil discards them
-	Timeout      time.Duration    // timeout of a hook without one; [DefaultTimeout] unless positive
-	ChainTimeout time.Duration    // limit for all hooks of a dispatch together; [DefaultChainTimeout] unless positive
-	Now          func() time.Time // returns the time of a dispatch without Meta.Time; nil means time.Now
+	Appender     Appender         // gets one event for each dispatch, nil to record nothing
+	Source       string           // source of the recorded events, default "/engine"
+	Logger       *slog.Logger     // logs failures of hooks without payloads, nil to discard them
+	Timeout      time.Duration    // timeout of a hook without one, [DefaultTimeout] unless positive
+	ChainTimeout time.Duration    // limit for all hooks of a dispatch together, [DefaultChainTimeout] unless positive
+	Now          func() time.Time // returns the time of a dispatch without Meta.Time, default time.Now
 }
 
 func (o Options) withDefaults() Options {
@@ -57,8 +57,8 @@ type Registration struct {
 	Point      events.Kind
 	Class      Class
 	Priority   int
-	Agent      string // pattern of agents; "*" matches every agent
-	Tool       string // pattern of tools; "*" matches every tool
+	Agent      string // pattern of agents, "*" for every agent
+	Tool       string // pattern of tools, "*" for every tool
 	Timeout    time.Duration
 	OnFailure  FailureMode
 	Async      bool
@@ -72,9 +72,9 @@ type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
-	mu     sync.Mutex // guards hooks, err, closed and stores to chains; no other lock is acquired while it is held
+	mu     sync.Mutex // guards hooks, err, closed and stores to chains. A leaf lock
 	hooks  []*hook
-	err    error // errors of failed registrations, joined
+	err    error // errors of failed calls of On, joined
 	closed bool
 
 	outstanding outstanding
@@ -115,8 +115,7 @@ func (r *Registry) List() []Registration {
 	return list
 }
 
-// Err returns the errors of all calls of On that failed, joined. It returns nil if there are
-// none.
+// Err returns the errors of all failed calls of On, joined, or nil.
 func (r *Registry) Err() error {
 	if r == nil {
 		return errNoRegistry
@@ -128,8 +127,8 @@ func (r *Registry) Err() error {
 
 // Close rejects new registrations and waits until all asynchronous and abandoned executions have
 // ended. If ctx ends first, Close returns an error with the number of executions that still run.
-// A dispatch after Close runs the registered hooks, except asynchronous ones. An asynchronous
-// hook must not call Close, because Close would wait for that hook.
+// Later dispatches skip asynchronous hooks. An asynchronous hook must not call Close, which would
+// wait for that hook.
 func (r *Registry) Close(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -179,7 +178,7 @@ func (r *Registry) on(info *pointInfo, fn any, opts []Option) ID {
 	return id
 }
 
-// newID returns an unused id. r.mu must be locked.
+// newID is called with r.mu locked.
 func (r *Registry) newID() ID {
 	for {
 		var b [4]byte

@@ -125,7 +125,6 @@ func TestOption_Enabled(t *testing.T) {
 	}
 }
 
-// argsAre is a custom matcher.
 type argsAre JSON
 
 func (a argsAre) Match(_ Meta, s Subject) bool {

@@ -14,9 +14,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Runner calls the hooks of an agent pipeline when a run starts, after each step, and when the
-// run ends. If a hook fails, the failure is logged and recorded, and the pipeline continues. A
-// Runner is safe for concurrent use. Close must be called after the pipeline has ended.
+// Runner calls the hooks of an agent pipeline when a run starts, after each step, and when the run
+// ends. If a hook fails, the failure is logged and recorded, and the pipeline continues. A Runner
+// is safe for concurrent use. Close must be called at the end.
 type Runner struct {
 	registry *Registry
 	meta     Meta
@@ -25,9 +25,9 @@ type Runner struct {
 // RunnerOptions configures a [Runner]. With the zero RunnerOptions, nothing is recorded.
 type RunnerOptions struct {
 	Appender Appender      // records the runs and steps, but only if AgentFS or Beads is enabled
-	AgentFS  string        // name of the AgentFS file for the events; empty disables AgentFS
-	Beads    bool          // enables the tracking of issues from the events
-	Timeout  time.Duration // timeout of each hook; [DefaultTimeout] unless positive
+	AgentFS  string        // name of the AgentFS file for the events, empty to disable AgentFS
+	Beads    bool          // enables issue tracking from the events
+	Timeout  time.Duration // timeout of each hook, [DefaultTimeout] unless positive
 	Logger   *slog.Logger  // nil discards logs
 }
 
@@ -50,8 +50,8 @@ func NewRunner(opts RunnerOptions) *Runner {
 	return r
 }
 
-// Use registers the methods RunStart, AfterStep and RunEnd of hook, like [Registry.Use]. It
-// returns an error if hook has none of them.
+// Use registers the methods RunStart, AfterStep and RunEnd of hook, like [Registry.Use]. It returns
+// an error if hook has none of them.
 func (r *Runner) Use(hook any, opts ...Option) error {
 	if err := checkProvider(hook); err != nil {
 		return fmt.Errorf("use %T: %w", hook, err)
@@ -85,7 +85,7 @@ type AgentRun struct {
 	Step          string
 	AgentRole     string // FOREMAN, TRIAGE, PLANNER, CODER, VALIDATOR, REVIEWER
 	StepStatus    events.StepStatus
-	Time          time.Time // zero means now
+	Time          time.Time // zero for now
 	InputSummary  string
 	OutputSummary string
 	Duration      time.Duration
@@ -141,9 +141,9 @@ const (
 )
 
 // RunnerFromEnv returns a runner with options from environment variables. If AgentFS or Beads is
-// enabled, it records runs and steps to appender. The attribute "hooks" of the events lists which
-// ones are enabled. If AgentFS is enabled without an id, it stays disabled and a warning is
-// logged. If the timeout is invalid, it is 5000. Logs are written to stderr.
+// enabled, it records runs and steps to appender. The attribute "hooks" of the events lists the
+// enabled ones. AgentFS without an id stays disabled, with a warning. An invalid timeout becomes
+// 5000. Logs are written to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }
@@ -169,8 +169,6 @@ func runnerFromEnv(getenv func(string) string, stderr io.Writer, appender Append
 
 const switchedOn = "true"
 
-// millisecondsOf returns the number of milliseconds in text as a duration, or 0 if text is not a
-// positive number.
 func millisecondsOf(text string) time.Duration {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64/int64(time.Millisecond) {

@@ -96,7 +96,6 @@ func TestRunnerFromEnv_Timeout(t *testing.T) {
 	}
 }
 
-// slow is a hook that returns when its context ends.
 type slow struct{ name string }
 
 func (s slow) Name() string { return s.name }
@@ -125,7 +124,6 @@ func TestRunnerFromEnv_ReadsTheProcess(t *testing.T) {
 	}
 }
 
-// switching is a hook that is enabled for some runs.
 type switching struct{ steps []string }
 
 func (*switching) IsEnabled(ctx context.Context, m Meta) bool {

@@ -15,8 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// The criteria about files, commands, patterns and models are tested in
-// pkg/hooks/hookfile.
+// pkg/hooks/hookfile tests the criteria about files, commands, patterns and models.
 func TestSeed001(t *testing.T) {
 	names := []string{
 		"PreToolUse", "PostToolUse", "SessionStart", "SessionStop", "PromptSubmit",

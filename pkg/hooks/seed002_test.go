@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// pipelineHook is an AgentHook with all its methods.
 type pipelineHook struct {
 	name  string
 	calls *[]string
@@ -50,14 +49,12 @@ func (h pipelineHook) RunEnd(ctx context.Context, m hooks.Meta, d events.RunFini
 	return h.call(ctx, "onRunEnd", m, detail)
 }
 
-// afterStep is an AgentHook with only the required method.
 type afterStep func(context.Context) error
 
 func (f afterStep) AfterStep(ctx context.Context, _ hooks.Meta, _ events.StepFinishedData) error {
 	return f(ctx)
 }
 
-// environment sets the given variables of the runner and clears the others.
 func environment(t *testing.T, values map[string]string) {
 	t.Helper()
 	for _, name := range []string{hooks.EnvAgentFSEnabled, hooks.EnvAgentFSID, hooks.EnvBeadsEnabled, hooks.EnvHookDebug, hooks.EnvHookTimeout} {
@@ -239,7 +236,6 @@ func TestSeed002(t *testing.T) {
 	})
 }
 
-// unavailable is a hook whose service is down.
 type unavailable struct{ asked int }
 
 func (u *unavailable) IsEnabled(context.Context, hooks.Meta) bool { u.asked++; return false }

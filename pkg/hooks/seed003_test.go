@@ -20,7 +20,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// keep keeps a value unchanged.
 func keep[S, V any](do func(hooks.Meta, S, V)) func(context.Context, hooks.Meta, S, V) (*V, error) {
 	return func(_ context.Context, m hooks.Meta, s S, v V) (*V, error) {
 		do(m, s, v)
@@ -28,7 +27,6 @@ func keep[S, V any](do func(hooks.Meta, S, V)) func(context.Context, hooks.Meta,
 	}
 }
 
-// change returns a new value.
 func change[S, V any](to func(V) V) func(context.Context, hooks.Meta, S, V) (*V, error) {
 	return func(_ context.Context, _ hooks.Meta, _ S, v V) (*V, error) {
 		v = to(v)
@@ -41,8 +39,7 @@ func failing[S, V any](_ context.Context, _ hooks.Meta, _ S, v V) (*V, error) {
 	return nil, fmt.Errorf("cannot handle %v", v)
 }
 
-// seedPoints maps the hooks of the specification to the points that implement
-// them.
+// seedPoints maps the hooks of the specification to points.
 var seedPoints = map[string]events.Kind{
 	"filter_messages": hooks.MessagesFilter.Kind(), "prefilter_llm_history": hooks.LLMRequest.Kind(),
 	"before_create_message": hooks.MessageCreate.Kind(), "after_create_message": hooks.MessageCreated.Kind(),
@@ -51,7 +48,7 @@ var seedPoints = map[string]events.Kind{
 	"after_tool_call_success":  hooks.ToolResult.Kind(), "after_tool_call_failure": hooks.ToolResult.Kind(),
 }
 
-// signatures checks the function types of On. Others do not compile.
+// signatures checks which function types On accepts. Others do not compile.
 func signatures(t *testing.T, want map[string]any) {
 	t.Helper()
 	for signature, on := range want {

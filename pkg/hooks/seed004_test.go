@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// forAgent returns an option that matches agents by name.
 func forAgent(t *testing.T, agent string) hooks.Option {
 	t.Helper()
 	m, err := hooks.ForAgent(agent)
@@ -26,7 +25,6 @@ func forAgent(t *testing.T, agent string) hooks.Option {
 	return hooks.Match(m)
 }
 
-// pre returns a pre-hook that notes its call and adds to the state.
 func pre(calls *[]string, name string, add hooks.JSON) func(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) {
 	return func(_ context.Context, m hooks.Meta, s hooks.Step) (*hooks.StepDecision, error) {
 		*calls = append(*calls, name+" "+m.Agent+" "+string(s.State))
@@ -37,7 +35,6 @@ func pre(calls *[]string, name string, add hooks.JSON) func(context.Context, hoo
 	}
 }
 
-// post returns a post-hook that notes its call and changes the output.
 func post(calls *[]string, name string, to hooks.JSON) func(context.Context, hooks.Meta, hooks.StepState, hooks.JSON) (*hooks.JSON, error) {
 	return func(_ context.Context, _ hooks.Meta, s hooks.StepState, out hooks.JSON) (*hooks.JSON, error) {
 		*calls = append(*calls, name+" "+s.Agent+" "+string(s.State)+" "+string(out))
@@ -48,7 +45,6 @@ func post(calls *[]string, name string, to hooks.JSON) func(context.Context, hoo
 	}
 }
 
-// execute runs an agent that returns its state.
 func execute(t *testing.T, e *hooks.Engine, agent string) hooks.JSON {
 	t.Helper()
 	out, err := e.Step(t.Context(), hooks.StepInfo{Agent: agent, State: `{"seed":1}`}, func(_ context.Context, a hooks.Attempt) (hooks.JSON, error) { return a.State, nil })

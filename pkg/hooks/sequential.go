@@ -2,7 +2,7 @@ package hooks
 
 import "time"
 
-// sequence contains the methods that depend on the type of a point whose hooks run in order.
+// sequence contains the methods that depend on the type of the point.
 type sequence interface {
 	// invoke calls the hook of c with the current input and applies the answer.
 	invoke(c *call) chainState
@@ -15,7 +15,7 @@ type chainState uint8
 const (
 	proceed chainState = iota
 	endChain
-	abandoned // the caller owns the dispatch, so that the worker must not change it
+	abandoned // the caller owns the dispatch, so the worker must not change it
 )
 
 // run calls the hooks in order. Consecutive hooks that are not inline share one worker goroutine.
@@ -29,7 +29,7 @@ func (f *dispatch) run(s sequence) {
 		}
 		g := &f.first
 		if i > 0 {
-			g = &segment{} // a worker that was abandoned may still use f.first
+			g = &segment{} // an abandoned worker may still use f.first
 		}
 		*g = segment{dispatch: f, sequence: s, next: i}
 		if h.isolation == Inline {
@@ -54,8 +54,8 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits until the worker has called its hooks. If a hook exceeds its time, await abandons
-// the worker. It returns the index of the next hook.
+// await waits until the worker has called its hooks, or abandons it if a hook exceeds its time. It
+// returns the index of the next hook.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()
@@ -80,7 +80,6 @@ func (f *dispatch) await(g *segment) int {
 	}
 }
 
-// waiter lets the caller of a dispatch wait for its worker. A registry reuses its waiters.
 type waiter struct {
 	timer *time.Timer   // not running between dispatches
 	done  chan struct{} // buffered, so that the sender never blocks
@@ -95,7 +94,7 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is a sequence of consecutive hooks. Either all of them are inline or none.
+// segment is a sequence of consecutive hooks, which are either all inline or all not.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence
@@ -103,7 +102,7 @@ type segment struct {
 	call     *call
 }
 
-// run calls the hooks of g. It returns false if the caller has abandoned this worker.
+// run returns false if the caller has abandoned this worker.
 func (g *segment) run() bool {
 	f, hooks := g.dispatch, g.dispatch.chain.hooks
 	inline := hooks[g.next].isolation == Inline

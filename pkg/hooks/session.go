@@ -113,8 +113,8 @@ type Prompt struct {
 
 // PromptPatch changes a prompt.
 type PromptPatch struct {
-	Prompt     *string  `json:"prompt,omitempty"`     // the new text; nil keeps the text
-	Directives []string `json:"directives,omitempty"` // standing instructions that were found in the prompt
+	Prompt     *string  `json:"prompt,omitempty"`     // the new text, nil to keep the text
+	Directives []string `json:"directives,omitempty"` // standing instructions from the prompt
 }
 
 // Session is the input of [SessionStart].
@@ -128,7 +128,7 @@ type Session struct {
 // SessionPatch changes the configuration of a session.
 type SessionPatch struct {
 	Model  string `json:"model,omitempty"`
-	Config JSON   `json:"config,omitempty"` // an object, which is merged by keys
+	Config JSON   `json:"config,omitempty"` // an object, merged by keys
 }
 
 // Subagent is the input of [SubagentStart].
@@ -156,17 +156,17 @@ type Compaction struct {
 // CompactionPatch saves information that would be lost in a compaction.
 type CompactionPatch struct {
 	Preserve []string `json:"preserve,omitempty"` // texts that stay in the context
-	Export   JSON     `json:"export,omitempty"`   // an object, which is merged by keys
+	Export   JSON     `json:"export,omitempty"`   // an object, merged by keys
 }
 
-// Step is the input of [StepBefore]. It contains the state with which an agent starts.
+// Step is the input of [StepBefore]: the state with which an agent starts.
 type Step struct {
 	State JSON `json:"state,omitempty"` // an object
 }
 
 // StepPatch adds members to the state.
 type StepPatch struct {
-	State JSON `json:"state,omitempty"` // an object, which is merged by keys
+	State JSON `json:"state,omitempty"` // an object, merged by keys
 }
 
 // StepState is the subject of [StepOutput].
@@ -193,13 +193,13 @@ type Failure struct {
 	Err     error
 	Type    ErrorType
 	Model   string // the model in use
-	Attempt int    // number of the attempt, from 1; 0 if unknown
+	Attempt int    // number of the attempt, from 1, or 0 if unknown
 }
 
 // Recovery describes how a run continues after an error.
 type Recovery struct {
 	Retry    bool          // if false, the run gives up
-	Fallback string        // model of the next attempt; if empty, the model stays
-	Prompt   string        // prompt of the next attempt; if empty, the prompt stays
+	Fallback string        // model of the next attempt, empty to keep the model
+	Prompt   string        // prompt of the next attempt, empty to keep the prompt
 	Backoff  time.Duration // wait before the retry
 }

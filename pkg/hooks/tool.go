@@ -157,8 +157,8 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause returns the error of the last execution as a reason. The last execution is the
-// one that prevented the transform, because no hook runs after it.
+// preventedBecause takes the last execution, because no hook runs after the one that prevents the
+// transform.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""
@@ -180,23 +180,23 @@ type ToolCall struct {
 
 // ToolPatch changes a tool call.
 type ToolPatch struct {
-	Args JSON `json:"args,omitempty"` // replaces all arguments; if empty, the arguments stay
+	Args JSON `json:"args,omitempty"` // replaces all arguments, empty to keep them
 }
 
-// ToolDone is the subject of [ToolResult]. It describes the call that has ended.
+// ToolDone is the subject of [ToolResult]: the call that has ended.
 type ToolDone struct {
 	Call     ToolCall
 	Duration time.Duration
 }
 
-// ToolOutcome is the value of [ToolResult]. It describes how the call has ended.
+// ToolOutcome is the value of [ToolResult]: how the call has ended.
 type ToolOutcome struct {
 	Status   events.ToolStatus `json:"status"`
 	Result   JSON              `json:"result,omitempty"` // after a success
 	Error    string            `json:"error,omitempty"`  // after a failure
 	Stack    string            `json:"stack,omitempty"`
 	Context  string            `json:"additional_context,omitempty"` // for the agent
-	ExitCode *int              `json:"exit_code,omitempty"`          // of a command
+	ExitCode *int              `json:"exit_code,omitempty"`          // exit code of a command
 	Suppress bool              `json:"suppress_output,omitempty"`    // hide the result
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TransformPoint is a point at which hooks change a value of type V. S is the type of the subject
-// to which the value belongs, such as the tool call of a result.
+// TransformPoint is a point at which hooks change a value of type V. The value belongs to a subject
+// of type S, such as the tool call of a result.
 type TransformPoint[S, V any] struct {
 	info  *pointInfo
 	rules transformRules[S, V]
@@ -20,8 +20,8 @@ type transformRules[S, V any] struct {
 	ending   func(V) ending   // nil if the point does not report success
 	check    func(V) error    // nil accepts all values
 	same     func(a, b V) bool
-	instead  func(V) V                               // returns the value to use if a hook blocks; nil keeps the value
-	proceeds bool                                    // a blocking hook does not prevent the action, which then uses the value from instead
+	instead  func(V) V                               // returns the value to use if a hook blocks, nil to keep the value
+	proceeds bool                                    // if a hook blocks, the action continues with the value from instead
 	payload  func(s S, v V, out *Transformed[V]) any // v is the original value
 
 	read  func(Document) (S, V, error)
@@ -34,8 +34,8 @@ type transformRules[S, V any] struct {
 type Transformed[V any] struct {
 	Value      V           // the final value
 	Modified   bool        // whether a hook changed the value
-	Prevented  bool        // a failed hook blocks the action; Value must not be used, except at [ToolResult]
-	Err        error       // the failures of hooks, joined; each is a *HookExecutionError
+	Prevented  bool        // a failed hook blocks the action. Value must not be used, except at [ToolResult]
+	Err        error       // the failures of hooks, joined. Each is a *HookExecutionError
 	Executions []Execution // in order
 	Event      string
 	RecordErr  error
@@ -48,8 +48,8 @@ func newTransform[S, V any](kind events.Kind, rules transformRules[S, V]) *Trans
 // Kind returns the kind of the point and of its events.
 func (p *TransformPoint[S, V]) Kind() events.Kind { return p.info.kind }
 
-// Register registers fn and returns its id. fn returns the new value, or nil to keep the value.
-// See [DecisionPoint.Register] for errors.
+// Register registers fn and returns its id. fn returns the new value, or nil to keep the value. See
+// [DecisionPoint.Register] for errors.
 func (p *TransformPoint[S, V]) Register(r *Registry, fn func(context.Context, Meta, S, V) (*V, error), opts ...Option) (ID, error) {
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
@@ -142,8 +142,8 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// block ends the chain. It replaces the value if the rules have a replacement. It prevents the
-// action unless proceeds is true in the rules.
+// block ends the chain. It replaces the value if the rules have a replacement, and prevents the
+// action unless they let it proceed.
 func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true

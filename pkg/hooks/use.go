@@ -7,14 +7,13 @@ import (
 	"reflect"
 )
 
-// Use registers every hook method of provider with opts. It returns the ids of the hooks in the
-// order of [Points]. The interfaces from [PreToolUser] to [MemoryFollower] define the hook
-// methods. If provider is a [Registrar], Use calls its method Register instead.
+// Use registers every hook method of provider with opts, and returns the ids of the hooks in the
+// order of [Points]. The interfaces from [PreToolUser] to [MemoryFollower] define the hook methods.
+// If provider is a [Registrar], Use calls its method Register instead.
 //
-// Use registers either all hooks or none. It returns an error in these cases: provider has no
-// hook method, a method has the name of a hook method but another type, a hook method has a
-// pointer receiver but provider is not a pointer, or an option is not allowed at one of the
-// points.
+// Use registers either all hooks or none. It fails if provider has no hook method, if a hook method
+// has another type or a pointer receiver that provider lacks, or if an option is not allowed at one
+// of the points.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	if err := checkProvider(provider); err != nil {
 		return nil, fmt.Errorf("use %T: %w", provider, err)
@@ -52,7 +51,7 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 type providerMethod struct {
 	name string
 	in   reflect.Type
-	// register registers the method if provider has it. found reports whether provider has it.
+	// register registers the method if provider has it, and returns that in found.
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 
@@ -145,8 +144,8 @@ func checkProvider(provider any) error {
 	return errors.Join(found...)
 }
 
-// checkMethod returns an error if provider has a method of the right name but the wrong type. The
-// parameter in is the interface that the method must implement.
+// checkMethod returns an error if a method of provider has the name but not the type of the method
+// in the interface in.
 func checkMethod(provider, in reflect.Type) error {
 	want := in.Method(0)
 	m, ok := methodOf(provider, want.Name)
@@ -166,7 +165,6 @@ func methodOf(t reflect.Type, name string) (reflect.Method, bool) {
 	return reflect.PointerTo(t).MethodByName(name)
 }
 
-// withoutReceiver returns the type of method without its receiver, as an interface shows it.
 func withoutReceiver(method reflect.Type) reflect.Type {
 	var in, out []reflect.Type
 	for i := 1; i < method.NumIn(); i++ {

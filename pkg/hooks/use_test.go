@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// everything is a provider with every method. It counts their calls.
 type everything struct{ calls map[string]int }
 
 func (p everything) call(name string) error {
@@ -177,7 +176,6 @@ func TestUse_FindsEveryMethod(t *testing.T) {
 	}
 }
 
-// onlyEnd is a provider with one method.
 type onlyEnd struct{ ended *bool }
 
 func (p onlyEnd) SessionEnd(context.Context, Meta, events.SessionEndedData) error {

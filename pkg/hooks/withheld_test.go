@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A result that a hook fails to clean is neither returned nor recorded.
 func TestWithheld_Result(t *testing.T) {
 	r, k := recorded(t)
 	ToolResult.On(r, func(context.Context, Meta, ToolDone, ToolOutcome) (*ToolOutcome, error) { return nil, errTest },
@@ -30,7 +29,7 @@ func TestWithheld_Result(t *testing.T) {
 	}
 }
 
-// slowKeeper stores events. Its first append waits until it is released.
+// slowKeeper waits in its first append until it is released.
 type slowKeeper struct {
 	keeper
 
@@ -45,8 +44,8 @@ func (k *slowKeeper) Append(ctx context.Context, e events.Event) (events.Event, 
 	return k.keeper.Append(ctx, e)
 }
 
-// Close waits until the last execution is recorded, even if a hook returns
-// while its timeout is being recorded.
+// Close waits until the last execution is recorded, even if a hook returns while its timeout is
+// being recorded.
 func TestClose_WaitsForRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &slowKeeper{keeper: keeper{t: t}, release: make(chan struct{})}
@@ -88,8 +87,7 @@ func (panickyError) Is(error) bool   { panic("hunter2") }
 func (panickyError) As(any) bool     { panic("hunter2") }
 func (e panickyError) Unwrap() error { panic("hunter2") }
 
-// The error of a hook is code of the hook. It neither blocks nor crashes a
-// dispatch.
+// The error of a hook is code of the hook. It neither blocks nor crashes a dispatch.
 func TestFailure_ErrorsWithCode(t *testing.T) {
 	for name, err := range map[string]error{"Circular": circularError{}, "Panics": panickyError{}} {
 		t.Run(name, func(t *testing.T) {

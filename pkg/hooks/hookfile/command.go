@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Limits on the output of a program in bytes. If stdout exceeds its limit, the hook fails. The
-// text of stderr above its limit is discarded.
+// Limits on the output in bytes. If stdout exceeds its limit, the hook fails. Further text of
+// stderr is discarded.
 const (
 	maxStdout = wire.MaxBytes
 	maxStderr = 64 << 10
@@ -25,8 +25,8 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits how long execute reads the output after it has killed the process group. A
-// pipe is only still open at that time if a process has left the group.
+// drainTime limits how long execute reads the output after it has killed the process group. A pipe
+// is only still open if a process has left the group.
 const drainTime = 100 * time.Millisecond
 
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }
@@ -66,8 +66,8 @@ type output struct {
 	stdout, stderr []byte
 }
 
-// execute runs the program with in as its input. It kills the process group of the program when
-// the program exits, when ctx ends, or when stdout exceeds its limit.
+// execute kills the process group when the program exits, when ctx ends, or when stdout exceeds its
+// limit.
 func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	if ctx.Err() != nil {
 		return output{}, ctx.Err()
@@ -147,8 +147,8 @@ type pipes struct {
 	theirs                []*os.File
 }
 
-// openPipes connects cmd to new pipes. Both ends are files, so that cmd.Wait does not wait until
-// all processes that inherited a pipe have closed it.
+// openPipes connects cmd to files, so that cmd.Wait does not wait until all processes that
+// inherited a pipe have closed it.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error

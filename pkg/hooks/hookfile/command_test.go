@@ -15,13 +15,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// commandHook returns a file with one command hook.
 func commandHook(event, command string, more ...string) string {
 	quoted, _ := json.Marshal(command)
 	return fmt.Sprintf("hooks:\n  %s:\n    - {type: command, name: it, command: %s, %s}\n", event, quoted, strings.Join(append([]string{"timeout_ms: 30000"}, more...), ", "))
 }
 
-// The output of a program becomes the verdict.
 func TestCommandAnswers(t *testing.T) {
 	tests := []struct {
 		name, command         string
@@ -64,7 +62,7 @@ func TestCommandAnswers(t *testing.T) {
 	}
 }
 
-// The table of failures contains six failures in three modes.
+// TestCommandFailures tests six failures in three modes.
 //
 //guarantee:hook-fails
 func TestCommandFailures(t *testing.T) {
@@ -99,7 +97,7 @@ func TestCommandFailures(t *testing.T) {
 	}
 }
 
-// A program gets the whole document. Its command line comes from the file only.
+// The command line comes from the file only. The document cannot change it.
 func TestCommandGets(t *testing.T) {
 	got := filepath.Join(t.TempDir(), "got")
 	call := `{"event":"tool.before","tool":"Bash","args":{"command":"$(touch pwned) '; touch pwned #"},"session_id":"s","timestamp":"2024-01-15T10:30:00Z",
@@ -126,7 +124,7 @@ func TestCommandGets(t *testing.T) {
 	}
 }
 
-// Input that a program does not read, or that exceeds a pipe, does not block.
+// A program need not read its input, even if the input is larger than a pipe.
 func TestCommandStdin(t *testing.T) {
 	big := strings.Replace(gitStatus, "git status", strings.Repeat("x", 500_000), 1)
 	for _, command := range []string{`true`, `exec 0<&-; true`, `head -c 10 >/dev/null`} {
@@ -140,7 +138,6 @@ func TestCommandStdin(t *testing.T) {
 	}
 }
 
-// A program can write without limit to stderr. The rest is dropped.
 func TestCommandStderr(t *testing.T) {
 	out := dispatch(t, register(t, commandHook("PreToolUse", `head -c 3000000 /dev/zero | tr '\0' e >&2; exit 2`), Options{}), gitStatus)
 	if out.Verdict != hooks.Deny || len(out.Reason) != maxStderr {
@@ -148,7 +145,6 @@ func TestCommandStderr(t *testing.T) {
 	}
 }
 
-// No credential reaches a program.
 func TestCommandEnvironment(t *testing.T) {
 	allowed := map[string]bool{"_": true, "SHLVL": true, "OLDPWD": true} // set by the shell
 	for _, name := range passedOn {
@@ -184,8 +180,8 @@ func TestCommandEnvironment(t *testing.T) {
 	}
 }
 
-// A process that a program leaves behind, or that ignores SIGTERM, does not delay
-// the call. No process of the group survives.
+// A process that a program leaves behind, or that ignores SIGTERM, does not delay the call. No
+// process of the group survives.
 func TestCommandGroup(t *testing.T) {
 	tests := []struct{ name, command, timeout, fault string }{
 		{"LeavesOneBehind", `echo $$ > %s; sleep 30 & exit 0`, "30000", ""},
@@ -251,8 +247,7 @@ func TestCommandDaemon(t *testing.T) {
 	}
 }
 
-// awaitGroupGone waits until no process of a group is alive. Zombies do not count
-// as alive.
+// awaitGroupGone waits until no process of a group is alive. Zombies are not alive.
 func awaitGroupGone(t *testing.T, group int) {
 	t.Helper()
 	deadline := time.After(10 * time.Second)
@@ -271,7 +266,6 @@ func awaitGroupGone(t *testing.T, group int) {
 	}
 }
 
-// aliveIn returns the living processes of a group.
 func aliveIn(t *testing.T, group int) []string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

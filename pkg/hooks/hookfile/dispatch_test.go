@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// register returns a registry with the hooks of a file.
 func register(t testing.TB, text string, opts Options) *hooks.Registry {
 	t.Helper()
 	r := hooks.NewRegistry(hooks.Options{})
@@ -26,7 +25,6 @@ func register(t testing.TB, text string, opts Options) *hooks.Registry {
 	return r
 }
 
-// dispatch dispatches a document.
 func dispatch(t testing.TB, r *hooks.Registry, document string) hooks.DocumentOutcome {
 	t.Helper()
 	d, err := wire.Parse([]byte(document))
@@ -40,10 +38,8 @@ func dispatch(t testing.TB, r *hooks.Registry, document string) hooks.DocumentOu
 	return out
 }
 
-// gitStatus is the call in most tests.
 const gitStatus = `{"event":"PreToolUse","tool":"Bash","args":{"command":"git status"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}`
 
-// one returns the only execution of an outcome.
 func one(t testing.TB, out hooks.DocumentOutcome) hooks.Execution {
 	t.Helper()
 	if len(out.Executions) != 1 {

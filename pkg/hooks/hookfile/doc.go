@@ -1,8 +1,8 @@
-// Package hookfile reads hooks and policies from a hooks.yaml and adds them to a registry. It
-// adds either everything in a file or nothing.
+// Package hookfile reads hooks and policies from a hooks.yaml and adds them to a registry.
 //
 // [Load] reports all problems of a file at once, each with its position. [File.Register] adds the
-// policies and then the hooks, in the order of the file. There are five types of hooks:
+// policies and then the hooks, in the order of the file, or nothing if there is an error. There are
+// five types of hooks:
 //
 //   - A command hook starts a program for each call. The program runs in a process
 //     group, which is killed when the program exits or exceeds its timeout. Its
@@ -12,8 +12,7 @@
 //   - An http hook sends the call to a server.
 //   - A nats hook sends the call to a decision service through [Options.Requester].
 //
-// If a hook fails, it returns a [hooks.Fault], which contains no part of the payload. Text from
-// an agent never becomes part of a command line, a pattern, an expression or a template. Hooks
-// can run concurrently. A hook that exceeds its deadline returns within the grace period of the
-// registry.
+// A hook that fails returns a [hooks.Fault], which contains no part of the payload. Text from an
+// agent never becomes part of a command line, a pattern, an expression or a template. Hooks can run
+// concurrently. A hook that exceeds its deadline returns within the grace period of the registry.
 package hookfile

@@ -42,8 +42,8 @@ type Hook struct {
 	Name      string // name in the file, or else the position, such as "PreToolUse[0]"
 	Line      int
 	Priority  int
-	Timeout   time.Duration     // 0 means the default of the registry
-	OnFailure hooks.FailureMode // 0 means the default of the point
+	Timeout   time.Duration     // 0 for the default of the registry
+	OnFailure hooks.FailureMode // 0 for the default of the point
 	Async     bool
 	Disabled  bool // Register skips the hook
 
@@ -54,7 +54,7 @@ type Hook struct {
 }
 
 type settings struct {
-	command   []string // program and arguments
+	command   []string
 	action    string
 	message   string
 	provider  string
@@ -67,7 +67,7 @@ type settings struct {
 	subject   string
 }
 
-// Load reads the file path. If the file is invalid, Load returns an [InvalidError] with all
+// Load reads the file at path. If the file is invalid, Load returns an [InvalidError] with all
 // problems.
 func Load(path string) (*File, error) {
 	info, err := os.Stat(path)

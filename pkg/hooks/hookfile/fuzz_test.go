@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// For any file, each problem has a position inside of it, and a valid file loads.
+// FuzzParse checks that each problem has a position in the file, and that a valid file loads.
 func FuzzParse(f *testing.F) {
 	data, err := os.ReadFile("testdata/wrong.yaml")
 	if err != nil {
@@ -50,8 +50,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// For any answer, there is a judgement or errGarbage. Text around a judgement
-// changes nothing, and a later unsafe judgement wins.
+// FuzzFindJudgement checks that text around a judgement changes nothing, and that a later unsafe
+// judgement wins.
 func FuzzFindJudgement(f *testing.F) {
 	for _, s := range []string{"", "{}", `{"safe":true}`, `x {"safe": false, "reason": "y"} z`, `{"safe":`, `{{"safe":true}}`, `{"a":{"safe":true}}`, "\"{"} {
 		f.Add(s)
@@ -74,8 +74,7 @@ func FuzzFindJudgement(f *testing.F) {
 	})
 }
 
-// An expression compiles or returns an error. Its evaluation ends with a verdict
-// or a failure.
+// FuzzWhen checks that an expression compiles or returns an error, and that its evaluation ends.
 func FuzzWhen(f *testing.F) {
 	for _, s := range []string{`tool == "Bash"`, `args.a.b?.c ?? false`, `result.ok`, `len(args) > 3 and not stopped`, `any(args.list, # > 3)`, `$env.tool == ""`, `tool matches "("`, "1", ""} {
 		f.Add(s)

@@ -103,8 +103,6 @@ func (r *hookReader) checkAsync() {
 	}
 }
 
-// checkDecides reports a problem for a matcher or llm hook at a point at which hooks cannot deny.
-// It also reports a matcher hook that has no condition.
 func (r *hookReader) checkDecides(n *yaml.Node) {
 	h := r.hook
 	if h.Type != MatcherType && h.Type != LLMType {

@@ -69,9 +69,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run asks the model about d and denies d if the model calls it unsafe. If the model calls it
-// safe, run returns no opinion, because a model must not allow a call for which another hook asks
-// the user.
+// run denies d if the model calls it unsafe. Otherwise it returns no opinion, because a model must
+// not allow a call for which another hook asks the user.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -87,9 +86,8 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall returns the judgement about text from the cache, or asks the model. Concurrent calls
-// with the same text send only one request. The prompt text is a sufficient cache key, because
-// the hook always uses the same model and settings.
+// recall returns the judgement about text from the cache, or asks the model once for all concurrent
+// callers. text is a sufficient key, because the hook always uses the same model and settings.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -103,8 +101,8 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 				return j.consult(ctx, text)
 			},
 		))
-		// A concurrent caller sent the request and its timeout ended. This caller still has time
-		// and tries again.
+		// A concurrent caller sent the request and timed out. This caller still has time and tries
+		// again.
 		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
 			return said, err
 		}
@@ -129,9 +127,8 @@ const (
 
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the first JSON object in text that has a boolean member safe. If one of
-// several objects is unsafe, it returns that one, because the answer can quote text that the
-// agent wrote.
+// findJudgement returns the first JSON object in text that has a boolean member safe, but prefers
+// an unsafe one, because the answer can quote text that the agent wrote.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")
@@ -184,8 +181,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether text, an incomplete JSON object, has a member safe that is false.
-// An answer that was cut off at max_tokens can therefore still deny.
+// cutOffUnsafe reports whether text, an incomplete JSON object, has a member safe that is false, so
+// that an answer that was cut off at max_tokens can still deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// parse parses a valid file.
 func parse(t testing.TB, text string) *File {
 	t.Helper()
 	f, err := Parse("hooks.yaml", []byte(text))
@@ -22,7 +21,6 @@ func parse(t testing.TB, text string) *File {
 	return f
 }
 
-// problems returns the problems of a file.
 func problems(t testing.TB, text string) []string {
 	t.Helper()
 	f, err := Parse("hooks.yaml", []byte(text))
@@ -77,7 +75,6 @@ hooks:
 	}
 }
 
-// An invalid timeout becomes five seconds and a warning.
 func TestTimeout(t *testing.T) {
 	for _, value := range []string{"junk", "0", "-1", "1.5", "5s", "[]", "~", `""`, "99999999999999999999", "86400001"} {
 		f := parse(t, "hooks:\n  PreToolUse:\n    - {type: command, command: x, timeout_ms: "+value+"}\n")
@@ -90,7 +87,6 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// The reader finds all problems at once, with their positions and remedies.
 func TestProblems(t *testing.T) {
 	data, err := os.ReadFile("testdata/wrong.yaml")
 	if err != nil {
@@ -123,7 +119,6 @@ func TestNotYAML(t *testing.T) {
 	}
 }
 
-// Aliases cannot make a small file huge.
 func TestLaughs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")

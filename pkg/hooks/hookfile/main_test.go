@@ -17,7 +17,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// golden compares got with a file.
 func golden(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if *update {

@@ -55,7 +55,6 @@ func TestMatcherActions(t *testing.T) {
 	}
 }
 
-// An expression that cannot be evaluated is a failure of the hook.
 func TestWhenFails(t *testing.T) {
 	for mode, want := range map[string]hooks.Verdict{"warn": hooks.None, "block": hooks.Deny, "ignore": hooks.None} {
 		r := register(t, "hooks:\n  PreToolUse:\n    - {type: matcher, action: allow, when: 'args.missing.deeper startsWith \"x\"', on_failure: "+mode+"}\n", Options{})
@@ -66,7 +65,7 @@ func TestWhenFails(t *testing.T) {
 	}
 }
 
-// The hook itself evaluates conditions on results and payloads.
+// Conditions on results and payloads are evaluated by the hook itself.
 func TestWhenLate(t *testing.T) {
 	said := func(out hooks.DocumentOutcome) bool { return strings.Contains(out.Context, "seen") }
 	hook := "    - {type: command, command: 'echo ''{\"action\":\"continue\",\"context\":\"seen\"}''', timeout_ms: 30000, when: %q}\n"
@@ -95,7 +94,6 @@ func TestWhenLate(t *testing.T) {
 	}
 }
 
-// Policies run before the hooks and fail closed.
 func TestPolicies(t *testing.T) {
 	r := register(t, `
 policies:
@@ -130,7 +128,6 @@ hooks:
 	}
 }
 
-// Register adds nothing if one hook is invalid.
 func TestRegisterAllOrNothing(t *testing.T) {
 	f := parse(t, "policies: {}\nhooks:\n  PreToolUse:\n    - {type: command, command: x}\n    - {type: command, command: x}\n")
 	f.Hooks[1].Async = true // the reader would refuse it

@@ -25,8 +25,8 @@ type policyReader struct {
 
 var verdicts = []string{string(events.VerdictAsk), string(events.VerdictDeny), string(events.VerdictNone)}
 
-// policyKeys are ordered as they are read. The first keys, such as mode, influence how later keys
-// are checked.
+// policyKeys are read in this order. The first keys, such as mode, influence how later keys are
+// checked.
 var policyKeys = []policyKey{
 	{
 		name: "mode", about: "strict (the default) means what a rule says; compat takes it literally, as other systems do",
@@ -139,7 +139,7 @@ func (r *policyReader) each(n *yaml.Node, what string, set func(c *policy.Config
 
 func (r *policyReader) check(n *yaml.Node, what string, c policy.Config) {
 	if _, err := policy.New(c); err != nil {
-		_, reason, _ := strings.Cut(err.Error(), ": ") // each problem begins with the name of the policy, so that it is not repeated
+		_, reason, _ := strings.Cut(err.Error(), ": ") // each problem begins with the name of the policy, so err must not repeat it
 		if _, rest, ok := strings.Cut(reason, "[0]"); ok {
 			reason = strings.TrimLeft(rest, ": ")
 		}

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Problem is a mistake in a file, with advice on how to correct it. The message contains the
-// names of keys. It also contains the values of keys that accept only certain words, but no other
-// text of the file.
+// Problem is a mistake in a file, with advice on how to correct it. The message contains names of
+// keys and the values of keys that accept only certain words, but no other text of the file.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`   // from 1
@@ -41,8 +40,6 @@ func sorted(problems []Problem) []Problem {
 	return problems
 }
 
-// oneOf returns advice for the unknown word got. It suggests the most similar word in words, or
-// lists all words if none is similar.
 func oneOf(got string, words []string) string {
 	if near := nearest(got, words); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -63,7 +60,6 @@ func nearest(got string, words []string) string {
 	return best
 }
 
-// distance returns the Levenshtein distance between a and b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -6,7 +6,7 @@ import (
 )
 
 // process is a running program. On Unix, the program leads a process group, which end kills. On
-// other systems, only the program is killed and the processes that it started continue.
+// other systems, the processes that it started survive.
 type process struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the program has exited

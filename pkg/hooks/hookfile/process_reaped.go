@@ -2,9 +2,8 @@
 
 package hookfile
 
-// await waits until the program has exited and reaps it, because only Linux can wait without
-// reaping. Afterwards the system can reuse the id of the process group. In theory, kill can then
-// hit another group.
+// await waits for the exit of the program and reaps it, because only Linux can wait without
+// reaping. In theory, kill can then hit another process group that has got the same id.
 func (p *process) await() {
 	p.cmd.Wait() //nolint:errcheck // ProcessState has the result
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// prompt is a template for the text that is sent to the model. Template tags inside of inserted
-// values are not evaluated.
+// prompt is the template of the text for the model. Tags inside of inserted values are not
+// evaluated.
 type prompt struct{ template *mustache.Template }
 
 var promptNames = []string{"event", "tool", "args", "payload", "session_id", "agent", "agent_role", "run", "run_type", "step", "tenant", "user"}
@@ -60,8 +60,8 @@ func checkTags(tags []mustache.Tag) error {
 	return nil
 }
 
-// render inserts the values of d into the template. Args and payload are inserted as JSON, and
-// names as one line. A value therefore cannot end the text around it.
+// render inserts args and payload as JSON and names as one line, so that no value can end the text
+// around it.
 func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	m := &d.Meta
 	text, err := p.template.Render(map[string]string{

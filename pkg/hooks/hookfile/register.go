@@ -9,10 +9,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Requester sends the requests of nats hooks. Request sends document to the service that listens
-// on subject, and returns its answer. If subject is empty, the receiver is the decision service
-// of tenant. Request can be called concurrently and must return when ctx ends. If its error
-// contains a [hooks.Fault], reports show the fault as the cause.
+// Requester sends the requests of nats hooks. Request sends document to the service that listens on
+// subject, or to the decision service of tenant if subject is empty, and returns the answer. It can
+// be called concurrently and must return when ctx ends. If its error contains a [hooks.Fault],
+// reports show it as the cause.
 type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
@@ -120,8 +120,8 @@ func (h *Hook) runner(opts Options) (runner, error) {
 	return nil, fmt.Errorf("hook %s: no type", h.Name)
 }
 
-// decide returns the action of a matcher hook as a reply. The registry calls it only if the
-// matchers of the hook match.
+// decide returns the action of a matcher hook. The registry calls it only if the matchers of the
+// hook match.
 func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	reply := &hooks.Reply{Reason: h.message}
 	switch h.action {
@@ -135,8 +135,6 @@ func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	return reply, nil
 }
 
-// guard returns a runner that calls run only if the expression c is true. If the evaluation
-// fails, the hook fails.
 func (c *condition) guard(run runner) runner {
 	return func(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 		if yes, err := c.holds(d); err != nil || !yes {

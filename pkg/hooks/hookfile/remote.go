@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// newClient returns a client without a timeout, because the context of a hook has one. The client
-// does not follow redirects, because only the file may decide which server gets the data.
+// newClient sets no timeout, because the context of a hook has one. The client does not follow
+// redirects, because only the file may decide which server gets the data.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport:     bounded{http.DefaultTransport},
@@ -45,8 +45,7 @@ type server struct {
 	client *http.Client
 }
 
-// run sends d to the server and returns the reply. Status 204 means that the server has no
-// opinion.
+// run treats status 204 as no opinion.
 func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	body, err := wire.Append(nil, s.event, d)
 	if err != nil {
@@ -87,8 +86,6 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return wire.ParseReply(answer, d)
 }
 
-// remoteFault returns [hooks.ErrTimedOut] if ctx has ended or err is a timeout. In all other
-// cases, it returns the parameter otherwise.
 func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 		return hooks.ErrTimedOut
@@ -98,7 +95,7 @@ func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 
 type service struct {
 	event   string
-	subject string // if empty, the decision service of the document's tenant is asked
+	subject string // empty for the decision service of the document's tenant
 	to      Requester
 }
 

@@ -58,8 +58,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// A server that does not answer costs the call its deadline. An unreachable
-// server costs nothing.
+// A server that does not answer costs the deadline of the hook. An unreachable one costs no time.
 func TestHTTPAway(t *testing.T) {
 	stalls := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stalls }))
@@ -77,7 +76,6 @@ func TestHTTPAway(t *testing.T) {
 	}
 }
 
-// requester answers the requests of nats hooks.
 type requester func(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 
 func (r requester) Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error) {
@@ -120,7 +118,7 @@ func TestNATS_NoRequester(t *testing.T) {
 	}
 }
 
-// The decision service does not ask itself.
+// A decision service does not send requests to itself.
 func TestNATS_OwnService(t *testing.T) {
 	own := func(subject string) bool { return subject == "own" }
 	for hook, ok := range map[string]bool{"": false, ", subject: own": false, ", subject: other": true} {

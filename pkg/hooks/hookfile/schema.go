@@ -89,8 +89,7 @@ func described(schema object, about string) object {
 
 func enum(words ...string) object { return object{"type": "string", "enum": words} }
 
-// nonEmpty returns the schema of a text that is not empty. It allows numbers and booleans,
-// because the reader accepts them as text.
+// nonEmpty allows numbers and booleans, because the reader accepts them as text.
 func nonEmpty() object {
 	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
 }

@@ -13,7 +13,7 @@ import (
 
 const schemaFile = "../../../docs/hooks.schema.json"
 
-// The schema corresponds to the tables of the reader. Use -update to rewrite it.
+// With -update, TestSchema rewrites the schema.
 func TestSchema(t *testing.T) {
 	schema, err := Schema()
 	if err != nil {
@@ -43,7 +43,6 @@ func compiled(t testing.TB) *jsonschema.Schema {
 	return schema
 }
 
-// agrees validates a file against the schema.
 func agrees(t testing.TB, schema *jsonschema.Schema, text string) error {
 	t.Helper()
 	var value any
@@ -53,7 +52,6 @@ func agrees(t testing.TB, schema *jsonschema.Schema, text string) error {
 	return schema.Validate(value)
 }
 
-// The schema accepts the examples.
 func TestSchemaTakesExamples(t *testing.T) {
 	schema := compiled(t)
 	examples, err := filepath.Glob("testdata/example*.yaml")
@@ -74,7 +72,6 @@ func TestSchemaTakesExamples(t *testing.T) {
 	}
 }
 
-// The schema accepts the examples in the documentation.
 func TestSchemaTakesDocumentation(t *testing.T) {
 	data, err := os.ReadFile("../../../docs/hooks-yaml.md")
 	if err != nil {
@@ -94,7 +91,6 @@ func TestSchemaTakesDocumentation(t *testing.T) {
 	}
 }
 
-// The schema refuses invalid files where it can detect them.
 func TestSchemaRefuses(t *testing.T) {
 	schema := compiled(t)
 	for _, text := range []string{

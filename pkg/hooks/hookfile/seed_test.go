@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// seedEvents contains a document for each of the ten events of the seed.
 var seedEvents = map[string]string{
 	"PreToolUse":       `"tool":"Bash","args":{"command":"ls"}`,
 	"PostToolUse":      `"tool":"Bash","args":{"command":"ls"},"result":{"out":"x"}`,
@@ -26,8 +25,7 @@ var seedEvents = map[string]string{
 	"MemoryUpdate":     `"key":"k"`,
 }
 
-// TestSeed001 has a subtest for each acceptance criterion about configuration and
-// runners.
+// TestSeed001 has a subtest for each acceptance criterion about configuration and runners.
 func TestSeed001(t *testing.T) {
 	t.Run("All10EventTypesImplemented", func(t *testing.T) {
 		for event, fields := range seedEvents {
@@ -127,8 +125,6 @@ hooks:
 	})
 }
 
-// asyncDoesNotBlock checks that a dispatch returns while its asynchronous hook
-// still waits.
 func asyncDoesNotBlock(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "go")
 	done := fifo + ".done"

@@ -45,8 +45,8 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// late lists the variables that a matcher cannot use, because their values are only available
-// when the hook runs.
+// late lists the variables that a matcher cannot use, because their values are only available when
+// the hook runs.
 var late = map[string]bool{"result": true, "error": true, "payload": true}
 
 type condition struct {
@@ -154,8 +154,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression. It returns true if the expression needs a late variable or
-// cannot be evaluated. In these cases, the hook evaluates the expression again.
+// Match evaluates the expression. It returns true if the expression needs a late variable or cannot
+// be evaluated, and the hook then evaluates it again.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Limits on a file. The number of values has a limit, because aliases can make a small file huge.
+// Limits on a file. Aliases can make a small file huge, so the number of values has a limit.
 const (
 	maxFile  = 1 << 20
 	maxNodes = 100_000
@@ -37,8 +37,8 @@ func (r *reader) odd(n *yaml.Node, format string, args ...any) {
 	r.warnings = append(r.warnings, r.at(n, format, args...))
 }
 
-// root returns the root value of the only YAML document in data, after it has replaced all
-// aliases. It returns nil if it has reported a problem.
+// root returns the root value of the only YAML document in data, with aliases resolved. It returns
+// nil if it has reported a problem.
 func (r *reader) root(data []byte) *yaml.Node {
 	place := func(offset int, message string) *yaml.Node {
 		line, column := position(data, offset)
@@ -91,9 +91,8 @@ func (r *reader) syntax(err error) {
 	r.problems = append(r.problems, p)
 }
 
-// resolve returns a copy of n in which copies of their targets replace all aliases. Each copy has
-// the position of its alias, so that problems name that position. resolve returns nil if a limit
-// is exceeded.
+// resolve returns a copy of n in which copies replace all aliases. Each copy has the position of
+// its alias, so that problems name that position. It returns nil if a limit is exceeded.
 func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	if *budget--; *budget == 0 {
 		r.wrong(n, "more than %d values, counting what aliases stand for; write fewer", maxNodes)
@@ -155,8 +154,6 @@ type entry struct {
 	value *yaml.Node
 }
 
-// entries returns the keys and values of the mapping n. It reports and skips a key that occurs
-// twice or is not text.
 func (r *reader) entries(n *yaml.Node, what string) []entry {
 	if n.Kind != yaml.MappingNode {
 		r.wrong(n, "%s: want keys and values, got %s", what, kindOf(n))
@@ -189,8 +186,8 @@ func (r *reader) items(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// text returns the scalar n as it is written in the file. If n is empty or not a scalar, it
-// reports a problem and returns false.
+// text returns the scalar n as it is written in the file. It reports a problem and returns false if
+// n is empty or not a scalar.
 func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" || n.ShortTag() == "!!binary":
@@ -231,7 +228,6 @@ func (r *reader) number(n *yaml.Node, what string, least, most int) (value int, 
 	return 0, false
 }
 
-// kindOf returns a description of the type of n. It does not contain the text of n.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

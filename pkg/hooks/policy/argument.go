@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys lists the names of arguments that contain file names, in the form that squash returns.
+// pathKeys lists the arguments that contain file names, in the form that squash returns.
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
@@ -33,8 +33,8 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the commands in args. A list of words counts as one command. ok is false if
-// args contain no command, or a command that is neither text nor a list of texts.
+// commandsOf returns the commands in args. A list of words is one command. ok is false if args
+// contain no command, or one that is neither text nor a list of texts.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {
@@ -76,7 +76,6 @@ func dirOf(args hooks.JSON) string {
 	return ""
 }
 
-// homed replaces a leading "~" in dir with [shell.HomeDir].
 func homed(dir string) string {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok {
 		return shell.HomeDir + rest
@@ -84,9 +83,9 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn returns the directory in which a command runs. start is the directory in which its
-// text starts, and dir is the command's directory relative to start. If root is empty, startedIn
-// returns dir unchanged, because start may be the project itself.
+// startedIn returns the directory in which a command runs. start is where its text starts, and dir
+// is relative to start. If root is empty, start may be the project itself, and startedIn returns
+// dir.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir
@@ -113,8 +112,7 @@ func commandText(v any) (string, bool) {
 	return "", false
 }
 
-// editors lists the tools that can both read and write. Their argument "command" decides whether
-// a call writes.
+// editors lists the tools that can read and write, depending on their argument "command".
 var editors = words("strreplaceeditor strreplacebasededittool texteditor")
 
 func writes(call hooks.ToolCall) bool {
@@ -181,8 +179,7 @@ func textsOf(v any) []string {
 	return texts
 }
 
-// patchMarks are the texts before a file name in a patch of apply_patch. diffMarks are those in a
-// unified diff.
+// Marks before a file name in a patch of apply_patch and in a unified diff.
 var (
 	patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
 	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from ", "copy to "}
@@ -214,8 +211,8 @@ func patchedFiles(patch string) []string {
 	return paths
 }
 
-// firstTruthy returns the value of the first of keys whose value is truthy in JavaScript. It
-// returns false if there is none or if that value is not text.
+// firstTruthy returns the first value of keys that is truthy in JavaScript, or false if there is
+// none or if it is not text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// BenchmarkPolicy measures one policy on one call.
 func BenchmarkPolicy(b *testing.B) {
 	matcher := must(policy.Match("Bash", map[string]string{"command": "rm *"}))(b)
 	shell := hooks.ToolCall{Tool: "Bash", Args: `{"command":"cd /repo && go test ./... 2>&1 | tail -20","description":"run the tests"}`}

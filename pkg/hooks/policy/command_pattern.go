@@ -12,7 +12,7 @@ type commandPattern struct {
 	name    matchText
 	words   []matchText
 	options []string // such as "-rf", "--force", "-delete"
-	pushes  bool     // whether the command is "git push", for which "+main" means --force
+	pushes  bool     // the command is "git push", for which "+main" means --force
 }
 
 var errNotPlain = errors.New("not one plain command")
@@ -23,7 +23,7 @@ func newCommandPattern(text string) (commandPattern, error) {
 	if slices.ContainsFunc(a.Doubts, unclear) || len(a.Commands) == 0 || len(a.Writes) > 0 {
 		return commandPattern{}, errNotPlain
 	}
-	first := a.Commands[0] // the others are started by the first, as in "sudo rm"
+	first := a.Commands[0] // the first command starts the others, as in "sudo rm"
 	if strings.ContainsAny(text, "|&;<>()$`\n") {
 		return commandPattern{}, errNotPlain
 	}
@@ -62,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether cmd is the program of the pattern and begins with the operands of the
-// pattern. rest contains the arguments after these operands.
+// leads reports whether cmd begins with the program and operands of the pattern, and returns the
+// arguments after them.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -92,13 +92,12 @@ func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 var twins = map[byte]string{'f': "force", 'r': "recursive", 'R': "recursive"}
 
 const (
-	maxCluster = 5 // length of the longest option cluster in a pattern, such as "-rfvx"
-	maxLetters = 9 // length of the longest option cluster in a command
+	maxCluster = 5 // longest option cluster in a pattern, such as "-rfvx"
+	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the part of args before the first "--" in rest, where rest is a suffix of
-// args. An earlier "--" does not count, because it can be the value of an option. For an option
-// such as -delete, optionsOf returns all of args.
+// optionsOf returns the part of args before the first "--" in rest, a suffix of args. An earlier
+// "--" can be the value of an option. For an option such as -delete, optionsOf returns all of args.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args
@@ -109,8 +108,8 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	return args
 }
 
-// isWord reports whether option is a single word after one dash, such as "-delete", and not a
-// cluster of letters.
+// isWord reports whether option is one word after a dash, such as "-delete", and not a cluster of
+// letters.
 func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
 
 func forces(option string) bool { return option == "-f" || meansLong(option, "force") }
@@ -137,9 +136,8 @@ func hasOption(args []shell.Word, option string) bool {
 	return true
 }
 
-// meansLong reports whether text is the option --name or an abbreviation that getopt accepts,
-// such as --verb for --verbose. It also accepts the short form of name in twins, such as -f for
-// --force.
+// meansLong reports whether text is the option --name, an abbreviation that getopt accepts, or the
+// short form in twins.
 func meansLong(text, name string) bool {
 	if given, long := strings.CutPrefix(text, "--"); long {
 		key, _, _ := strings.Cut(given, "=")
@@ -158,7 +156,6 @@ func meansShort(text string, letter byte) bool {
 	return hasLetter(text, letter) || twin != "" && meansLong(text, twin)
 }
 
-// hasLetter reports whether text is a cluster of short options that contains letter.
 func hasLetter(text string, letter byte) bool {
 	return len(text) > 1 && len(text) <= maxLetters && text[0] == '-' && text[1] != '-' && strings.IndexByte(text[1:], letter) >= 0
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// DefaultBlockedCommands returns the patterns of blockedCommands that apply if none are
-// configured.
+// DefaultBlockedCommands returns the patterns of blockedCommands if none are configured.
 func DefaultBlockedCommands() []string {
 	return []string{"rm -rf", "git push --force", "git rebase", "git reset --hard"}
 }
@@ -20,20 +19,20 @@ func DefaultBlockedCommands() []string {
 //
 // Strict applies to the shell tool of every agent, and checks each program that a command would
 // start. A pattern such as "git push --force" consists of a program, its first operands and its
-// options. The options match in any position, in short form and combined with others ("-f",
-// "-fu"). Quoted text is not a command, and --force-with-lease does not match --force. A command
-// that cannot be known before it runs gets the verdict of Options.Undetermined.
+// options. The options match in any position, in short form and combined with others ("-f", "-fu").
+// Quoted text is not a command, and --force-with-lease does not match --force. A command that
+// cannot be known before it runs gets the verdict of Options.Undetermined.
 //
-// Compat applies to the tools powershell, bash, shell and exec. It denies a call if its argument
-// "command" or "cmd" is text that contains a pattern.
+// Compat applies to the tools powershell, bash, shell and exec. It denies a call whose argument
+// "command" or "cmd" contains a pattern.
 type Commands struct {
 	patterns []string
 	compiled []commandPattern
 	opts     Options
 }
 
-// NewCommands returns the policy. If patterns is nil, [DefaultBlockedCommands] apply. An empty
-// list blocks nothing. In strict mode, each pattern must be one plain command.
+// NewCommands returns the policy. If patterns is nil, [DefaultBlockedCommands] apply. An empty list
+// blocks nothing. In strict mode, each pattern must be one plain command.
 func NewCommands(patterns []string, opts Options) (*Commands, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("blockedCommands: %w", err)

@@ -2,11 +2,9 @@ package policy_test
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// example is a command that the preset destructive-commands denies. The table of
-// docs/hooks-policies.md contains it.
+// example is a command that the preset denies. docs/hooks-policies.md lists it.
 type example struct{ group, command string }
 
-// destroyed contains an example for each rule.
 var destroyed = []example{
 	{"files", "rm -rf /opt/x"},
 	{"files", "rm -rf ~/projects"},
@@ -74,8 +72,7 @@ func commandsOf(examples []example) []string {
 	return commands
 }
 
-// uncovered is a class of commands that the preset judges differently from the
-// labels, with the reason.
+// uncovered is a class of commands that the preset judges differently from the labels.
 type uncovered struct {
 	class, example string
 	verdict        events.Verdict
@@ -83,8 +80,7 @@ type uncovered struct {
 	cases          []string // digests of the labelled commands in this class
 }
 
-// notCovered contains all classes. A labelled command with an unexpected verdict
-// must be in one of them.
+// A labelled command with an unexpected verdict must be in one of these classes.
 var notCovered = []uncovered{
 	{
 		"trees below the working directory", "rm -rf build", events.VerdictNone,

@@ -6,14 +6,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// finding describes an irreversible action. In the zero finding, there is no such action.
+// finding describes an irreversible action. The zero finding means that there is none.
 type finding struct {
 	what    string
 	unknown bool // the effect is possible but not certain
 }
 
-// rule checks whether a command is destructive. root is the directory of the project, or "" if
-// unknown.
 type rule func(cmd shell.Command, root string) finding
 
 var rules = map[string]rule{
@@ -33,8 +31,6 @@ func always(what string) rule {
 	return func(shell.Command, string) finding { return finding{what: what} }
 }
 
-// destruction returns the first finding that is certain. If no finding is certain, it returns the
-// first possible one.
 func destruction(a *shell.Analysis, root string) finding {
 	if a.Has(shell.DoubtInput) {
 		return finding{what: "input is run as code"}
@@ -74,9 +70,8 @@ func judge(cmd shell.Command, root string) finding {
 	return destroysRemotely(cmd)
 }
 
-// asksForHelp reports whether --help makes cmd print only its help. If an option comes before
-// --help, the result is false, because --help could be the value of that option. For the programs
-// in rules, except git, --help must be the first argument.
+// asksForHelp reports whether --help makes cmd print only its help. After another option, --help
+// could be the value of that option.
 func asksForHelp(cmd shell.Command) bool {
 	for i, a := range cmd.Args {
 		switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// removes checks rm. It objects to rm -rf outside of the working directory and temporary
-// directories, and to rm -r of critical directories.
+// removes objects to rm -rf outside of the working directory and temporary directories, and to rm
+// -r of critical directories.
 func removes(cmd shell.Command, root string) finding {
 	args := optionTable{}.sort(cmd.Args)
 	recursive := args.has("rR") || args.hasLong("recursive")
@@ -66,7 +66,6 @@ func removesItem(cmd shell.Command, root string) finding {
 	return removesTrees(targets, force, cmd.Dir, root)
 }
 
-// findDeletes checks find -delete. It allows -delete in temporary directories only.
 func findDeletes(cmd shell.Command, root string) finding {
 	paths, deletes := shell.FindDeletes(cmd.Args)
 	outside := func(p shell.Word) bool { return locate(p, cmd.Dir, root) != locationTemp }

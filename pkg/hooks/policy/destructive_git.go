@@ -48,10 +48,8 @@ func gitDestroys(cmd shell.Command, root string) finding {
 	return finding{what: r(rest)}
 }
 
-// onFiles lists the subcommands whose rules protect files of the working tree.
 var onFiles = words("reset checkout switch restore clean rm")
 
-// inScratch reports whether cmd runs in a repository below a temporary directory.
 func inScratch(cmd shell.Command, root string) bool {
 	for _, a := range cmd.Args {
 		if strings.HasPrefix(a.Text, "-C") || strings.HasPrefix(a.Text, "--git-dir") || strings.HasPrefix(a.Text, "--work-tree") {
@@ -61,8 +59,8 @@ func inScratch(cmd shell.Command, root string) bool {
 	return path.IsAbs(cmd.Dir) && locate(shell.Word{Text: path.Dir(cmd.Dir)}, cmd.Dir, root) == locationTemp
 }
 
-// forcedByConfig reports whether args set clean.requireForce with -c. With that setting, git
-// clean can remove files without -f.
+// forcedByConfig reports whether args set clean.requireForce, with which git clean can remove files
+// without -f.
 func forcedByConfig(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool {
 		return strings.HasPrefix(strings.TrimPrefix(strings.ToLower(a.Text), "-c"), "clean.requireforce=")
@@ -80,8 +78,8 @@ func gitReset(args []shell.Word) string {
 	return ""
 }
 
-// checkoutTable lists the options that have a value. Git requires "=" before the value of two of
-// them, but agents also write the value as the next word.
+// Git requires "=" before the value of two of these options, but agents also write the value as the
+// next word.
 var checkoutTable = optionTable{
 	short: "bBU",
 	long:  []string{"orphan", "conflict", "unified", "inter-hunk-context", "pathspec-from-file"},
@@ -103,7 +101,6 @@ func gitCheckout(args []shell.Word) string {
 	return when(files && !o.has("p") && !o.hasLong("patch"), "git checkout of files discards their changes")
 }
 
-// withoutModes removes the value after --track or --recurse-submodules from args.
 func withoutModes(args []shell.Word) []shell.Word {
 	var out []shell.Word
 	for i, a := range args {
@@ -119,7 +116,6 @@ func withoutModes(args []shell.Word) []shell.Word {
 	return out
 }
 
-// isPathspec reports whether w can only be a file name and not the name of a branch.
 func isPathspec(w shell.Word) bool {
 	clean := path.Clean(w.Text)
 	return w.Glob || strings.HasPrefix(w.Text, ":") || clean == "." || clean == ".." ||

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// remoteRule matches commands that destroy data in containers, clusters, clouds or databases.
 type remoteRule struct {
 	words   string // the first operands of the command
 	options string // if not empty, the command has one of these options
@@ -49,8 +48,8 @@ func destroysRemotely(cmd shell.Command) finding {
 	return finding{}
 }
 
-// leads reports whether args begin with words, ignoring case. It skips options and a word after
-// an option, because that word can be the value of the option.
+// leads reports whether args begin with words. It skips options and the word after an option, which
+// can be its value.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// verdictOn returns the verdict of a policy on a shell command.
 func verdictOn(tb testing.TB, p hooks.PreToolUser, command string) (events.Verdict, string) {
 	tb.Helper()
 	args, err := hooks.Marshal(map[string]string{"command": command})
@@ -130,8 +129,7 @@ func TestDestructive_Root(t *testing.T) {
 	}
 }
 
-// TestDestructive_Calls checks which calls are judged. The reason names the rule
-// and contains no part of the command.
+// The reason of a denial names the rule and contains no part of the command.
 func TestDestructive_Calls(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	tests := []struct {

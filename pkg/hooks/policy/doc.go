@@ -1,22 +1,22 @@
-// Package policy contains ready-made rules for tool calls. It also contains matchers that select
-// the calls for which a hook runs.
+// Package policy contains ready-made rules for tool calls, and matchers that select the calls for
+// which a hook runs.
 //
 // A policy is a [hooks.PreToolUser], which allows or denies a call, or a [hooks.PostToolUser],
-// which changes the result of a call. [New] creates all policies of a [Config]. [Set.Register]
-// adds them to a registry in a fixed order. If a policy fails, the call is denied or its result
-// is withheld.
+// which changes the result of a call. [New] creates all policies of a [Config]. [Set.Register] adds
+// them to a registry in a fixed order. If a policy fails, the call is denied or its result is
+// withheld.
 //
 // A policy has one of two modes. [Strict] is the default and enforces the intention of a rule. It
 // cleans paths, knows the tool names of each agent, and parses commands with the package shell.
 // [Compat] compares tool names, arguments and texts exactly like another system, with the same
-// gaps. Neither mode is stricter in all cases. Compat denies `echo "rm -rf"`, and strict denies
-// `rm  -fr`.
+// gaps. Neither mode is stricter in all cases. Compat denies `echo "rm -rf"`, and strict denies `rm
+// -fr`.
 //
-// Configurations are monotonic. A change to more blocked commands, fewer write paths, a lower
-// limit or a stricter verdict on unknown commands never allows more calls.
+// A change to more blocked commands, fewer write paths, a lower limit or a stricter verdict on
+// unknown commands never allows more calls.
 //
 // The reason of a denial tells the agent how to continue. It names the rule and, for a write, the
-// path. It contains no command and no other arguments.
+// path, but contains no command and no other arguments.
 //
 // All policies can be called concurrently. They do not access files, start programs or use the
 // network.

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocs_Begins checks that the page begins with the first example of the package.
 func TestDocs_Begins(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "hooks-policies.md"))
 	if err != nil {

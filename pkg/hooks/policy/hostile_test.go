@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// TestDestructive_Hidden checks that words with another meaning do not prevent a
-// denial.
+// Words that look harmless, such as --help as a value, do not prevent a denial.
 func TestDestructive_Hidden(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	for command, want := range map[string]events.Verdict{
@@ -42,8 +41,7 @@ func TestDestructive_Hidden(t *testing.T) {
 	}
 }
 
-// TestDestructive_Arguments checks that a command includes all arguments of the
-// tool.
+// All arguments of the tool belong to the command.
 func TestDestructive_Arguments(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	at := hooks.Meta{TeamRoot: "/repo"}
@@ -74,7 +72,6 @@ func TestDestructive_Arguments(t *testing.T) {
 	}
 }
 
-// TestCommands_Hidden checks other spellings of a pattern.
 func TestCommands_Hidden(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, command string
@@ -94,7 +91,7 @@ func TestCommands_Hidden(t *testing.T) {
 	}
 }
 
-// TestWritePaths_Hidden checks that a write is found in every argument.
+// A write is found in every argument.
 func TestWritePaths_Hidden(t *testing.T) {
 	p := must(policy.NewWritePaths([]string{"src/**", "docs/*.md"}, strict))(t)
 	at := hooks.Meta{TeamRoot: "/repo"}
@@ -132,7 +129,6 @@ func TestReviewerLockout_Case(t *testing.T) {
 	})
 }
 
-// A second argument with the same meaning does not hide the first.
 func TestForArg_Decoy(t *testing.T) {
 	m := must(policy.ForArg("path", "**/.env*"))(t)
 	for _, args := range []hooks.JSON{
@@ -144,8 +140,7 @@ func TestForArg_Decoy(t *testing.T) {
 	}
 }
 
-// A configuration round-trips through JSON. An empty list differs from the
-// default.
+// An empty list differs from the default.
 func TestConfig_JSON(t *testing.T) {
 	config := policy.Config{AllowedWritePaths: []string{}, BlockedCommands: []string{}}
 	text, err := json.Marshal(config)

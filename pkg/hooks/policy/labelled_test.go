@@ -56,7 +56,7 @@ func readLabelled(tb testing.TB, name string) []labelled {
 	return rows
 }
 
-// count contains the number of commands per verdict for one label.
+// count is the number of commands per verdict for one label.
 type count struct{ all, denied, asked int }
 
 func (c *count) add(v events.Verdict) {
@@ -73,7 +73,6 @@ func (c count) passed() int { return c.all - c.denied - c.asked }
 
 func percent(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// judged contains the verdicts on all collections.
 type judged struct {
 	deny, allow, harmless, real count
 	unparsed, dynamic           int            // real commands
@@ -124,13 +123,12 @@ func judgeAll(t *testing.T) judged {
 	return j
 }
 
-// startsSomething reports whether a command begins with the name of a program.
 func startsSomething(command string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(command), " ")
 	return first != "" && !strings.ContainsAny(first, "=#[(")
 }
 
-// surprise assigns a command with an unexpected verdict to its class.
+// surprise counts a command with an unexpected verdict in its class.
 func (j *judged) surprise(t *testing.T, row labelled, v events.Verdict, why string) {
 	t.Helper()
 	d := digest(row.Command)
@@ -206,8 +204,8 @@ func uncoveredTable(t *testing.T, j judged) string {
 	return b.String()
 }
 
-// checkDocument compares the marked parts of docs/hooks-policies.md with the test
-// results. With -update it rewrites them.
+// checkDocument compares the marked parts of docs/hooks-policies.md with the test results. With
+// -update it rewrites them.
 func checkDocument(t *testing.T, parts map[string]string) {
 	t.Helper()
 	name := filepath.Join("..", "..", "..", "docs", "hooks-policies.md")

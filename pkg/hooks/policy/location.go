@@ -23,8 +23,8 @@ var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/v
 
 var homes = []string{"/home", "/Users"}
 
-// locate classifies the path in word, which is an argument of a command that runs in dir. root is
-// the directory of the project and can be empty. locate does not resolve symbolic links.
+// locate classifies the path in word, an argument of a command that runs in dir. root is the
+// directory of the project, or "". locate does not resolve symbolic links.
 func locate(word shell.Word, dir, root string) location {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
@@ -46,8 +46,8 @@ func locate(word shell.Word, dir, root string) location {
 	return locatePath(path.Clean(full), glob, dir, root)
 }
 
-// slashed converts an absolute Windows path such as C:\x to a path with slashes that begins with
-// a slash. It returns other paths unchanged.
+// slashed converts an absolute Windows path such as C:\x to one with slashes that begins with a
+// slash.
 func slashed(text string) string {
 	if len(text) > 2 && text[1] == ':' && (text[2] == '/' || text[2] == '\\') && unicode.IsLetter(rune(text[0])) {
 		return "/" + strings.ReplaceAll(text, `\`, "/")
@@ -89,8 +89,6 @@ func locatePath(full string, glob bool, dir, root string) location {
 	return locationInside
 }
 
-// project returns dir if dir can be the directory of a project, and "" otherwise. dir is a
-// directory that the command has changed to.
 func project(dir string) string {
 	if !path.IsAbs(dir) || outside(dir, false) == locationCritical {
 		return ""
@@ -108,8 +106,8 @@ func below(full, base string) (string, bool) {
 	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 }
 
-// outside classifies full, a path outside of the project. A system directory and a home directory
-// are critical, and so is a pattern that matches all their entries.
+// outside classifies full, a path outside of the project. A system directory, a home directory, and
+// a pattern that matches all their entries are critical.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)
@@ -133,8 +131,6 @@ func matchesAll(pattern string) bool {
 	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?.") == ""
 }
 
-// historyOf reports whether relative, a path in a project, is the Git history or a part of it. If
-// glob is true, relative is a pattern and can also match the history.
 func historyOf(relative string, glob bool) bool {
 	parent, last := path.Split(relative)
 	if glob && parent == "" && strings.HasPrefix(last, ".") {

@@ -16,11 +16,10 @@ import (
 // ReviewerLockout is the policy reviewerLockout. It denies writes to an artifact by an agent that
 // is locked out of the artifact.
 //
-// Strict applies to the writing tools of every agent. An artifact is a path, a folder or a
-// pattern with "**/". A path matches if it is the artifact or is inside of it. The path and the
-// artifact also match if the leading folders are missing in one of them. Compat applies to the
-// same tools as [WritePaths] in compat. In compat, a path matches if its text contains the
-// artifact or if the artifact contains the path.
+// Strict applies to the writing tools of every agent. An artifact is a path, a folder or a pattern
+// with "**/". It covers the path itself and all paths inside of it, even if the leading folders are
+// missing in either of them. Compat applies to the same tools as [WritePaths] in compat. There a
+// path matches if it contains the text of the artifact, or the artifact contains the path.
 type ReviewerLockout struct {
 	opts Options
 
@@ -28,7 +27,6 @@ type ReviewerLockout struct {
 	locks []lock
 }
 
-// lock lists the agents that are locked out of artifact, in the order of their lockouts.
 type lock struct {
 	artifact string
 	agents   []string
@@ -59,7 +57,6 @@ func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	}
 }
 
-// find returns the index of the lock of artifact, or -1. The caller must hold mu.
 func (p *ReviewerLockout) find(artifact string) int {
 	return slices.IndexFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
@@ -77,8 +74,7 @@ func (p *ReviewerLockout) ClearLockout(artifact string) {
 	p.locks = slices.DeleteFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// LockedAgents returns the agents that are locked out of artifact, in the order of their
-// lockouts.
+// LockedAgents returns the agents that are locked out of artifact, in the order of their lockouts.
 func (p *ReviewerLockout) LockedAgents(artifact string) []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -151,8 +147,7 @@ func (p *ReviewerLockout) belongs(name, artifact, root string) bool {
 		strings.Contains("/"+name, "/"+artifact+"/") || doublestar.MatchUnvalidated(artifact, name)
 }
 
-// from returns name relative to root. The result is in lower case, because many file systems
-// ignore case.
+// from returns name relative to root, in lower case because many file systems ignore case.
 func from(root, name string) string {
 	clean := strings.ToLower(path.Clean(slashed(slashes(name))))
 	if rest, ok := below(clean, strings.ToLower(root)); ok {

@@ -15,9 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Match returns a matcher of calls by tool and arguments. The matcher requires that the tool
-// matches and that each argument in args matches its pattern. The patterns are those of [ForTool]
-// and [ForArg]. An empty tool matches every tool. Match returns all errors at once.
+// Match returns a matcher of calls whose tool and arguments match the patterns of [ForTool] and
+// [ForArg]. An empty tool matches every tool. Match returns all errors at once.
 func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	var matchers []hooks.Matcher
 	var errs []error
@@ -41,8 +40,8 @@ func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 }
 
 // ForTool returns a matcher of calls by tool name. The pattern tool is compared with the agent's
-// name of the tool and with the name from [CanonicalTool]. Both "Bash" and "run_shell_command"
-// therefore match the shell of every agent. In the pattern, "*" matches any characters.
+// name of the tool and with its [CanonicalTool], so that both "Bash" and "run_shell_command" match
+// the shell of every agent. In the pattern, "*" matches any characters.
 func ForTool(tool string) (hooks.Matcher, error) {
 	text, err := newText(tool)
 	if err != nil {
@@ -68,14 +67,14 @@ func (m toolMatcher) Match(_ hooks.Meta, s hooks.Subject) bool {
 // ForArg returns a matcher of calls whose argument key matches the pattern glob.
 //
 // The value is compared as a path if key is an argument for file names, or if glob contains "**".
-// In a path, "*" does not match "/", and "**/" matches any number of folders. The path is
-// cleaned. If it is below Meta.TeamRoot, the part below that folder can match too. In other
-// values, "*" matches any characters. For example, "rm *" matches "rm -rf x" but not "echo rm x".
+// In a path, "*" does not match "/", and "**/" matches any number of folders. The path is cleaned,
+// and can also match relative to Meta.TeamRoot. In other values, "*" matches any characters. For
+// example, "rm *" matches "rm -rf x" but not "echo rm x".
 //
 // Agents use different names for the same argument. The key "path" also matches "file_path" and
-// similar names, and "command" also matches "cmd". If a call has several such arguments, one
-// match is enough, so that a second argument cannot hide the first. Missing arguments and values
-// that are not text do not match.
+// similar names, and "command" also matches "cmd". If a call has several such arguments, one match
+// is enough, so that a second argument cannot hide the first. Missing arguments and values that are
+// not text do not match.
 func ForArg(key, glob string) (hooks.Matcher, error) {
 	if key == "" {
 		return nil, errors.New("argument pattern: no name of an argument")
@@ -133,7 +132,6 @@ func (m argMatcher) matches(value, root string) bool {
 
 type matchText func(string) bool
 
-// newText compiles the pattern glob, in which "*" matches any characters.
 func newText(glob string) (matchText, error) {
 	switch {
 	case glob == "":

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// arguments contains the arguments of a command, separated into options and operands.
 type arguments struct {
 	short    string   // letters of all short options, joined
 	long     []string // long options as written, such as "--force" or "--force=x"
@@ -15,7 +14,6 @@ type arguments struct {
 	dashes   int // number of operands before "--", or -1 if there is no "--"
 }
 
-// optionTable lists the options of a program whose value is the next word.
 type optionTable struct {
 	short string
 	long  []string
@@ -49,8 +47,6 @@ func (t optionTable) takes(long string) bool {
 	return slices.Contains(t.long, strings.TrimPrefix(long, "--"))
 }
 
-// cluster returns letters up to the first option that has a value. It also reports whether the
-// value is the next word.
 func (t optionTable) cluster(letters string) (string, bool) {
 	if i := strings.IndexAny(letters, t.short); i >= 0 {
 		return letters[:i+1], i == len(letters)-1
@@ -60,8 +56,7 @@ func (t optionTable) cluster(letters string) (string, bool) {
 
 func (a arguments) has(letters string) bool { return strings.ContainsAny(a.short, letters) }
 
-// hasLong reports whether a has one of the long options in names. An option can be abbreviated or
-// have a value.
+// hasLong also finds abbreviated options and options with a value.
 func (a arguments) hasLong(names ...string) bool {
 	for _, opt := range a.long {
 		key, _, _ := strings.Cut(opt, "=")
@@ -81,8 +76,7 @@ func (a arguments) exact(name string) bool {
 	})
 }
 
-// longMatches reports whether given is name or an abbreviation of at least three letters. It also
-// accepts an abbreviation that several options share.
+// longMatches accepts an abbreviation of at least three letters, even if several options share it.
 func longMatches(name, given string) bool {
 	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
 }

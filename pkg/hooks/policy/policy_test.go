@@ -15,7 +15,7 @@ var (
 	compat = policy.Options{Mode: policy.Compat}
 )
 
-// asked is a call and the expected verdict, or "" for no opinion.
+// asked is a call and the expected reason of a denial, or "".
 type asked struct {
 	meta hooks.Meta
 	tool string

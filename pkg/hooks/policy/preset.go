@@ -14,7 +14,7 @@ const DestructiveCommands = "destructive-commands"
 // Presets returns the names of all presets.
 func Presets() []string { return []string{DestructiveCommands} }
 
-// NewPreset returns the preset name.
+// NewPreset returns the preset with the given name.
 func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
 	if name == DestructiveCommands {
 		return NewDestructive(opts)
@@ -23,9 +23,8 @@ func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
 }
 
 // Destructive is the preset destructive-commands. It denies shell commands with irreversible
-// effects on uncommitted changes, shared history, files outside of the working directory, or
-// remote data. It behaves the same in both modes. docs/hooks-policies.md lists the commands that
-// it covers.
+// effects on uncommitted changes, shared history, files outside of the working directory, or remote
+// data. It behaves the same in both modes. docs/hooks-policies.md lists the commands.
 type Destructive struct{ opts Options }
 
 // NewDestructive returns the policy.

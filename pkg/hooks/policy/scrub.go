@@ -16,12 +16,12 @@ import (
 // result of a tool with markers such as "[EMAIL_REDACTED]". Numbers and the names of JSON members
 // stay unchanged.
 //
-// Strict replaces everything that the package redact finds in the result, the error, its stack
-// and the context. If the result is not JSON, PostToolUse returns an error. Compat replaces only
-// e-mail addresses in the result.
+// Strict replaces everything that the package redact finds in the result, the error, its stack and
+// the context. If the result is not JSON, PostToolUse returns an error. Compat replaces only e-mail
+// addresses in the result.
 type Scrubber struct {
 	name     string
-	redactor *redact.Redactor // nil if only e-mail addresses are replaced, for compat
+	redactor *redact.Redactor // nil to replace only e-mail addresses, for compat
 }
 
 // NewPIIScrubber returns the policy scrubPii.
@@ -52,8 +52,8 @@ func newScrubber(name string, opts Options, kinds redact.Options) (*Scrubber, er
 // Name returns the name of the policy.
 func (s *Scrubber) Name() string { return s.name }
 
-// PostToolUse returns the outcome without the data that the policy replaces. It returns nil if
-// there is no such data.
+// PostToolUse returns the outcome without the data that the policy replaces, or nil if there is no
+// such data.
 func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	clean := out
 	var err error
@@ -73,8 +73,8 @@ func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone
 	return &clean, nil
 }
 
-// document redacts j. It passes j to the redactor inside of a list, because the redactor adds a
-// member with its findings if the data is an object.
+// document passes j to the redactor in a list, because the redactor adds a member with its findings
+// to an object.
 func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	if j == "" {
 		return "", nil
@@ -88,8 +88,8 @@ func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 
 var email = regexp.MustCompile(`[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`)
 
-// stringToken matches a string in valid JSON. If the string is the name of a member, the match
-// includes the colon.
+// stringToken matches a string in JSON. If the string is the name of a member, the match includes
+// the colon.
 var stringToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*:)?`)
 
 func scrubEmails(j hooks.JSON) hooks.JSON {
@@ -99,8 +99,6 @@ func scrubEmails(j hooks.JSON) hooks.JSON {
 	return hooks.JSON(stringToken.ReplaceAllStringFunc(string(j), scrubToken))
 }
 
-// scrubToken replaces e-mail addresses in token, a match of stringToken. It leaves the name of a
-// member unchanged.
 func scrubToken(token string) string {
 	var text string
 	if json.Unmarshal([]byte(token), &text) != nil || !email.MatchString(text) {

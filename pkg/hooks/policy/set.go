@@ -18,7 +18,7 @@ type Config struct {
 	Undetermined events.Verdict `json:"undetermined,omitempty" yaml:"undetermined,omitempty"`
 
 	AllowedWritePaths    []string `json:"allowedWritePaths,omitzero" yaml:"allowedWritePaths,omitempty"` // nil allows any path, an empty list allows none
-	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"`     // nil means the default, an empty list blocks none
+	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"`     // nil for the default, an empty list blocks none
 	MaxAskUserPerSession *int     `json:"maxAskUserPerSession,omitempty" yaml:"maxAskUserPerSession,omitempty"`
 	ReviewerLockout      bool     `json:"reviewerLockout,omitempty" yaml:"reviewerLockout,omitempty"`
 	ScrubPII             bool     `json:"scrubPii,omitempty" yaml:"scrubPii,omitempty"`
@@ -32,7 +32,7 @@ type Set struct {
 	lockout  *ReviewerLockout
 }
 
-// New returns the policies that c configures. It returns all errors at once.
+// New returns the policies that c configures, or all errors at once.
 func New(c Config) (*Set, error) {
 	opts := Options{Mode: c.Mode, Root: c.Root, Undetermined: c.Undetermined}
 	if err := opts.validate(); err != nil {
@@ -72,7 +72,7 @@ func New(c Config) (*Set, error) {
 }
 
 // NewSet returns a set of policies. Each policy implements [hooks.PreToolUser],
-// [hooks.PostToolUser] or [hooks.SessionEnder]. Locks that are added with Set.Lockout have no
+// [hooks.PostToolUser] or [hooks.SessionEnder]. Lockouts that are added with Set.Lockout have no
 // effect on these policies.
 func NewSet(policies ...any) *Set {
 	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
@@ -102,8 +102,8 @@ func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, err
 	return ids, nil
 }
 
-// PreToolUse calls the policies and returns the first denial. If no policy denies the call, it
-// returns the first decision to ask the user.
+// PreToolUse calls the policies and returns the first denial, or else the first decision to ask the
+// user.
 func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	var question *hooks.ToolDecision
 	for _, p := range s.policies {

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// TestNew_Names checks the names in a configuration and the meaning of absent
-// ones.
+// TestNew_Names also checks absent names.
 func TestNew_Names(t *testing.T) {
 	tests := []struct {
 		name, config string
@@ -119,14 +118,12 @@ func TestSet_Register(t *testing.T) {
 	}
 }
 
-// broken is a policy that fails.
 type broken struct{}
 
 func (broken) PreToolUse(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
 	return nil, errors.New("broken")
 }
 
-// TestFailClosed checks that a failed policy denies the call.
 func TestFailClosed(t *testing.T) {
 	r := hooks.NewRegistry(hooks.Options{})
 	defer func() {

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// rank orders verdicts by strictness.
 var rank = map[events.Verdict]int{hooks.None: 0, hooks.Ask: 1, hooks.Deny: 2}
 
 // someCommand draws a command from fragments that matter to policies.
@@ -29,7 +28,6 @@ func someCommand(t *rapid.T) string {
 	return text
 }
 
-// someConfig draws a configuration.
 func someConfig(t *rapid.T) policy.Config {
 	limit := rapid.IntRange(0, 3).Draw(t, "limit")
 	return policy.Config{
@@ -66,7 +64,6 @@ func stricter(t *rapid.T, c policy.Config) policy.Config {
 	return c
 }
 
-// TestStrictness checks that a stricter configuration never weakens a verdict.
 func TestStrictness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := someConfig(t)
@@ -116,7 +113,7 @@ func verdictOf(t *rapid.T, p hooks.PreToolUser, call hooks.ToolCall) events.Verd
 	return d.Verdict
 }
 
-// TestDestructive_Wrapped checks that a wrapper never hides a denied command.
+// A wrapper never hides a denied command.
 func TestDestructive_Wrapped(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	rapid.Check(t, func(t *rapid.T) {
@@ -143,7 +140,6 @@ func TestDestructive_Wrapped(t *testing.T) {
 	})
 }
 
-// FuzzDestructive checks the same for any text. Verdicts are reproducible.
 func FuzzDestructive(f *testing.F) {
 	for _, e := range destroyed {
 		f.Add(e.command)

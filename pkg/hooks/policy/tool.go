@@ -15,7 +15,6 @@ const (
 	ToolTodo  = "TodoWrite"
 )
 
-// wireNames lists the names that agents use for each tool, in the form that squash returns.
 var wireNames = map[string]string{
 	ToolShell: "bash shell sh zsh exec cmd terminal powershell pwsh runshellcommand shellcommand localshell execcommand executebash " +
 		"executecommand executeshell runcommand runterminalcmd runinterminal runinbash containerexec unifiedexec writestdin",
@@ -42,10 +41,10 @@ var canonical = func() map[string]string {
 	return m
 }()
 
-// CanonicalTool returns the canonical name of a tool. It returns "Bash" for the shell of every
-// agent, and "Edit" for "replace" and "apply_patch". It ignores the prefix of an MCP server, so
-// that "mcp__files__write_file" and "files:write_file" are the same as "write_file". Unknown
-// names are returned unchanged.
+// CanonicalTool returns the canonical name of a tool: "Bash" for the shell of every agent, and
+// "Edit" for "replace" and "apply_patch". It ignores the prefix of an MCP server, so that
+// "mcp__files__write_file" and "files:write_file" are the same as "write_file". Unknown names are
+// returned unchanged.
 func CanonicalTool(tool string) string {
 	name := tool
 	if i := strings.LastIndex(name, "__"); i >= 0 {
@@ -63,8 +62,6 @@ func CanonicalTool(tool string) string {
 	return tool
 }
 
-// squash converts name to lower case and removes "_", "-", "." and spaces, so that all spellings
-// of a name become equal.
 func squash(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || r == ' ' {

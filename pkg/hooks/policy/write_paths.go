@@ -14,18 +14,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// WritePaths is the policy allowedWritePaths. Tools can only write files whose path matches one
-// of the patterns.
+// WritePaths is the policy allowedWritePaths. Tools can only write files whose path matches one of
+// the patterns. The policy does not check files that a shell command writes, except with a patch.
 //
 // Strict applies to the writing tools of every agent and to patches, including a patch in a shell
-// command. It cleans each path and makes it relative to the root. "*" does not match "/", and
-// "**/" matches any number of folders. A path outside of the root never matches a relative
-// pattern. Strict denies a call that contains no path.
+// command. It cleans each path and makes it relative to the root. "*" does not match "/", and "**/"
+// matches any number of folders. A path outside of the root never matches a relative pattern.
+// Strict denies a call that contains no path.
 //
-// Compat applies to the tools edit, create, write_file and create_file if their argument "path"
-// or "file_path" is text. It does not clean the path, and "**" matches any characters.
-//
-// The policy does not check files that a shell command writes in any other way.
+// Compat applies to the tools edit, create, write_file and create_file if their argument "path" or
+// "file_path" is text. It does not clean the path, and "**" matches any characters.
 type WritePaths struct {
 	patterns []string
 	compiled []*regexp.Regexp // used by compat only
@@ -106,8 +104,8 @@ func (p *WritePaths) allows(name, root string) bool {
 
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// patchedByCommand returns the files of patches that a shell command applies with the agent's
-// patch program apply_patch.
+// patchedByCommand returns the files of patches that a shell command applies with apply_patch, the
+// patch program of an agent.
 func patchedByCommand(args hooks.JSON, root string) []string {
 	texts, _ := commandsOf(args)
 	start := dirOf(args)
@@ -161,8 +159,8 @@ func compatPath(call hooks.ToolCall) (string, bool) {
 	return "", false
 }
 
-// compatGlob compiles a pattern for compat. "**" matches any characters, "*" matches any
-// characters except "/", and "?" matches one character.
+// compatGlob compiles a pattern for compat: "**" matches any characters, "*" any but "/", and "?"
+// one character.
 func compatGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^(?:")

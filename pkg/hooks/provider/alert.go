@@ -31,7 +31,7 @@ func alertOf(title string, meta hooks.Meta, f hooks.Failure) Alert {
 	return a
 }
 
-// Alerts sends an alert when a critical tool fails.
+// Alerts is a provider that sends an alert when a critical tool fails.
 type Alerts struct {
 	tools []hooks.Matcher
 	send  AlertFunc

@@ -14,32 +14,29 @@ import (
 type BudgetOptions struct {
 	Limit   float64          // in the currency of Prices
 	Prices  map[string]Price // prices by name of the model, in which '*' matches any characters
-	File    string           // file that stores the spending; if empty, it is only in memory
-	DenyAt  float64          // share of the limit; 0.9 by default
-	CheapAt float64          // share of the limit; 0.7 by default
-	Cheap   string           // name of the cheaper model; if empty, no model is changed
-	Report  BudgetReporter   // called at the end of each session; nil reports nothing
+	File    string           // file that stores the spending, empty to keep it in memory
+	DenyAt  float64          // share of the limit, default 0.9
+	CheapAt float64          // share of the limit, default 0.7
+	Cheap   string           // name of the cheaper model, empty to keep the model
+	Report  BudgetReporter   // called at the end of each session, nil for no report
 }
 
 // Budget limits the spending of agents. When the spending reaches the share CheapAt of the limit,
 // sub-agents get a cheaper model. When it reaches DenyAt, no sub-agent can start.
 //
-// Budget counts the tokens of a sub-agent when the sub-agent ends, and the tokens that are passed
-// to [Budget.Spend]. Sub-agents that still run are not counted yet. They can therefore exceed the
-// limit.
-//
-// If File is set, the spending survives restarts, and processes with the same file share one
-// budget. If a write to the file fails, the hook fails.
+// The spending includes the tokens of sub-agents that have ended and the tokens that are passed to
+// [Budget.Spend]. Running sub-agents can exceed the limit. If File is set, the spending survives
+// restarts, and processes with the same file share one budget. If a write to the file fails, the
+// hook fails.
 type Budget struct {
 	opts   BudgetOptions
 	prices prices
 
-	mu      sync.Mutex // guards unsaved; locked while the file is read or written
-	unsaved spending   // spending that is not in the file yet
+	mu      sync.Mutex // guards unsaved, and is locked while the file is read or written
+	unsaved spending   // not in the file yet
 }
 
-// NewBudget returns a Budget. It fails if the options are invalid or if an
-// existing file cannot be read.
+// NewBudget returns an error if the options are invalid or an existing file cannot be read.
 func NewBudget(opts BudgetOptions) (*Budget, error) {
 	if opts.DenyAt == 0 {
 		opts.DenyAt = 0.9
@@ -67,8 +64,8 @@ func NewBudget(opts BudgetOptions) (*Budget, error) {
 // Name returns "budget".
 func (*Budget) Name() string { return "budget" }
 
-// Register registers the hooks of b with the failure mode Block. With this mode, no sub-agent can
-// start while the spending is unknown.
+// Register registers the hooks of b with the failure mode Block, so that no sub-agent can start
+// while the spending is unknown.
 func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named
@@ -79,8 +76,8 @@ func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 	return r.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// SubagentStart denies a sub-agent if the spending has reached DenyAt. If it has reached CheapAt,
-// the sub-agent gets the cheaper model.
+// SubagentStart denies a sub-agent if the spending has reached DenyAt, or gives it the cheaper
+// model if the spending has reached CheapAt.
 func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	spent, err := b.Spent()
 	if err != nil {
@@ -104,7 +101,7 @@ func (b *Budget) SubagentStop(ctx context.Context, _ hooks.Meta, data events.Sub
 	return b.Spend(ctx, data.Model, used)
 }
 
-// SessionEnd sends the report to the reporter in the options.
+// SessionEnd calls the reporter of the options.
 func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	if b.opts.Report == nil {
 		return nil
@@ -117,8 +114,8 @@ func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.Se
 	return b.opts.Report(ctx, report)
 }
 
-// Spend adds the cost of the tokens used by model to the spending. If the write to the file
-// fails, this process keeps the spending in memory and adds it to the next write.
+// Spend adds the cost of the tokens used by model to the spending. If the write to the file fails,
+// this process adds the cost to the next write.
 func (b *Budget) Spend(ctx context.Context, model string, used events.Tokens) error {
 	if used == (events.Tokens{}) {
 		return nil

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// spending contains the total spending and the spending for each model. It is stored in a file,
-// so that its fields can be added but never renamed.
+// spending is stored in a file, so its fields must not be renamed.
 type spending struct {
 	Spent  float64          `json:"spent"`
 	Models map[string]usage `json:"models"`
@@ -41,8 +40,6 @@ func (s *spending) merge(more spending) {
 	}
 }
 
-// readSpending reads the spending from the file path. If the file does not exist, it returns the
-// zero spending.
 func readSpending(path string) (spending, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,8 +55,8 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// addToFile adds more to the spending in the file path. It locks the file while it reads and
-// writes. The write is atomic and durable.
+// addToFile adds more to the spending in the file at path. The write is atomic and durable, and a
+// lock excludes other processes.
 func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
@@ -78,8 +75,8 @@ func addToFile(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile writes data to the file path. If it returns an error, the file is unchanged. The
-// caller can therefore repeat the write without counting the data twice.
+// replaceFile leaves the file unchanged if it returns an error, so that a repeated write counts
+// nothing twice.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -97,8 +94,8 @@ func replaceFile(path string, data []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// The new file survives a power failure only after a sync of the directory. An error is
-	// ignored, because in the worst case a power failure restores the old file.
+	// The new file survives a power cut only after a sync of the directory. An error is ignored,
+	// because in the worst case a power cut restores the old file.
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()
@@ -108,8 +105,8 @@ func replaceFile(path string, data []byte) (err error) {
 
 const lockEvery = 5 * time.Millisecond
 
-// lock locks the file path and returns a function that unlocks it. If the file is already locked,
-// lock waits until it is unlocked or ctx ends. The lock also ends with the process.
+// lock waits until it has locked the file at path or ctx ends. The end of the process releases the
+// lock.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

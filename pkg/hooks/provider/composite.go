@@ -14,13 +14,12 @@ const (
 	// DenyWins registers every provider separately. A deny has precedence over an ask, and an ask
 	// over an allow. Each provider gets the input with the patches of the providers before it.
 	DenyWins Mode = iota
-	// FirstNonNil uses the first answer and skips the remaining providers. It is unsafe for two
-	// reasons. If the first provider allows an action, a denial by the second has no effect. A
-	// provider that only adds context disables all rules after it.
+	// FirstNonNil uses the first answer and skips the remaining providers. It is unsafe: an allow
+	// by the first provider cancels a denial by the second, and a provider that only adds context
+	// disables all rules after it.
 	//
-	// Notifications still reach every provider. If a provider fails before there is an answer,
-	// the whole composite fails. To deny the action in this case, register the composite with
-	// hooks.OnFailure(hooks.Block).
+	// Notifications still reach every provider. If a provider fails before there is an answer, the
+	// whole composite fails, which denies the action only with hooks.OnFailure(hooks.Block).
 	FirstNonNil
 )
 

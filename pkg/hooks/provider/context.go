@@ -16,20 +16,19 @@ import (
 
 // ContextOptions configures a [Context].
 type ContextOptions struct {
-	Dir        string // directory of the team's files below Meta.TeamRoot; ".squad" by default
-	MaxEntries int    // number of entries from an agent's history; 20 by default
-	MaxBytes   int    // number of bytes that are read from each file; 64 KiB by default
+	Dir        string // directory of the team's files below Meta.TeamRoot, default ".squad"
+	MaxEntries int    // number of entries from an agent's history, default 20
+	MaxBytes   int    // number of bytes that are read from each file, default 64 KiB
 }
 
 // Context gives each agent the knowledge of its team and saves standing instructions. The context
-// of a session begins with the decisions (decisions.md), the newest entries of the agent's
-// history (agents/<agent>/history.md) and the skills that its charter mentions
-// (skills/<skill>/SKILL.md). If a prompt contains a standing instruction, such as "always use
-// tabs", Context adds it to the decisions.
+// of a session begins with the decisions (decisions.md), the newest entries of the agent's history
+// (agents/<agent>/history.md) and the skills that its charter mentions (skills/<skill>/SKILL.md). A
+// standing instruction in a prompt, such as "always use tabs", is added to the decisions.
 //
-// Context skips files that do not exist. If Meta.TeamRoot is empty, it does nothing. It never
-// reads or writes outside of the team's directory, even if a symbolic link or the name of an
-// agent leads there.
+// Context skips files that do not exist. If Meta.TeamRoot is empty, it does nothing. It never reads
+// or writes outside of the team's directory, even if a symbolic link or the name of an agent leads
+// there.
 type Context struct {
 	opts ContextOptions
 	mu   sync.Mutex // serialises additions to the decisions
@@ -83,7 +82,6 @@ func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Ses
 	return &hooks.SessionDecision{Context: text}, nil
 }
 
-// open returns the directory of the team, or nil if there is none.
 func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	if meta.TeamRoot == "" {
 		return nil, nil
@@ -98,8 +96,8 @@ func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	return dir, nil
 }
 
-// read returns the text of the file name in dir. If the file has more than MaxBytes, read returns
-// the complete lines in its last MaxBytes. It returns "" for a missing file.
+// read returns the text of the file name in dir, or "" for a missing file. Of a file with more than
+// MaxBytes, it returns only the last complete lines.
 func (c *Context) read(dir *os.Root, name string) (string, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -57,8 +57,8 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain removes invisible characters, which could hide the end of a sentence. It also replaces
-// repeated white space with one space.
+// plain removes invisible characters, which could hide the end of a sentence, and joins repeated
+// white space.
 func plain(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {

@@ -9,16 +9,15 @@ import (
 
 var entryDate = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
 
-// entry is a section of a history file that begins with a level-three heading.
 type entry struct {
 	text string
 	date string // empty if the date is unknown
-	at   int    // index of the entry in the file
+	at   int    // index in the file
 }
 
-// newest returns the n newest entries of history, in the order of the file. The date of an entry
-// is the last date in its heading, or else the date of the entry before it. If two entries have
-// the same date, the later one is newer. If history has no entries, newest returns it unchanged.
+// newest returns the n newest entries of history, in the order of the file. The date of an entry is
+// the last date in its heading, or else the date of the entry before it. Of two entries with the
+// same date, the later one is newer.
 func newest(history string, n int) string {
 	entries := entriesOf(history)
 	if len(entries) == 0 {

@@ -10,9 +10,6 @@ import (
 	"unicode"
 )
 
-// skills returns the texts of the skills that charter mentions. A charter mentions a skill if it
-// contains the name of the skill, or a domain, keyword or trigger from the front matter of the
-// skill.
 func (c *Context) skills(ctx context.Context, dir *os.Root, charter string) ([]string, error) {
 	words := wordsOf(charter)
 	if len(words) == 0 {

@@ -4,7 +4,7 @@
 //
 // [Composite] and [Tenants] combine providers. [Recorder] combines Appenders.
 //
-// All providers are safe for concurrent use. They trust their inputs and do not check them. If a
-// provider fails, for example because it cannot write a file, its hook fails and the failure is
-// recorded. The run continues.
+// All providers are safe for concurrent use. They trust their inputs. If a provider fails, for
+// example because it cannot write a file, its hook fails, the failure is recorded, and the run
+// continues.
 package provider

@@ -51,7 +51,7 @@ func TestTenants_OneThatHangs(t *testing.T) {
 	}
 }
 
-// After a panic in a tenant's rules they are requested again.
+// After a panic in a tenant's rules, they are requested again.
 func TestTenants_RulesPanic(t *testing.T) {
 	r := hooks.NewRegistry(hooks.Options{})
 	calls := 0
@@ -73,7 +73,6 @@ func TestTenants_RulesPanic(t *testing.T) {
 	}
 }
 
-// elsewhere registers a hook at a point that routers do not serve.
 type elsewhere struct{}
 
 func (elsewhere) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
@@ -82,7 +81,6 @@ func (elsewhere) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 	}, opts...)}, r.Err()
 }
 
-// A hook that would never be called is an error.
 func TestNested_PointsOutOfReach(t *testing.T) {
 	r := hooks.NewRegistry(hooks.Options{})
 	if _, err := r.Use(provider.Composite(provider.FirstNonNil, elsewhere{})); err == nil || !strings.Contains(err.Error(), "message.create") {

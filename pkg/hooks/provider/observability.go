@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Meter receives measurements. Its methods must be safe for concurrent use. They must return
-// quickly, because they run within the timeout of a hook.
+// Meter receives measurements. Its methods must be safe for concurrent use and must return quickly,
+// because they run within the timeout of a hook.
 type Meter interface {
 	// Add adds delta to the counter that name and attributes identify.
 	Add(ctx context.Context, name string, delta int64, attributes ...slog.Attr)
@@ -25,26 +25,26 @@ type Tracer interface {
 
 // Span is a finished operation with its duration.
 type Span struct {
-	Name        string // same name as the counter of the operation
+	Name        string // the same as the counter of the operation
 	Start       time.Time
 	Duration    time.Duration
-	TraceParent string // W3C trace context of the parent; may be empty
+	TraceParent string // W3C trace context of the parent, or empty
 	Failed      bool
 	Attributes  []slog.Attr
 }
 
 // ObservabilityOptions configures an [Observability].
 type ObservabilityOptions struct {
-	Prefix     string      // prefix of all names, such as "squad" in "squad.agent.spawn"; "hooktrail" by default
+	Prefix     string      // prefix of all names, such as "squad" in "squad.agent.spawn", default "hooktrail"
 	Meter      Meter       // nil counts nothing
 	Tracer     Tracer      // nil sends no spans
 	Attributes []slog.Attr // added to all measurements and spans, such as the repository
 }
 
 // Observability counts tool calls, sessions, prompts, errors, compactions, sub-agents, steps and
-// runs. It also measures the duration of the operations that have an end. It never influences a
-// run. The attributes name agents, tools and models. They never contain prompts, arguments,
-// results or error texts.
+// runs, and measures their duration where they have an end. It never influences a run. The
+// attributes name agents, tools and models, but contain no prompts, arguments, results or error
+// texts.
 type Observability struct {
 	opts ObservabilityOptions
 	now  func() time.Time
@@ -101,7 +101,6 @@ func (o *Observability) tokens(ctx context.Context, used *events.Tokens, total i
 	}
 }
 
-// with returns a new list that contains the attributes of the options and then attributes.
 func (o *Observability) with(attributes []slog.Attr) []slog.Attr {
 	all := make([]slog.Attr, 0, len(o.opts.Attributes)+len(attributes))
 	return append(append(all, o.opts.Attributes...), attributes...)

@@ -8,12 +8,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Price contains the prices of a million tokens of a model, in the currency of the budget.
+// Price is the price of a million tokens of a model, in the currency of the budget.
 type Price struct {
 	Input         float64
 	Output        float64
-	CacheRead     float64 // 0 means the price of Input
-	CacheCreation float64 // 0 means the price of Input
+	CacheRead     float64 // 0 for the price of Input
+	CacheCreation float64 // 0 for the price of Input
 }
 
 // Of returns the cost of the tokens t.
@@ -63,9 +63,8 @@ func newPrices(table map[string]Price) (prices, error) {
 	return p, nil
 }
 
-// of returns the price of model. It prefers a price for exactly this name, and otherwise uses the
-// longest pattern that matches. An unknown model costs the highest price, so that a new model is
-// not free.
+// of prefers the price for exactly the name model, and then the longest pattern that matches. An
+// unknown model costs the highest price, so that a new model is not free.
 func (p prices) of(model string) Price {
 	if price, ok := p.exact[model]; ok {
 		return price

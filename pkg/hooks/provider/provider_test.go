@@ -22,8 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// holdLock takes a lock like another process and returns the function that
-// unlocks it.
+// holdLock locks the file like another process, and returns the function that unlocks it.
 func holdLock(t *testing.T, path string) func() {
 	t.Helper()
 	f, err := os.Create(path)

@@ -14,16 +14,15 @@ type Recorder struct {
 	rest  []hooks.Appender
 }
 
-// NewRecorder returns a Recorder that sends each event to first and then to each Appender in
-// rest. The Appenders in rest get the event that first returned. If first fails, they get the
-// original event, which may then contain data that first would have redacted.
+// NewRecorder returns a Recorder that sends each event to first and then to the Appenders in rest,
+// in the form that first returned. If first fails, they get the original event, which may contain
+// data that first would have redacted.
 func NewRecorder(first hooks.Appender, rest ...hooks.Appender) *Recorder {
 	return &Recorder{first: first, rest: rest}
 }
 
-// Append sends e to each Appender in order and continues after a failure. It returns the event
-// that the first Appender returned, or e if the first one failed. The error joins the errors of
-// all Appenders.
+// Append sends e to each Appender in order, even after a failure. It returns the event that the
+// first Appender returned, or e if that one failed, and the joined errors of all Appenders.
 func (r *Recorder) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := r.first.Append(ctx, e)
 	if err != nil {

@@ -10,8 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// router calls the hooks of other registries. It uses the answer of the first registry that has
-// one.
 type router struct {
 	name  string
 	route func(context.Context, hooks.Meta) ([]*hooks.Registry, error)
@@ -22,8 +20,7 @@ var routedPoints = []events.Kind{
 	events.ToolResult, events.RunStarted, events.StepFinished, events.RunFinished, events.SessionEnded, events.SubagentStopped,
 }
 
-// newInner returns a registry with the hooks of provider. It returns an error if provider has a
-// hook at a point that the router does not dispatch.
+// newInner returns an error if provider has a hook at a point that the router does not dispatch.
 func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 	r := hooks.NewRegistry(opts)
 	if _, err := r.Use(provider); err != nil {
@@ -40,7 +37,6 @@ func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 // Name returns the name of the router.
 func (n *router) Name() string { return n.name }
 
-// decide dispatches in to the registries in order and returns the first answer.
 func decide[In, P any](ctx context.Context, n *router, point *hooks.DecisionPoint[In, P], meta hooks.Meta, in In) (*hooks.Decision[P], error) {
 	inner, err := n.route(ctx, meta)
 	if err != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
 )
 
-// meter is a Meter and a Tracer that store their input.
 type meter struct {
 	mu     sync.Mutex // guards the fields below
 	counts map[string]int64
@@ -55,7 +54,6 @@ func (m *meter) Span(_ context.Context, s provider.Span) {
 
 var table = map[string]provider.Price{"claude-opus-*": {Input: 15, Output: 75}, "claude-haiku-4.5": {Input: 1, Output: 5}}
 
-// budget returns a budget of 100 that is partly spent.
 func budget(t *testing.T, spent float64, opts provider.BudgetOptions) *provider.Budget {
 	t.Helper()
 	opts.Limit, opts.Prices, opts.Cheap = 100, table, "claude-haiku-4.5"
@@ -232,7 +230,6 @@ func TestSeed000_Needs(t *testing.T) {
 	})
 }
 
-// team creates a team's directory.
 func team(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

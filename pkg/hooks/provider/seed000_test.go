@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
 )
 
-// journal is an Appender that stores events in memory.
 type journal struct {
 	mu   sync.Mutex // guards all
 	all  []events.Event
@@ -44,7 +43,6 @@ func (j *journal) kinds() []string {
 	return list
 }
 
-// use returns an engine with the providers.
 func use(t *testing.T, meta hooks.Meta, providers ...any) *hooks.Engine {
 	t.Helper()
 	r := hooks.NewRegistry(hooks.Options{})
@@ -61,7 +59,6 @@ func use(t *testing.T, meta hooks.Meta, providers ...any) *hooks.Engine {
 	return hooks.NewEngine(r, meta)
 }
 
-// defaults returns the default provider.
 func defaults(t *testing.T, c policy.Config) *policy.Set {
 	t.Helper()
 	p, err := provider.Default(c)
@@ -254,8 +251,7 @@ func (onlySessions) SessionStart(context.Context, hooks.Meta, hooks.Session) (*h
 	return nil, nil
 }
 
-// verdicts is a provider that always gives the same answer and counts its
-// calls.
+// verdicts is a provider that always gives the same answer.
 type verdicts struct {
 	verdict hooks.Verdict
 	reason  string
@@ -369,7 +365,6 @@ func TestSeed000_Composition(t *testing.T) {
 	})
 }
 
-// everything dispatches at every point of the document.
 func everything(t *testing.T, e *hooks.Engine) {
 	t.Helper()
 	err := e.Session(t.Context(), "s", hooks.Session{Model: "opus"}, func(ctx context.Context, _ hooks.SessionOutcome) error {

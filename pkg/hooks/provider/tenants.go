@@ -8,13 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider that has separate rules for each tenant. It calls rules once when it
-// first sees a tenant, and rules returns the provider for that tenant. If rules fails or Meta has
-// no tenant, the action is denied. In that case Tenants calls rules again for the next action.
+// Tenants returns a provider with separate rules for each tenant. It calls rules when it first sees
+// a tenant, and rules returns the provider for that tenant. If rules fails or Meta has no tenant,
+// the action is denied. After a failure, the next action calls rules again.
 //
 // Tenants share no state such as budgets or lockouts. The hooks of each tenant run in a separate
-// registry with opts, which logs failures to opts.Logger. Each of these hooks has opts.Timeout.
-// All of them together have the timeout of one hook in the outer registry.
+// registry with opts, and each has opts.Timeout. All of them together have the timeout of one hook
+// in the outer registry.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records the events
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
@@ -24,11 +24,11 @@ type tenants struct {
 	rules func(tenant string) (any, error)
 	opts  hooks.Options
 
-	mu    sync.Mutex // guards known; it is not locked while rules runs
+	mu    sync.Mutex // guards known, and is not locked while rules runs
 	known map[string]*tenant
 }
 
-// tenant contains the registry of a tenant. made is closed when registry and err are set.
+// made is closed when registry and err are set.
 type tenant struct {
 	made     chan struct{}
 	registry *hooks.Registry
@@ -47,12 +47,10 @@ func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID,
 // ErrNoTenant is the reason why a dispatch without a tenant is denied.
 const ErrNoTenant = hooks.Fault("no tenant")
 
-// errNoRules is the recorded error if rules fails, because the error text of rules may not be
-// recorded.
+// errNoRules replaces an error of rules, whose text may not be recorded.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns the registry of the tenant name, and creates it on the first call. Concurrent
-// callers wait for the registry.
+// of creates the registry of the tenant name on the first call. Concurrent callers wait for it.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant
@@ -75,8 +73,8 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make sets the registry or the error of own. After an error, it removes the tenant from known,
-// so that the next call tries again.
+// make sets the registry or the error of own. After an error, it removes the tenant from known, so
+// that the next call tries again.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {

@@ -10,9 +10,9 @@
 //
 //	{"action":"modify","modified_args":{"command":"git status -s"},"message":"shortened"}
 //
-// A client that requests a decision sends the same document, or a CloudEvent. [Parse] decodes
-// both. The answer is the combined outcome of all hooks. Each outcome is also a valid reply, so
-// that a hook can forward its document to a decision service and return the answer.
+// A client that requests a decision sends the same document, or a CloudEvent. [Parse] decodes both.
+// The answer is the combined outcome of all hooks. Each outcome is also a valid reply, so that a
+// hook can forward its document to a decision service and return the answer.
 //
 // Errors contain no text of the input. Unknown fields are accepted.
 package wire

@@ -29,8 +29,8 @@ func (e *InvalidError) Error() string {
 func invalid(field, reason string) error { return &InvalidError{Field: field, Reason: reason} }
 
 // Parse decodes a document for hooks, or a CloudEvent whose kind is a hook point. The field event
-// contains the name of a point or its name in configuration files. If a document has no payload
-// and its point has no tool call, the unknown fields become the payload. Parse returns an
+// contains the name of a point or its name in configuration files. If a document has no payload and
+// its point has no tool call, the unknown fields become the payload. Parse returns an
 // [InvalidError] for invalid data.
 func Parse(data []byte) (hooks.Document, error) {
 	if len(data) > MaxBytes {
@@ -67,7 +67,6 @@ func Parse(data []byte) (hooks.Document, error) {
 	return out, err
 }
 
-// takeFailure removes the field error from fields and returns the text of the error.
 func takeFailure(fields map[string]json.RawMessage) (string, error) {
 	data, ok := fields["error"]
 	if !ok {
@@ -152,7 +151,6 @@ func rest(fields map[string]json.RawMessage) (hooks.JSON, error) {
 	return hooks.Marshal(others)
 }
 
-// present returns data, or "" for null.
 func present(data json.RawMessage) hooks.JSON {
 	if string(data) == "null" {
 		return ""

@@ -25,7 +25,7 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply is the reply of a hook. It contains either an action or, like an outcome, a verdict.
+// reply contains either an action or, like an outcome, a verdict.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`
@@ -40,14 +40,14 @@ type reply struct {
 	AdditionalContext string `json:"additional_context"`
 }
 
-// ParseReply decodes the reply of a hook to the document d. If the reply is empty, the hook has
-// no opinion and ParseReply returns nil. Otherwise the reply has one of two forms. The first form
-// has an action:
+// ParseReply decodes the reply of a hook to the document d. If the reply is empty, the hook has no
+// opinion and ParseReply returns nil. Otherwise the reply has one of two forms. The first form has
+// an action:
 //
 //	allow      the hook has no objection
 //	block      the hook denies, and message is the reason
-//	modify     the run continues with modified_args, which contains the new arguments; at points
-//	           without a tool call, it contains the patch or the value
+//	modify     the run continues with modified_args, which contains the new arguments, or the
+//	           patch or value at points without a tool call
 //	continue   the hook has no opinion
 //
 // The second form has the fields of an outcome, which are verdict, reason, args and value. Both
@@ -115,8 +115,8 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// An outcome always contains the arguments. They are a patch only if they differ from
-		// those of d.
+		// An outcome always contains the arguments. They are a patch only if they differ from those
+		// of d.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}
@@ -126,7 +126,6 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	return nil
 }
 
-// sameJSON reports whether a and b are equal except for white space.
 func sameJSON(a, b hooks.JSON) bool { return compact(a) == compact(b) }
 
 func compact(j hooks.JSON) string {

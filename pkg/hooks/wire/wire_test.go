@@ -34,7 +34,6 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// Parse returns the document that Append has encoded.
 func TestRoundTrip(t *testing.T) {
 	points := hooks.Points()
 	text := rapid.StringMatching(`[ -~é]{0,8}`)
@@ -133,7 +132,6 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Parse returns an InvalidError, or a document that Append and Parse round-trip.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"event":"PreToolUse","tool":"Bash","args":{"command":"git status"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}`,
@@ -163,7 +161,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// ParseReply returns a fault, or a valid verdict and a JSON patch.
 func FuzzParseReply(f *testing.F) {
 	for _, s := range []string{
 		"", " \n", "{}", `{"action":"allow"}`, `{"action":"modify","modified_args":{}}`, `{"action":"explode"}`, `{"verdict":"ask","args":{"a":1}}`, "[]", "{",

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limits of one analysis. When a text exceeds a limit, Analyze adds [DoubtTooLarge].
+// Limits of one analysis. A text that exceeds one of them adds [DoubtTooLarge].
 const (
 	MaxText    = 64 << 10 // bytes of text
 	maxSteps   = 5_000    // statements, programs and scripts
@@ -52,9 +52,9 @@ func (w Word) Known() bool { return !strings.Contains(w.Text, Hole) }
 
 // Command is a program or builtin that the text would run.
 type Command struct {
-	Name string // the base name of the program, in lower case and without .exe
+	Name string // base name of the program, in lower case and without .exe
 	Args []Word
-	Dir  string // working directory, "" for the initial directory; may contain [Hole]
+	Dir  string // working directory, "" for the initial directory, may contain [Hole]
 }
 
 // Analysis is the result of [Analyze].
@@ -84,14 +84,12 @@ func Analyze(text string) *Analysis {
 	return w.out
 }
 
-// maxRetry limits the size of a text that parse tries again as zsh, POSIX or mksh after Bash has
-// rejected it.
+// maxRetry limits the size of a text that parse tries again after Bash has rejected it.
 const maxRetry = 8 << 10
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
-// parse returns the syntax tree of text. It tries Bash first and then other shell languages. It
-// returns false if none of them accepts text.
+// parse tries Bash first and then other shell languages.
 func parse(text string) (*syntax.File, bool) {
 	if p, ok := parsers.Get().(*syntax.Parser); ok {
 		defer parsers.Put(p)
@@ -138,8 +136,8 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the maximum depth of parentheses in text. It also counts parentheses in quotes.
-// The depth is limited before parsing, because the parser is slow on deep nesting.
+// nesting returns the maximum depth of parentheses in text, even in quotes. It runs before the
+// parser, which is slow on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {
@@ -154,8 +152,8 @@ func nesting(text string) int {
 	return most
 }
 
-// fill replaces each [Hole] in text with the variable holeName, because the parser does not
-// accept NUL bytes.
+// fill replaces each [Hole] with the variable holeName, because the parser does not accept NUL
+// bytes.
 func fill(text string) string {
 	return strings.ReplaceAll(text, Hole, "${"+holeName+"}")
 }

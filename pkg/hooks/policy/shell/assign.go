@@ -49,16 +49,14 @@ func (w *walker) declare(d *syntax.DeclClause, st *state) {
 	}
 }
 
-// forgets lists builtins that set the variables in their arguments to values that the analysis
-// does not know.
+// forgets lists builtins that set variables to unknown values.
 var forgets = set("read unset mapfile readarray getopts printf export local declare typeset readonly")
 
-// startsPrograms lists environment variables whose value other programs run as a command.
 var startsPrograms = set("GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS " +
 	"PAGER MANPAGER EDITOR VISUAL BROWSER PROMPT_COMMAND LESSOPEN")
 
-// forgetArgs marks the variables named in args as unknown. A name can be attached to an option,
-// as in "printf -vx".
+// forgetArgs marks the variables named in args as unknown. A name can be attached to an option, as
+// in "printf -vx".
 func forgetArgs(args []Word, st *state) {
 	for _, a := range args {
 		name, _, _ := strings.Cut(a.Text, "=")

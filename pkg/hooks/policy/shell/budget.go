@@ -1,7 +1,5 @@
 package shell
 
-// budget limits the work of one analysis. When a limit is exceeded, it adds [DoubtTooLarge] to
-// out.
 type budget struct {
 	out   *Analysis
 	depth int // current nesting of scripts, statements and programs
@@ -9,8 +7,8 @@ type budget struct {
 	bytes int
 }
 
-// enter begins a nested step and returns true if the limits allow it. The caller must then call
-// leave at the end of the step.
+// enter begins a nested step. If it returns true, the caller must call leave at the end of the
+// step.
 func (b *budget) enter() bool {
 	b.steps++
 	if b.exhausted() || b.depth >= maxDepth {

@@ -99,8 +99,8 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns what s writes into a pipe. It knows the text if s is a simple call of echo,
-// printf or cat.
+// output returns what s writes into a pipe. Only simple calls of echo, printf and cat have a known
+// output.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -130,13 +130,12 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	return input{kind: inputPipe}
 }
 
-// octal matches the octal escapes of echo, such as \0101. [expand.Format] expects them without
-// the leading 0.
+// octal matches the octal escapes of echo, such as \0101, which [expand.Format] expects without the
+// first 0.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// echoes returns the output of echo with args. If args contain escapes but not -e, the result
-// contains the text both undecoded and decoded, because only some shells decode escapes by
-// default.
+// echoes returns the output of echo. Only some shells decode escapes without -e, so the result then
+// contains the text both undecoded and decoded.
 func echoes(args []string) input {
 	escapes := false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -157,9 +156,7 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats returns the output of printf with args if the format contains no verb except %s and %%.
-// Otherwise the output counts as unknown, because other verbs can turn a short text into a long
-// one.
+// formats accepts only the verbs %s and %%, because others can turn a short text into a long one.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])
@@ -231,8 +228,7 @@ func (w *walker) run(argv []Word, st *state, in input) {
 	}
 }
 
-// program returns the last element of the path in word, in lower case and without .exe. It
-// returns false if the element is unknown.
+// program returns the base name in word, in lower case and without .exe, or false if it is unknown.
 func program(word Word) (string, bool) {
 	text := word.Text
 	if i := strings.LastIndexByte(text, '/'); i >= 0 && i+1 < len(text) {

@@ -10,8 +10,7 @@ import (
 
 const maxBraces = 64
 
-// expander expands the braces, variables and quotes of one word into arguments. Each word needs a
-// new expander.
+// expander expands the braces, variables and quotes of one word. Each word needs a new expander.
 type expander struct {
 	work  *budget
 	st    *state
@@ -65,8 +64,6 @@ func braces(word *syntax.Word) [][]syntax.WordPart {
 	return [][]syntax.WordPart{{hole}}
 }
 
-// alternatives returns every combination that the braces in parts produce. It returns false if
-// there are more than maxBraces.
 func alternatives(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
 	all := [][]syntax.WordPart{nil}
 	for _, part := range parts {
@@ -169,8 +166,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds the home directory for a word that begins with "~" and returns the rest of s, which
-// is the text after the "~". The home of another user is assumed to be next to HomeDir.
+// tilde adds the home directory for a word that begins with "~". s is the text after the "~", of
+// which tilde returns the rest. It assumes that the home of another user is next to HomeDir.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -218,8 +215,7 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a command substitution. The output is unknown, except for mktemp,
-// which prints the path of a new temporary file or directory.
+// output adds the output of a command substitution, which is unknown except for mktemp.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {
@@ -231,8 +227,6 @@ func (e *expander) output(c *syntax.CmdSubst) {
 	e.word.Open = true
 }
 
-// unquote returns the text of a single-quoted string. It decodes the escapes if the string has
-// the form $'…'.
 func unquote(q *syntax.SglQuoted) string {
 	if !q.Dollar {
 		return q.Value

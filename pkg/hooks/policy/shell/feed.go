@@ -11,8 +11,8 @@ const (
 	maxFedText = 256 // bytes of one line
 )
 
-// feed returns a copy of words in which text replaces token. It also reports whether any word
-// contained token. Words that consist only of token are marked as Fed.
+// feed returns a copy of words in which text replaces token, and whether any word contained token.
+// Words that consist only of token are marked as Fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole
@@ -28,8 +28,7 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines returns the non-empty lines of in, or a single [Hole] if the input is unknown or has more
-// than maxFed lines.
+// lines returns the non-empty lines of in, or a single [Hole] if the input is unknown or too long.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {
@@ -43,8 +42,7 @@ func (in input) lines() []string {
 	return lines
 }
 
-// words returns the words of in, or a single [Hole] if the input is unknown or has more than
-// maxFed words.
+// words returns the words of in, or a single [Hole] if the input is unknown or too long.
 func (in input) words() []Word {
 	fields := strings.Fields(strings.NewReplacer(`"`, "", "'", "", Hole, " "+Hole).Replace(in.text))
 	if in.kind != inputText || len(fields) == 0 || len(fields) > maxFed {
@@ -105,9 +103,8 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel analyses GNU parallel, which adds each line of input to the command in its arguments
-// and passes the result to a shell. Without a command in its arguments, it runs each line as a
-// command.
+// parallel analyses GNU parallel, which passes its arguments with each line of input to a shell.
+// Without a command in its arguments, it runs each line as a command.
 func (p *process) parallel() {
 	args := p.args
 	for more := true; more; {

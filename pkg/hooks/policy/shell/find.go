@@ -2,8 +2,7 @@ package shell
 
 import "strings"
 
-// find analyses the programs that find starts with -exec, -execdir, -ok and -okdir. It ignores
-// -delete, which policies check with [FindDeletes].
+// find analyses -exec, -execdir, -ok and -okdir. Policies check -delete with [FindDeletes].
 func (p *process) find() {
 	args := p.args
 	for i := 0; i < len(args); i++ {
@@ -61,8 +60,7 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	return paths, deletes
 }
 
-// fd analyses the program that fd starts with -x or -X. All words after the option belong to that
-// program.
+// fd analyses -x and -X. All words after the option belong to the program that fd starts.
 func (p *process) fd() {
 	for i, a := range p.args {
 		inner := p.args[i+1:]

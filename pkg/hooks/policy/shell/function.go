@@ -6,17 +6,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// function is a function or an alias that the script defines.
 type function struct {
 	name   string
 	body   *syntax.Stmt
 	st     *state // the state of the shell at the definition
 	called bool
-	active bool // the analysis is inside of a call, so that another call is recursive
+	active bool // the analysis is inside of a call, so another call is recursive
 }
 
-// functions contains the functions that the script has defined so far, in the order of
-// definition.
 type functions struct{ list []*function }
 
 func (fs *functions) define(name string, body *syntax.Stmt, st *state) {

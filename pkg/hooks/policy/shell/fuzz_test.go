@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// FuzzAnalyze checks that an analysis ends and is reproducible. A shell that runs
-// the text has the same findings.
+// FuzzAnalyze checks that an analysis ends and is reproducible, and that a shell that runs the text
+// has the same findings.
 func FuzzAnalyze(f *testing.F) {
 	for _, text := range []string{
 		"ls", "a=1; b $a", "for i in a b; do rm -rf $i; done", "echo $(( $(x) ))", "a 'b", "sudo env -S 'A=1 b' c", "xargs -I{} sh -c 'x {}'",

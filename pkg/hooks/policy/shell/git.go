@@ -7,8 +7,8 @@ var gitOptions = options{
 	long:  " --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source ",
 }
 
-// Git returns the subcommand in the arguments of git and the arguments after it. It skips the
-// options before the subcommand, such as -C. sub is empty if there is no subcommand.
+// Git returns the subcommand in the arguments of git, or "", and the arguments after it. It skips
+// options before the subcommand, such as -C.
 func Git(args []Word) (sub string, rest []Word) {
 	rest = args
 	for more := true; more; {
@@ -20,8 +20,8 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git analyses the commands that git itself runs. They come from "submodule foreach", "bisect
-// run", "rebase --exec" and settings such as "-c alias.x=!command".
+// git analyses the commands that git itself runs: from "submodule foreach", "bisect run", "rebase
+// --exec" and settings such as "-c alias.x=!command".
 func (p *process) git() {
 	p.st = p.st.child()
 	sub, rest := Git(p.args)
@@ -51,8 +51,8 @@ func (p *process) git() {
 }
 
 // gitConfig analyses entry, the KEY=VALUE of an option -c. An alias counts only if it is the
-// subcommand in args. Other values are searched for a command, because settings such as
-// core.pager name a program.
+// subcommand in args. Other values can contain a command, because settings such as core.pager name
+// a program.
 func (p *process) gitConfig(entry string, args []Word) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")

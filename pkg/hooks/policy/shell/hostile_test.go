@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// TestAnalyze_Hidden checks that programs are found in obscure texts.
 func TestAnalyze_Hidden(t *testing.T) {
 	for _, text := range []string{
 		// Output of echo.
@@ -35,8 +34,7 @@ func TestAnalyze_Hidden(t *testing.T) {
 	}
 }
 
-// TestAnalyze_HiddenDoubts checks that facts which only a running shell knows
-// cause a doubt.
+// Facts that only a running shell knows cause a doubt.
 func TestAnalyze_HiddenDoubts(t *testing.T) {
 	for text, want := range map[string]Doubt{
 		"/bin/r? a":                                DoubtProgram,

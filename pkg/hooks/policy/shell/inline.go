@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// interpreter describes which arguments of a program contain code in another language.
 type interpreter struct {
 	letters string // short options whose value is code
 	long    string // long options whose value is code, each between spaces
-	first   bool   // the first argument that is not an option is code
+	first   bool   // the first operand is code
 }
 
 var interpreters = map[string]interpreter{
@@ -49,16 +48,15 @@ func (c interpreter) code(args []Word) (string, bool) {
 	return "", false
 }
 
-// reads reports whether the interpreter reads its code from standard input, because args contain
-// no script file.
+// reads reports whether the interpreter reads its code from standard input.
 func (c interpreter) reads(args []Word) bool {
 	return !slices.ContainsFunc(args, func(a Word) bool { return c.operand(a.Text) })
 }
 
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
-// option reports in found whether text is an option that takes code. If the code is part of text,
-// attached is true and code contains it. Otherwise the next argument is the code.
+// option reports in found whether text is an option that takes code. If attached is false, the next
+// argument is the code.
 func (c interpreter) option(text string) (code string, attached, found bool) {
 	if strings.HasPrefix(text, "--") {
 		name, value, has := strings.Cut(text, "=")
@@ -78,7 +76,6 @@ func (c interpreter) option(text string) (code string, attached, found bool) {
 	return "", false, false
 }
 
-// callsOut matches code that may start other programs.
 var callsOut = regexp.MustCompile("(?i)system|popen|subprocess|spawn|exec|child_process|\\bqx\\b|%x|open3|shell|`|\\brun\\b|\\|")
 
 var removesTrees = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_tree|remove_dir_all|rimraf|removeSync)\b|\b(rm|rmdir)(Sync)?\([^)]*recursive`)
@@ -88,8 +85,8 @@ type literal struct {
 	follows bool // only a comma separates this literal from the previous one
 }
 
-// literals returns the strings between quotes in code. It uses the quoting rules that most
-// languages share.
+// literals returns the strings between quotes in code, with the quoting rules that most languages
+// share.
 func literals(code string) []literal {
 	var out []literal
 	end := 0

@@ -4,8 +4,7 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyses a for loop. If the list has at most maxRounds words, loop analyses the body once
-// per word, so that the value of the loop variable is known.
+// loop analyses the body once for each word of the list, if there are at most maxRounds words.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)
@@ -33,8 +32,8 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	}
 }
 
-// forgetChanged marks the variables that loop changes as unknown, because their current values
-// are valid only in the first iteration.
+// forgetChanged marks the variables that loop changes as unknown, because their current values are
+// valid only in the first iteration.
 func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {

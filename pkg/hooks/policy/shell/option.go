@@ -2,9 +2,8 @@ package shell
 
 import "strings"
 
-// options describes which options of a program have a value.
 type options struct {
-	flags    string // short options without a value; a letter in no list may have a value
+	flags    string // short options without a value. A letter in no list may have a value
 	short    string // short options whose value is attached or the next word
 	attached string // short options whose value is always attached
 	long     string // long options whose value is the next word, each between spaces
@@ -14,13 +13,13 @@ type options struct {
 type option struct {
 	letters string // such as "xvf"
 	long    string
-	value   Word // value of the long option or of the last letter
+	value   Word // of the long option or of the last letter
 	valued  bool
-	unsure  bool // contains an unknown letter, so that the next word may be its value
+	unsure  bool // contains an unknown letter, so the next word may be its value
 }
 
-// last returns the last letter of a short option, or 0 for a long option. If o has a value, it
-// belongs to this letter.
+// last returns the last letter of a short option, the only one that can have a value, or 0 for a
+// long option.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0
@@ -28,9 +27,8 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args. rest contains the arguments after the option and
-// its value. If args does not begin with an option, ok is false and rest begins with the first
-// operand.
+// next reads the option at the start of args. rest contains the arguments after the option and its
+// value. If args does not begin with an option, rest begins with the first operand.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The full names of PowerShell options. PowerShell also accepts every prefix of a name.
+// Full names of PowerShell options, which also accepts every prefix of a name.
 const (
 	psCommand = "commandwithargs"
 	psEncoded = "encodedcommand"
@@ -14,8 +14,6 @@ const (
 
 var psSwitches = []string{"noprofile", "noninteractive", "nologo", "noexit", "sta", "mta", "login", "interactive"}
 
-// powershell analyses the code that PowerShell runs. With -Command, all remaining arguments are
-// code.
 func (p *process) powershell() {
 	p.st = p.st.child()
 	args := p.args

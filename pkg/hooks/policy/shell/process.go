@@ -9,8 +9,8 @@ import (
 
 var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
-// process is one call of a program or builtin in the text. A builtin changes st, the state of the
-// shell. A program gets a child of st, because it cannot change the state of the shell.
+// process is one call of a program or builtin. A builtin changes st, the state of the shell. A
+// program cannot, and gets a child of st.
 type process struct {
 	w    *walker
 	name string
@@ -19,8 +19,8 @@ type process struct {
 	in   input
 }
 
-// follow returns the function that analyses the program or builtin name. For a builtin, that
-// function applies the effect on the state of the shell.
+// follow returns the function that analyses the program name, or that applies the effect of the
+// builtin name on the shell.
 func follow(name string) func(*process) {
 	switch name {
 	case "cd", "chdir", "pushd":
@@ -73,7 +73,7 @@ func followProgram(name string) func(*process) {
 }
 
 // inShell analyses a command that exec, command, builtin or time runs. Builtins such as cd in
-// "command cd x" change the state of the current shell. Other commands run as programs.
+// "command cd x" change the current shell. Other commands run as programs.
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {
@@ -114,9 +114,8 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that reads its script from the file name. If name is standard input, the
-// script may be known. Other descriptors and process substitutions add [DoubtCode]. Files on disk
-// are not read.
+// file analyses a shell that reads its script from the file name. Only standard input can be known.
+// Other descriptors and process substitutions add [DoubtCode]. Files on disk are not read.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:
@@ -152,8 +151,6 @@ func (p *process) alias() {
 
 var shellOptions = options{short: "oOC", plus: true, long: " --rcfile --init-file --command --init-command "}
 
-// shell analyses the script that a shell runs. The script comes from -c, a file or standard
-// input.
 func (p *process) shell() {
 	p.st = p.st.child()
 	args := p.args

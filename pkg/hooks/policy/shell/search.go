@@ -2,22 +2,18 @@ package shell
 
 import "strings"
 
-// search looks for commands in text that is possibly not a shell script, such as code in another
-// language.
 type search struct {
 	w  *walker
 	st *state
 }
 
-// separators are the characters at which lines splits text into commands, even inside of quotes.
-// Quotes are unreliable in text that does not parse.
+// separators also split in quotes, because quotes are unreliable in text that does not parse.
 const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines looks for commands between separators in a text that does not parse. Such a text can
-// still be dangerous: a shell may run the lines before the syntax error, and another shell may
-// accept all of it.
+// lines looks for commands in a text that does not parse. A shell may still run the lines before
+// the syntax error, and another shell may accept all of it.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function
@@ -42,8 +38,8 @@ func (s search) lines(text string) {
 
 var keywords = set("! if then elif else do while until time coproc")
 
-// foreign looks for a shell command in code, which is written in another language. If code can
-// start programs, foreign also looks for commands in its string literals.
+// foreign looks for a shell command in code of another language. It also searches the string
+// literals if code can start programs.
 func (s search) foreign(code string) {
 	if len(code) > MaxText {
 		s.w.out.doubt(DoubtTooLarge)
@@ -77,13 +73,12 @@ func (s search) command(text string) {
 	}
 }
 
-// program analyses argv as a call, because argv may be a program and its arguments.
 func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively calls f and then discards the doubts that f added, because the text may not be a
-// command at all. It keeps them if the analysis ran out of steps.
+// tentatively discards the doubts that f adds, because the text may not be a command. It keeps them
+// if the analysis ran out of steps.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

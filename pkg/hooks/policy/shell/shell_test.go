@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// show formats an analysis as lines: "dir> name arg arg", "> file", "? doubt".
-// Holes are shown as "…".
+// show formats an analysis as lines: "dir> name arg arg", "> file", "? doubt". Holes are shown as
+// "…".
 func show(a *Analysis) []string {
 	readable := func(s string) string { return strings.ReplaceAll(s, Hole, "…") }
 	var lines []string
@@ -201,8 +201,7 @@ func TestAnalyze_Doubts(t *testing.T) {
 	}
 }
 
-// TestAnalyze_Bounded checks that the analysis of any text ends. Without the limits it
-// would take hours.
+// Without the limits, these analyses would take hours.
 func TestAnalyze_Bounded(t *testing.T) {
 	loop := strings.Repeat("for i in 1 2 3 4 5 6 7 8; do ", 20) + "eval \"$x\"" + strings.Repeat("; done", 20)
 	for name, text := range map[string]string{

@@ -14,8 +14,7 @@ func (e *expander) expansion(p *syntax.ParamExp, quoted bool) {
 	e.value(e.param(p), quoted)
 }
 
-// value adds text, the value of a variable. If the value is unquoted, it is split into words at
-// the characters in IFS.
+// value adds text, the value of a variable. An unquoted value is split at the characters in IFS.
 func (e *expander) value(text string, quoted bool) {
 	if quoted || e.whole || text == Hole {
 		e.add(text)
@@ -44,14 +43,13 @@ func (e *expander) value(text string, quoted bool) {
 	}
 }
 
-// listed reports whether p is $@ or $* without operators.
 func listed(p *syntax.ParamExp) bool {
 	return p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") &&
 		p.Exp == nil && !p.Length && !p.Width && !p.IsSet && !transforms(p)
 }
 
-// parameters adds all positional parameters for $@ or $*. Each parameter becomes a separate word,
-// except in a quoted "$*" and in contexts without word splitting.
+// parameters adds the positional parameters for $@ or $*, each as a separate word, except in a
+// quoted "$*" and in contexts without word splitting.
 func (e *expander) parameters(name string, quoted bool) {
 	for i, word := range e.st.params {
 		switch {

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// holeName is the name of the variable that fill writes into a script in place of a [Hole].
 const holeName = "__hole__"
 
 type value struct {
@@ -17,19 +16,18 @@ type value struct {
 	exported bool
 }
 
-// state describes everything that the analysis knows about a shell at one point of a script.
 type state struct {
 	vars   map[string]value // variables that are not in the map come from the environment
-	dir    string           // "" for the initial directory; may contain a Hole
-	params []Word           // "$@"; nil if unknown
+	dir    string           // "" for the initial directory, may contain a Hole
+	params []Word           // "$@", nil if unknown
 }
 
 func newState() *state { return &state{vars: map[string]value{}} }
 
 func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir, params: s.params} }
 
-// child returns the initial state of a program that the shell starts. The program inherits only
-// the directory and the exported variables.
+// child returns the initial state of a program, which inherits only the directory and the exported
+// variables.
 func (s *state) child() *state {
 	c := &state{vars: map[string]value{}, dir: s.dir}
 	for name, v := range s.vars {
@@ -40,8 +38,8 @@ func (s *state) child() *state {
 	return c
 }
 
-// merge combines the states after two branches into s. Facts that differ become unknown, because
-// either branch may have run.
+// merge combines the states after two branches. Facts that differ become unknown, because either
+// branch may have run.
 func (s *state) merge(other *state) {
 	s.mergeVars(other)
 	if s.dir != other.dir {
@@ -73,11 +71,10 @@ func (s *state) set(name, text string, exported bool) {
 	}
 }
 
-// maxParams limits the number of positional parameters, because a script can double them
-// repeatedly with "set -- \"$@\" \"$@\"".
+// maxParams limits the positional parameters, because a script can double them repeatedly with "set
+// -- \"$@\" \"$@\"".
 const maxParams = 256
 
-// positional sets "$@" and $1 to $9 to args. If args is nil, the parameters become unknown.
 func (s *state) positional(args []Word) {
 	if s.params = args; len(args) > maxParams {
 		s.params = nil
@@ -105,7 +102,6 @@ func (s *state) shift(args []Word) {
 	s.positional(s.params[n:])
 }
 
-// setParams applies the builtin "set". Operands in args become the positional parameters.
 func setParams(args []Word, st *state) {
 	dashes := slices.ContainsFunc(args, func(a Word) bool { return a.Text == "--" })
 	for more := true; more; {
@@ -135,7 +131,6 @@ func (s *state) export(name string) {
 
 const numeric = " $ ? # ! UID EUID PPID RANDOM SRANDOM SECONDS LINENO BASHPID EPOCHSECONDS "
 
-// lookup returns the value of the variable name, or a [Hole] if the value is unknown.
 func (s *state) lookup(name string) string {
 	if v, ok := s.vars[name]; ok {
 		if !v.known {

@@ -2,8 +2,8 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// walker goes through syntax trees in the order of execution. The state of the shell is a
-// parameter of the methods and not a field, because each branch and subshell has a copy.
+// walker goes through syntax trees in the order of execution. The state of the shell is a parameter
+// of the methods, because each branch and subshell has a copy.
 type walker struct {
 	out       *Analysis
 	work      budget
@@ -17,16 +17,16 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts analyses the statements in list. Every statement gets the same input in, because any of
-// them can be the one that reads it.
+// stmts gives every statement in list the same input, because any of them can be the one that reads
+// it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)
 	}
 }
 
-// define adds the function f to the known functions. A function without a name is a feature of
-// zsh, which runs it immediately.
+// define adds the function f. A function without a name is a feature of zsh, which runs it
+// immediately.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -40,8 +40,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled analyses the functions that were defined since mark and never called, because code
-// outside of the script may call them. Then it removes all functions since mark.
+// uncalled analyses and removes the functions that were defined since mark. It skips those that
+// were called. Code outside of the script may call the others.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {
@@ -52,8 +52,6 @@ func (w *walker) uncalled(mark int, st *state) {
 	w.functions.drop(mark)
 }
 
-// callFunction analyses a call of the function name. It skips recursive calls. It returns false
-// if there is no such function.
 func (w *walker) callFunction(name string, args []Word, st *state, in input) bool {
 	f := w.functions.named(name)
 	if f == nil {
@@ -168,7 +166,6 @@ func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
 	st.merge(after)
 }
 
-// substitutions analyses the command and process substitutions in node. Each runs in a subshell.
 func (w *walker) substitutions(node syntax.Node, st *state) {
 	if isNil(node) {
 		return
@@ -190,8 +187,7 @@ func (w *walker) substitutions(node syntax.Node, st *state) {
 	})
 }
 
-// isNil reports whether node is nil or an interface that contains a nil pointer. [syntax.Walk]
-// accepts neither.
+// isNil reports whether node is nil or contains a nil pointer, which [syntax.Walk] does not accept.
 func isNil(node syntax.Node) bool {
 	switch n := node.(type) {
 	case nil:

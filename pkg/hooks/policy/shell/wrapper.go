@@ -2,12 +2,11 @@ package shell
 
 import "strings"
 
-// wrapper describes a program that runs another program, which is given in its arguments.
 type wrapper struct {
 	options
-	operands int    // number of operands before the other program
+	operands int    // operands before the other program
 	assigns  bool   // NAME=VALUE words can precede the other program
-	code     string // letters of short options whose value is a shell script
+	code     string // short options whose value is a shell script
 	first    string // required first argument, such as "run" in "uv run"
 	joined   bool   // the remaining arguments are joined and passed to a shell
 }
@@ -90,8 +89,8 @@ func (p *process) unwrap() {
 	}
 }
 
-// assign sets the variables in NAME=VALUE words at the start of args, and returns the words after
-// them. It does nothing if the wrapper does not accept assignments.
+// assign sets the variables in NAME=VALUE words at the start of args, if the wrapper accepts them,
+// and returns the words after them.
 func (c wrapper) assign(args []Word, st *state) []Word {
 	for c.assigns && len(args) > 0 && isAssignment(args[0].Text) {
 		name, text, _ := strings.Cut(args[0].Text, "=")
@@ -101,9 +100,8 @@ func (c wrapper) assign(args []Word, st *state) []Word {
 	return args
 }
 
-// skip returns the arguments after the options of the wrapper c. It also applies the options that
-// contain code, a command or a directory. unsure is true if the next word may belong to an
-// unknown option.
+// skip returns the arguments after the options of c, and applies options that contain code, a
+// command or a directory. unsure is true if the next word may belong to an unknown option.
 func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	for {
 		opt, rest, ok := c.next(c.assign(args, p.st))

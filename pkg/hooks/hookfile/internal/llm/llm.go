@@ -1,5 +1,5 @@
-// Package llm sends prompts to language models over HTTP. It supports the API of Anthropic and
-// the API of OpenAI, which other servers also provide.
+// Package llm sends prompts to language models over HTTP. It supports the API of Anthropic and the
+// API of OpenAI, which other servers also provide.
 //
 // A Client never retries. Its methods can be called concurrently.
 package llm
@@ -38,7 +38,7 @@ var (
 type Client struct {
 	API     API
 	BaseURL string        // empty for the public server of the API
-	Key     func() string // called for each request; only OpenAI with a BaseURL works without a key
+	Key     func() string // called for each request. Only OpenAI with a BaseURL works without a key
 	HTTP    *http.Client
 }
 
@@ -138,7 +138,7 @@ func post(ctx context.Context, base, path string, r request) (*http.Request, err
 	return req, nil
 }
 
-// send sends req and returns the body of the response. The body has at most [wire.MaxBytes].
+// send returns the body of the response, which has at most [wire.MaxBytes].
 func (c *Client) send(req *http.Request) ([]byte, error) {
 	resp, err := c.HTTP.Do(req)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// server is a fake server that records the last request.
 type server struct {
 	*httptest.Server
 
@@ -40,7 +39,7 @@ func (s *server) client(api API, path, key string) *Client {
 	return &Client{API: api, BaseURL: s.URL + path, Key: func() string { return key }, HTTP: s.Client()}
 }
 
-// Each model gets the limit of its answer by the name that it knows.
+// Each model gets its limit in the member that it accepts.
 func TestComplete(t *testing.T) {
 	s := serve(t, http.StatusOK, `{"choices":[{"message":{"role":"assistant","content":"fine"}}]}`)
 	c := s.client(OpenAI, "/v1/?tier=1", "k3y")
@@ -96,7 +95,6 @@ func TestComplete_NoAnswer(t *testing.T) {
 	}
 }
 
-// An endless answer cannot use up the memory.
 func TestComplete_TooLong(t *testing.T) {
 	const answer = `{"choices":[{"message":{"content":"fine"}}]}`
 	for length, want := range map[int]error{wire.MaxBytes: nil, wire.MaxBytes + 1: wire.ErrTooLong} {

@@ -79,7 +79,8 @@ func tree(f *runtree.Fold) []string {
 	return lines
 }
 
-// Payloads give the same tree if each arrives twice and up to three positions off.
+// Payloads give the same run tree if each arrives twice, up to three positions from its
+// place.
 //
 //guarantee:payload-again
 func TestCaptured_AnyOrder(t *testing.T) {

@@ -142,7 +142,7 @@ func replay(tb testing.TB, tool *agents.Tool, list []payload, callIDs agents.Cal
 	return fold
 }
 
-// callsOf returns the runs below their parents, and the calls with their outcomes.
+// callsOf describes the runs below their parents, and the calls with their outcomes.
 func callsOf(f *runtree.Fold) []string {
 	var lines []string
 	for _, run := range f.Runs() {

@@ -94,7 +94,7 @@ func (r *claudeReader) stopFailure() {
 }
 
 // subagent adds the start or end of a sub-agent to the run of its parent. The sub-agent
-// sent the payload, so the scope must change first.
+// sent the payload, so subagent first changes the scope to the parent.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {

@@ -66,7 +66,7 @@ const (
 // MaxCount limits counts, so that sums do not overflow.
 const MaxCount = 1 << 40
 
-// AreCounts reports whether all numbers are valid counts.
+// AreCounts reports whether all numbers are between 0 and [MaxCount].
 func AreCounts(numbers ...float64) bool {
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return n < 0 || n > MaxCount })
 }

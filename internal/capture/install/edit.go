@@ -92,7 +92,7 @@ func (d *document) addedFirst(to *hujson.Value, key string, v any) (*document, e
 	if bytes.IndexByte(d.data[start:end], '\n') < 0 {
 		after = d.newline() + outer
 	}
-	if !d.bare(to) { // to contains a comment, which must stay
+	if !d.bare(to) { // a comment must stay
 		return d.with(splice{start, start, d.newline() + inner + written}, splice{end, end, after})
 	}
 	return d.with(splice{start, end, d.newline() + inner + written + d.newline() + outer})

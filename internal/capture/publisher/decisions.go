@@ -33,8 +33,8 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns a decider with the hooks of file, or nil if file is nil. It
-// appends the event of each decision to the appender to.
+// NewDecider returns a decider with the hooks of file, or nil if file is nil. The
+// Appender receives the event of each decision.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
 		return nil, nil //nolint:nilnil // nil is a valid Decider

@@ -174,7 +174,8 @@ func TestImport_Follow(t *testing.T) {
 	}
 }
 
-// The runs of an unchanged file are finished, and again after the file has grown.
+// The runs of an unchanged file are finished. If the file grows, they are finished
+// again.
 func TestImport_FollowRests(t *testing.T) {
 	srv, b := open(t)
 	name := filepath.Join(t.TempDir(), "a.jsonl")

@@ -33,7 +33,7 @@ type HookService struct {
 }
 
 // NewHookService returns a service with the hooks of file, which may be nil. The
-// service appends events to the appender to.
+// Appender receives the events.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	key, err := hookclient.IDKey(opts.DataDir)

@@ -17,8 +17,8 @@ import (
 )
 
 // A tenant above a limit gets 429 with the limit, its flag and Retry-After, and can
-// continue after that time. Accepted events count. Other tenants are not affected. An
-// event counts for its own tenant, even without tokens.
+// continue after that time. The response has the number of accepted events. Other
+// tenants are not affected. An event counts for its own tenant, even without tokens.
 //
 //guarantee:tenant-quota
 func TestHandler_Quotas(t *testing.T) {

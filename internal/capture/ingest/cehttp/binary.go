@@ -111,7 +111,8 @@ func unquote(value string) string {
 	return b.String()
 }
 
-// percentDecode ignores other percent signs, because some senders do not encode them.
+// percentDecode decodes %XX. It keeps other percent signs, because some senders do not
+// encode them.
 func percentDecode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

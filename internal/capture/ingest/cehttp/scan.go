@@ -93,7 +93,8 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value returns before if it is an error.
+// value reads the next value of the array. If before is not nil, value returns it
+// instead.
 func (s *scanner) value(before error) (eventText, error) {
 	if errors.Is(before, io.EOF) {
 		return eventText{}, errOpen

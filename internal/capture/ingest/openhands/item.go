@@ -35,11 +35,11 @@ type item struct {
 		ID       string   `json:"tool_call_id"`
 		Response response `json:"model_response"`
 	} `json:"tool_call_metadata"`
-	Metrics *metrics `json:"llm_metrics"` // the total of the run at this item
+	Metrics *metrics `json:"llm_metrics"` // totals of the run up to this item
 
 	kind     string         // since version 1
 	thoughts string         // since version 1
-	total    *events.Tokens // since version 1: the total of the run at this item
+	total    *events.Tokens // since version 1: the total of the run up to this item
 
 	id   string
 	line int

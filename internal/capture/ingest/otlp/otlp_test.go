@@ -135,8 +135,7 @@ func canonical(t *testing.T, v any) string {
 	return string(text)
 }
 
-// Recorded traces of frameworks become runs with steps and tool calls. Langfuse stored
-// the attributes of most spans, and separate types for the spans of its SDK.
+// Traces of frameworks that Langfuse recorded become runs with steps and tool calls.
 func TestEvents_Frameworks(t *testing.T) {
 	want := map[string]counts{
 		"agno-2025-06-11":                     {Runs: 1, Finished: 1, Steps: 4, Calls: 1, Results: 1},

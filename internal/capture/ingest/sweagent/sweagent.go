@@ -94,11 +94,11 @@ func (t *transcript) member(name string, value json.RawMessage) {
 type run struct {
 	*ingest.Run
 	answers   int
-	start     time.Time // time of the first event, if events have no time
+	start     time.Time // time of the first event; later times add elapsed
 	elapsed   time.Duration
 	waiting   []string // calls without a result, oldest first
 	submitted bool     // the latest call submitted the work
-	answer    string   // the latest result of a submission
+	answer    string   // result of the latest call, if that submitted the work
 }
 
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }

@@ -1,5 +1,4 @@
-// Package evidence contains the packages that record events in such a way that the record can be
-// proved.
+// Package evidence contains the packages that record events so that the record can be proved.
 //
 // Data flow:
 //

@@ -12,32 +12,31 @@ import (
 type Use struct {
 	Leaf     int64              `json:"leaf"`
 	ID       string             `json:"id"`
-	Time     time.Time          `json:"time"`     // by the clock of the process that recorded it
-	Producer string             `json:"producer"` // name of the outbox that sent it
+	Time     time.Time          `json:"time"`     // by the clock of the recording process
+	Producer string             `json:"producer"` // of the outbox that sent it
 	Action   events.AuditAction `json:"action"`
-	By       string             `json:"by"` // person, as the caller said
-	// User of the operating system, with the host.
+	By       string             `json:"by"` // person that the caller named
+	// User and host according to the operating system.
 	User   string                 `json:"user,omitempty"`
 	Reason string                 `json:"reason,omitempty"`
 	Ticket string                 `json:"ticket,omitempty"`
 	What   *events.AuditSelection `json:"selection,omitempty"` // nil means everything
 	As     string                 `json:"as,omitempty"`
-	// The record carries an order; auditor verify reports its effect.
+	// The record carries an order. auditor verify reports its effect.
 	Order bool `json:"order"`
 
-	// Unreadable is true if the event has no valid payload. Producers other than the auditor can
-	// send such an event.
+	// Unreadable means that the payload is invalid, as other producers can send it.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 
-// Filter selects uses. A use must match every field that is set.
+// Filter selects uses that match every set field.
 type Filter struct {
 	By     string
 	Action events.AuditAction
-	// Run excludes uses of another run or of an event of another run. Uses of everything, of a time
-	// range or of a user are not excluded, because they may include the run.
+	// Run excludes uses that name another run, or an event of another run. Others may include the
+	// run.
 	Run      string
-	From, To time.Time // time at which the use was recorded; zero means no limit
+	From, To time.Time // when the use was recorded; zero is no limit
 }
 
 // List returns the uses in a ledger that match the filter, in ledger order.
@@ -59,8 +58,8 @@ func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	return list, nil
 }
 
-// Read decodes the record of a use. Any producer can publish an event of this kind, so Read marks
-// an event with another payload as unreadable.
+// Read decodes the record of a use. Any producer can publish such an event, so an invalid payload
+// only sets Unreadable.
 func Read(e ledger.Entry) Use {
 	a := Use{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
 	event, err := events.Decode(e.Bytes)
@@ -89,8 +88,7 @@ func (f Filter) fits(ctx context.Context, r *ledger.Reader, a Use) (bool, error)
 	return f.mayTouch(ctx, r, a.What)
 }
 
-// mayTouch reports whether a use with the selection what may have included records of the run
-// f.Run.
+// mayTouch reports whether a use with the selection what may have included records of f.Run.
 func (f Filter) mayTouch(ctx context.Context, r *ledger.Reader, what *events.AuditSelection) (bool, error) {
 	if f.Run == "" || what == nil {
 		return true, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Producer is the name of the producer that sends the recorded uses, and of its outbox.
+// Producer is the producer of the records and the name of its outbox.
 const Producer = "auditor"
 
 const source = "/auditor"
@@ -22,12 +22,11 @@ const source = "/auditor"
 // Outbox returns the path of the outbox for access records in a data directory.
 func Outbox(dataDir string) string { return filepath.Join(dataDir, "outbox", Producer) }
 
-// Record records a use of the evidence of a tenant and returns the stored event. It must be called
-// before the evidence is used.
+// Record records a use of a tenant's evidence and returns the stored event. Call it before using
+// the evidence, and do not use the evidence after an error.
 //
-// When Record returns, the event is on disk in the outbox. The next auditor that runs on the data
-// directory sends it. If Record returns an error, nothing was recorded and the evidence must not be
-// used. Several processes may call Record at the same time.
+// The event is on disk in the outbox when Record returns. The next auditor on the data directory
+// sends it. Several processes may call Record at the same time.
 func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.AuditAccessed, source, d)
@@ -36,8 +35,8 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 	}
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, Outbox(dataDir), publish.SharedOptions{
-		// Records are not redacted. Redaction would break the signature of an order. A user who
-		// searches for a secret may also have to name the secret in the record.
+		// Redaction would break the signature of an order. It could also hide the text that a user
+		// searched for.
 		Name: Producer, Redactor: publish.NoRedaction,
 		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)
@@ -56,12 +55,12 @@ func Unsent(dataDir, tenant string) (uint64, error) {
 	return state.Tenants[tenant], err
 }
 
-// SelectionOf returns s in the form in which it is recorded.
+// SelectionOf returns s as it is recorded.
 func SelectionOf(s ledger.Selection) events.AuditSelection {
 	return events.AuditSelection{Run: s.Run, From: timePointer(s.From), To: timePointer(s.To)}
 }
 
-// OrderRecord returns the access record that carries the order o, signed as signed.
+// OrderRecord returns the access record of the order o with the signed text.
 func OrderRecord(o ledger.Order, signed string) events.AuditAccessedData {
 	d := events.AuditAccessedData{Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Order: signed}
 	s := events.AuditSelection{

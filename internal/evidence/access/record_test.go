@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The caller says who uses the evidence, and cannot choose the user on record.
+// The caller names the person, but the recorded user is that of the operating system.
 //
 //guarantee:access-user
 func TestRecord_NamesTheUser(t *testing.T) {

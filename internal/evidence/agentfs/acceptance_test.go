@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// statistics are the client's statistics of one tool.
 type statistics struct {
 	Name       string
 	Calls      int `json:"total_calls"`
@@ -25,8 +24,8 @@ type statistics struct {
 	Failed     int
 }
 
-// mixed returns the events of n calls of three tools. They succeed, fail, are denied,
-// never end, or have large, inline or chunked payloads.
+// mixed returns the events of n calls of three tools: calls that succeed, fail, are denied or never
+// end, and calls with large, inline or chunked payloads.
 func mixed(t *testing.T, n int) (l ledger, want map[string]statistics, files int) {
 	t.Helper()
 	want = map[string]statistics{}
@@ -107,13 +106,13 @@ func TestClient_ReadsAThousandMixedCalls(t *testing.T) {
 	if diff := cmp.Diff(want, stats); diff != "" {
 		t.Errorf("statistics (-want +got):\n%s", diff)
 	}
-	if len(got.Files) != files { // the client compares each with its hash
+	if len(got.Files) != files { // the client compares each file with its hash
 		t.Errorf("got %d large payloads, want %d", len(got.Files), files)
 	}
 }
 
-// The client keeps the file open and writes to it while the ledger and another agent's
-// file grow. Afterwards nothing of either is lost.
+// The client keeps its file open and writes to it while the ledger and another agent's file grow.
+// Neither loses data.
 //
 //guarantee:agentfs-busy
 func TestClient_HoldsAndWritesTheFile(t *testing.T) {

@@ -18,7 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// view is the client's view of a file.
 type view struct {
 	Calls []struct {
 		ID         int64
@@ -100,7 +99,6 @@ func TestClient_ReadsRecordsAndReads(t *testing.T) {
 	}
 }
 
-// checkOwn checks that the client's own records are still there.
 func checkOwn(t *testing.T, c client, path string, id int64) {
 	t.Helper()
 	var own struct {
@@ -152,7 +150,7 @@ func TestClient_HoldsTheFile(t *testing.T) {
 	}
 }
 
-// A recorded transcript reaches the client with the facts of its tool calls.
+// The client lists all tool calls of a recorded transcript.
 //
 //guarantee:agentfs-read
 func TestClient_ListsARecordedSession(t *testing.T) {
@@ -214,7 +212,6 @@ func TestClient_ListsARecordedSession(t *testing.T) {
 	}
 }
 
-// imported returns the events of a transcript as a ledger of tenant acme.
 func imported(t *testing.T, path string) ledger {
 	t.Helper()
 	file, err := os.Open(path)

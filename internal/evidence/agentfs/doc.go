@@ -1,33 +1,29 @@
-// Package agentfs projects a tenant's ledger into AgentFS files. These are SQLite files
-// that AgentFS tools open by id.
+// Package agentfs projects a tenant's ledger into AgentFS files. These are SQLite files that
+// AgentFS tools open by id.
 //
 //	<agent>__<tenant>.db      tool calls, run and step records, large payloads
 //	<agent>__<tenant>__2.db   the next file after 100,000 rows
 //	.routes/<tenant>.db       the file of each run
 //
-// Ordering. The files depend only on the ledger, and not on the calls of
-// [Writer.Sync], crashes or restarts. Events apply in ledger order. A later
-// run.finished, step.finished or tool.result replaces an earlier one of the same run,
-// step or call. Of two events of one producer about a run or step, the higher sequence
-// wins. The first event of a run decides its file. The run of a sub-agent uses the
-// file of its parent if that file is known. The key "hooktrail:parts" lists the files
-// of an agent that has several.
+// Ordering. The files depend only on the ledger, and not on the calls of [Writer.Sync], crashes or
+// restarts. Events apply in ledger order. A later run.finished, step.finished or tool.result
+// replaces an earlier one of the same run, step or call. Of two events of one producer about a run
+// or step, the higher sequence wins. The first event of a run decides its file. The run of a
+// sub-agent uses the file of its parent if that file is known. The key "hooktrail:parts" lists the
+// files of an agent that has several.
 //
-// Erasure. After an erasure order, Sync rebuilds the runs of the order from the ledger
-// and then compacts the file, so that no free page and no log keeps erased data. Only
-// then does the file record the order. The result equals a file that is built from the
-// erased ledger. A run may move to another file of its agent if its first event is
-// gone.
+// Erasure. After an erasure order, Sync rebuilds the runs of the order from the ledger and then
+// compacts the file, so that no free page and no log keeps erased data. Only then does the file
+// record the order. A run may move to another file of its agent if its first event is gone.
 //
-// Durability. A file commits its rows together with their position. A deleted file
-// catches up from the ledger at the next Sync. An older copy catches up with its next
-// write, or at the next start if it has erased data. Sync computes missing routes
-// again.
+// Durability. A file commits its rows together with their position. A deleted file catches up from
+// the ledger at the next Sync. An older copy catches up with its next write, or at the next start
+// if it has erased data.
 //
-// Concurrency. AgentFS allows one process per file. Sync opens each file for one commit
-// and skips files that are in use until a later Sync. Rows of other tools never change.
+// Concurrency. AgentFS allows one process per file. Sync opens each file for one commit and skips
+// files that are in use until a later Sync. Rows of other tools never change.
 //
-// Limits. A payload above 64 KiB is stored in the file system tables, and its row has a
-// reference {"$file": path, "sha256": hash, "bytes": size}. A payload that arrived in
-// chunks is shown only if its hash is right.
+// Limits. A payload above 64 KiB is stored in the file system tables, and its row has a reference
+// {"$file": path, "sha256": hash, "bytes": size}. A payload that arrived in chunks is shown only if
+// its hash is right.
 package agentfs

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// readOrders reads the new erasure orders of the tenant. For each run that an order erased, it
-// records the order in the state of the file that has the run, so that catchUp erases the data
-// there.
+// readOrders reads the new erasure orders of the tenant. It marks each erased run in the state of
+// the run's file, so that catchUp erases the data there.
 func (s *session) readOrders(ctx context.Context) error {
 	r := s.tenant.routes
 	last := r.orders
@@ -17,7 +16,7 @@ func (s *session) readOrders(ctx context.Context) error {
 			return fmt.Errorf("read orders: %w", err)
 		}
 		if e.Order > r.pos.leaf {
-			break // the run may have events that are not routed yet
+			break // later runs may have events that are not routed yet
 		}
 		last = e.Order
 		name, ok, err := r.find(e.Run)
@@ -39,9 +38,8 @@ func (s *session) readOrders(ctx context.Context) error {
 	return r.commit()
 }
 
-// erase commits f after it has removed all data that erasure orders destroyed in the ledger. It
-// saves the number of the last order in f as the final step. If the process crashes before that,
-// the next update erases again.
+// erase removes all data that erasure orders destroyed in the ledger, and commits f. The number of
+// the last order is saved last, so that the erasure repeats after a crash.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {

@@ -19,8 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// secretive returns the events of a run with the secret in inline payloads, files,
-// chunks and values.
 func secretive(t *testing.T, first int, id, secret string) ledger {
 	t.Helper()
 	said := func(n int) string { return strings.Repeat(secret+" ", n) }
@@ -57,7 +55,6 @@ func eraseOrder(t *testing.T, n int) []byte {
 	return event(t, n, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run(""))
 }
 
-// all returns orders that erase a range of leaves.
 func all(from, to, order int64) map[int64]int64 {
 	orders := map[int64]int64{}
 	for leaf := from; leaf <= to; leaf++ {
@@ -66,7 +63,6 @@ func all(from, to, order int64) map[int64]int64 {
 	return orders
 }
 
-// occurrences returns how often text appears in the files of a folder.
 func occurrences(t *testing.T, dir, text string) int {
 	t.Helper()
 	n := 0
@@ -84,7 +80,7 @@ func occurrences(t *testing.T, dir, text string) int {
 	return n
 }
 
-// Erased data is nowhere in the files. Everything else stays, also rows of other tools.
+// Erased data is gone from all files. Everything else stays, including rows of other tools.
 //
 //guarantee:erase-agentfs
 func TestErase_NothingIsLeft(t *testing.T) {
@@ -109,7 +105,7 @@ func TestErase_NothingIsLeft(t *testing.T) {
 	fresh := t.TempDir()
 	project(t, fresh, erasing{l, all(0, 6, 14)})
 	have := dump(t, path)
-	have["calls"] = have["calls"][:len(have["calls"])-1] // the other tool's
+	have["calls"] = have["calls"][:len(have["calls"])-1] // the other tool's row
 	want := dump(t, filepath.Join(fresh, "coder__acme.db"))
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("files (-written anew +erased):\n%s", diff)
@@ -119,7 +115,6 @@ func TestErase_NothingIsLeft(t *testing.T) {
 	}
 }
 
-// foreign writes rows of another tool into a file, and executes more statements.
 func foreign(t *testing.T, path string, more ...string) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
@@ -142,8 +137,6 @@ func checkForeign(t *testing.T, path string) {
 	}
 }
 
-// Erasing one event keeps the rest of its run.
-//
 //guarantee:erase-agentfs
 func TestErase_OneEvent(t *testing.T) {
 	const secret = "correct-horse-battery"
@@ -164,7 +157,7 @@ func TestErase_OneEvent(t *testing.T) {
 	}
 }
 
-// A busy file is erased after it is released. Until then it is reported and cannot be
+// A busy file is erased as soon as it is released. Until then Sync reports it, and it cannot be
 // copied.
 //
 //guarantee:erase-agentfs
@@ -241,8 +234,8 @@ func TestErase_OlderCopyComesBack(t *testing.T) {
 	}
 }
 
-// The files equal a build from the erased ledger, whatever the calls, restarts, losses
-// and orders.
+// The files equal those built from the erased ledger. Batches, restarts, lost files and the order
+// of erasures make no difference.
 //
 //guarantee:erase-agentfs
 func TestErase_SameFilesWhateverTheOrder(t *testing.T) {
@@ -266,14 +259,14 @@ func TestErase_SameFilesWhateverTheOrder(t *testing.T) {
 		}
 		upTo := func(n int) Source { return erasing{l[:n], orders} }
 		once, often := bothWays(t, rt, len(l), upTo, 10, rapid.IntRange(10, 60))
-		// The event that decided the file of a run may be erased.
+		// Only the merged contents are compared, because erasing a run's first event may move the
+		// run to another file.
 		if diff := cmp.Diff(merged(once), merged(often)); diff != "" {
 			rt.Errorf("files (-once +often):\n%s", diff)
 		}
 	})
 }
 
-// merged returns the contents of all files together.
 func merged(files map[string]map[string][][]string) map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for tables := range maps.Values(files) {
@@ -291,7 +284,6 @@ func merged(files map[string]map[string][][]string) map[string]map[string]bool {
 	return all
 }
 
-// BenchmarkErase erases one run of a hundred from a file of 10,000 rows.
 func BenchmarkErase(b *testing.B) {
 	var l ledger
 	for n := range 10_000 {

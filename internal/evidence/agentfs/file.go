@@ -20,20 +20,17 @@ var ErrBusy = errors.New("file is in use by another process")
 
 const busyTimeout = 20 * time.Millisecond
 
-// exclusive contains the statements that make a connection the only one to its file. Exclusive
-// locking avoids SQLite's shared memory file, which the engine of the AgentFS clients does not
-// support. When the connection closes, SQLite removes the write-ahead log. A crash can lose the
-// last commit, but the position in that commit is then lost too, so Sync writes the same rows
-// again.
+// exclusive gives a connection sole access to its file. Exclusive locking avoids SQLite's shared
+// memory file, which the AgentFS clients do not support. A crash may lose the last commit, but its
+// position is lost with it, so Sync writes the same rows again.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
-// file is an AgentFS file that is open for one commit. It owns the transaction and the table
-// hooktrail_state. The values in its fields own the other tables.
+// file is an AgentFS file that is open for one commit.
 type file struct {
 	conn   *sqlite.Conn
 	pos    position // last applied leaf
-	orders int64    // last applied erasure order; -1: none
-	freed  bool     // true after reset, because the file's free pages may then have old content
+	orders int64    // last applied erasure order, or -1
+	freed  bool     // reset was called, so free pages may have erased content
 
 	calls  *toolCalls
 	values *keyValues
@@ -41,8 +38,7 @@ type file struct {
 	events *projector
 }
 
-// openFile opens or creates the AgentFS file at path and begins a transaction. The caller must call
-// close.
+// openFile opens or creates the AgentFS file at path and begins a transaction.
 func openFile(ctx context.Context, path string) (_ *file, err error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
@@ -125,7 +121,6 @@ func (f *file) commit() error {
 	return nil
 }
 
-// commitOrder records that the file has applied all erasure orders up to order.
 func (f *file) commitOrder(order int64) error {
 	if err := executeAll(f.conn, []string{"BEGIN IMMEDIATE"}); err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -137,8 +132,8 @@ func (f *file) commitOrder(order int64) error {
 	return f.commit()
 }
 
-// compact rewrites the file without free pages and empties its write-ahead log. SQLite puts the
-// temporary copy into the folder of the file, because containers may not allow writes to /tmp.
+// compact rewrites the file without free pages and empties its write-ahead log. The temporary copy
+// goes into the same folder, because containers may not allow writes to /tmp.
 func (f *file) compact() error {
 	paths, err := texts(f.conn, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(paths) != 1 {
@@ -155,7 +150,6 @@ func (f *file) compact() error {
 	return err
 }
 
-// close closes the file. Uncommitted changes are lost.
 func (f *file) close() error {
 	f.conn.SetInterrupt(nil)
 	if err := f.conn.Close(); err != nil {

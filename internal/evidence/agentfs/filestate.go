@@ -13,20 +13,20 @@ import (
 
 type fileState struct {
 	progress
-	saved progress // as it is on disk
+	saved progress
 }
 
-// progress is the part of a fileState that is stored in the routes database. The fields done,
-// cleaned and listed can be too high if a user replaced the file with an older copy.
+// progress is the stored part of a fileState. done, cleaned and listed are too high if a user has
+// replaced the file with an older copy.
 type progress struct {
 	name    string
-	last    int64 // ledger leaf of the last event that belongs in the file
-	done    int64 // last applied leaf, -1 for none
-	halves  int64 // size in half rows, because a tool call and its result share one row
-	order   int64 // last erasure order that erased a run in the file, -1 for none
-	cleaned int64 // last applied erasure order, -1 for none
-	parts   int64 // number of files that the agent has, 0 if it has only one
-	listed  int64 // number of files in the file's list of the agent's files
+	last    int64 // last leaf whose event belongs in the file
+	done    int64 // last applied leaf, or -1
+	halves  int64 // size in half rows, because a call and its result share one row
+	order   int64 // last order that erased a run of the file, or -1
+	cleaned int64 // last applied erasure order, or -1
+	parts   int64 // number of files of the agent, 0 if it has only one
+	listed  int64 // number of files in the file's part list
 	rebuild bool
 }
 
@@ -106,8 +106,8 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile updates the states for a new file with the given name. If it is not the agent's first
-// file, all files of the agent must list it, so addFile sets parts in each of their states.
+// addFile registers a new file. If the agent has other files, their part lists need the new file
+// too, so addFile sets parts in each of their states.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -122,13 +122,13 @@ func (r *routes) addFile(name string) error {
 
 type partList struct {
 	Part  int      `json:"part"`
-	Parts []string `json:"parts"` // ids of all files
+	Parts []string `json:"parts"`
 }
 
 const partsKey = "hooktrail:parts"
 
-// listParts writes the list of the agent's files into f if the agent has several. The entry has
-// time 0, because no event creates it and a rebuilt file must be identical.
+// listParts writes the ids of the agent's files into f if the agent has several. The entry has time
+// 0 so that a rebuilt file is identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

@@ -20,9 +20,8 @@ const (
 	rootInode  = 1
 )
 
-// A fileSystem owns the tables of the AgentFS file system (fs_inode, fs_dentry, fs_data) and the
-// table hooktrail_files, which lists the paths that this package wrote. All changes belong to the
-// transaction of conn.
+// fileSystem owns the tables of the AgentFS file system (fs_inode, fs_dentry, fs_data), and
+// hooktrail_files with the paths that this package wrote.
 type fileSystem struct{ conn *sqlite.Conn }
 
 func (f *fileSystem) write(path string, content []byte, at time.Time) error {
@@ -36,7 +35,7 @@ func (f *fileSystem) write(path string, content []byte, at time.Time) error {
 	return f.writeAt(ino, 0, content, at)
 }
 
-// truncate removes the content of the inode ino. All paths that link to the inode become empty.
+// truncate removes the content of the inode ino, also under its other names.
 func (f *fileSystem) truncate(ino int64) error {
 	for _, query := range []string{`DELETE FROM fs_data WHERE ino = ?`, `UPDATE fs_inode SET size = 0 WHERE ino = ?`} {
 		if err := execute(f.conn, query, ino); err != nil {
@@ -46,8 +45,7 @@ func (f *fileSystem) truncate(ino int64) error {
 	return nil
 }
 
-// writeAt writes content at offset, which must be a multiple of [chunkSize]. It does not remove
-// content after the written range.
+// writeAt writes content at offset, a multiple of [chunkSize]. It does not truncate.
 func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) error {
 	size := offset + int64(len(content))
 	for index := offset / chunkSize; len(content) > 0; index++ {
@@ -63,8 +61,8 @@ func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) er
 	return nil
 }
 
-// link makes path a second name of the file at target. If path already names another file, link
-// removes that name first.
+// link makes path a second name of the file at target. It removes path first if it names another
+// file.
 func (f *fileSystem) link(target, path string, at time.Time) error {
 	ino, ok, err := f.lookup(target)
 	if err != nil || !ok {
@@ -86,9 +84,8 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 	return f.addEntry(folder, name, ino, path)
 }
 
-// create returns the inode to use for new content at path. It keeps the existing inode if path is
-// its only name. It creates a new inode if no file exists, or if the file has a second name,
-// because the content must stay readable under that name.
+// create returns an inode for new content at path. It reuses the inode of path unless that inode
+// has a second name, because the old content must stay readable there.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {
@@ -112,8 +109,6 @@ func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	return ino, f.addEntry(folder, name, ino, path)
 }
 
-// makeParents creates the missing folders of path. It returns the inode of the innermost folder and
-// the last element of path.
 func (f *fileSystem) makeParents(path string, at time.Time) (int64, string, error) {
 	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	ino := int64(rootInode)
@@ -143,8 +138,6 @@ func (f *fileSystem) newInode(mode int64, at time.Time) (int64, error) {
 	return f.conn.LastInsertRowID(), nil
 }
 
-// addEntry adds the inode ino to a folder under the given name. If path is not empty, it also
-// records in hooktrail_files that this package wrote path.
 func (f *fileSystem) addEntry(folder int64, name string, ino int64, path string) error {
 	if err := execute(f.conn, `INSERT INTO fs_dentry (name, parent_ino, ino) VALUES (?, ?, ?)`, name, folder, ino); err != nil {
 		return fmt.Errorf("name file: %w", err)

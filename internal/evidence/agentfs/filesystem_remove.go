@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// unlink removes the name path. If it was the last name of the inode, unlink also removes the
-// content.
+// unlink removes the name path, and the content if this was its last name.
 func (f *fileSystem) unlink(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {
@@ -39,7 +38,7 @@ func (f *fileSystem) unlink(path string) error {
 	return nil
 }
 
-// remove deletes the file at path. Its content disappears under all other names too.
+// remove deletes the file at path and its content under all other names.
 func (f *fileSystem) remove(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {
@@ -64,8 +63,6 @@ func (f *fileSystem) removeAll() error {
 	return execute(f.conn, `DELETE FROM hooktrail_files`)
 }
 
-// removeFolder removes the files below folder that this package wrote, and then the folders that
-// have become empty.
 func (f *fileSystem) removeFolder(folder string) error {
 	from, to := prefixed(folder + "/")
 	paths, err := texts(f.conn, `SELECT path FROM hooktrail_files WHERE path >= ? AND path < ? ORDER BY path`, from, to)

@@ -11,27 +11,27 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts are queries that count the rows and files of other tools after reset has removed
-// ours. They do not count folders, because reset does not remove our folders.
+// foreignCounts count the rows and files of other tools after reset has removed ours. Folders do
+// not count, because reset leaves them.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
 	`SELECT count(*) FROM fs_inode WHERE mode & 61440 <> 16384`,
 }
 
-// ErrChanged is wrapped by the error of [Unchanged] if the file has another mark.
+// ErrChanged is wrapped by [Unchanged] if the file has another mark.
 var ErrChanged = errors.New("another tool wrote to it in the meantime")
 
-// A Mark identifies a version of a file by its size and modification time.
+// A Mark is the size and modification time of a version of a file.
 type Mark struct {
 	bytes   int64
 	written time.Time
 }
 
-// Foreign copies the AgentFS file at path to out without the rows and files of this package, so
-// that only those of other tools remain. The path out must not exist. If other tools have written
-// nothing, Foreign returns false and creates no file. Pass the mark to [Unchanged] to detect later
-// writes. The error wraps [ErrBusy] if another process has the file open.
+// Foreign copies only the rows and files of other tools from the AgentFS file at path to out, which
+// must not exist. If there are none, Foreign returns false and creates no file. Pass the mark to
+// [Unchanged] to detect later writes. The error wraps [ErrBusy] if another process has the file
+// open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -75,9 +75,8 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// markOf returns the mark of the file at path, which conn has open. It first moves the write-ahead
-// log into the file. Otherwise SQLite would do that on close and change the file after its mark was
-// taken.
+// markOf returns the mark of the file at path, which conn has open. The checkpoint comes first
+// because SQLite would otherwise do it on close and change the file.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
@@ -89,8 +88,8 @@ func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes the rows of this package from the file at path. It reports whether rows or files of
-// other tools are left.
+// strip removes the rows of this package from the file at path. It reports whether other tools have
+// rows or files there.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {

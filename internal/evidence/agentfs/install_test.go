@@ -11,14 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/nodetest"
 )
 
-// client is the real client from npm.
+// client is the real AgentFS client from npm.
 type client struct {
 	sdk  string // installation folder
 	node string
 }
 
-// installClient installs the client of testdata/package.json once. If that fails it
-// skips the test, or fails it if HOOKTRAIL_TEST_REQUIRE is 1.
 func installClient(t *testing.T) client {
 	t.Helper()
 	i := nodetest.Install(t, filepath.Join("testdata", "package.json"))
@@ -32,7 +30,6 @@ func (c client) command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs one command of the client on a file and decodes its output.
 func (c client) run(t *testing.T, what, file string, into any) {
 	t.Helper()
 	cmd := c.command(t, what, file)

@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ledger is a ledger in memory.
 type ledger [][]byte
 
 func (l ledger) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
@@ -60,7 +59,6 @@ func (l ledger) Erased(context.Context, int64) iter.Seq2[Erasure, error] {
 	return func(func(Erasure, error) bool) {}
 }
 
-// erasing is a ledger with erased events.
 type erasing struct {
 	ledger
 
@@ -108,8 +106,8 @@ func (l erasing) Erased(_ context.Context, order int64) iter.Seq2[Erasure, error
 
 var t0 = time.Date(2026, 3, 1, 10, 0, 0, 250_000_000, time.UTC)
 
-// event returns the bytes of the nth event of a ledger, in run "r1" of tenant "acme".
-// Events are a second apart.
+// event returns the nth event of a ledger, in run "r1" of tenant "acme". Events are one second
+// apart.
 func event(tb testing.TB, n int, kind events.Kind, payload any, change ...func(*events.Event)) []byte {
 	tb.Helper()
 	e := events.Event{
@@ -129,7 +127,6 @@ func call(id string) func(*events.Event) { return func(e *events.Event) { e.Tool
 func step(id string) func(*events.Event) { return func(e *events.Event) { e.Step = id } }
 func run(id string) func(*events.Event)  { return func(e *events.Event) { e.Run, e.Subject = id, id } }
 
-// recorded is a run with one event of every kind.
 func recorded(tb testing.TB) ledger {
 	tb.Helper()
 	return ledger{
@@ -155,7 +152,6 @@ func recorded(tb testing.TB) ledger {
 	}
 }
 
-// project updates the files in dir from l.
 func project(tb testing.TB, dir string, l Source) {
 	tb.Helper()
 	w := Open(dir, Options{Interval: time.Nanosecond})
@@ -167,7 +163,6 @@ func project(tb testing.TB, dir string, l Source) {
 	}
 }
 
-// query returns the rows of a query with all columns as text.
 func query(tb testing.TB, path, q string) [][]string {
 	tb.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
@@ -193,8 +188,8 @@ func query(tb testing.TB, path, q string) [][]string {
 	return rows
 }
 
-// dump returns the contents of a file. It omits inode numbers and the times of the
-// root, which depend on other rows.
+// dump returns the contents of a file without inode numbers and the times of the root, which depend
+// on other rows.
 func dump(tb testing.TB, path string) map[string][][]string {
 	tb.Helper()
 	all := map[string][][]string{}
@@ -211,7 +206,6 @@ func dump(tb testing.TB, path string) map[string][][]string {
 	return all
 }
 
-// dumpAll returns the contents of all files in a folder.
 func dumpAll(tb testing.TB, dir string) map[string]map[string][][]string {
 	tb.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.db"))

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// TestMain draws fewer histories than rapid's default because each commits many
-// database files. Use -rapid.checks for more.
+// TestMain lowers rapid's number of checks, because each check commits many database files.
+// -rapid.checks overrides it.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", strconv.Itoa(race.Size(30, 8))); err != nil {
 		fmt.Fprintln(os.Stderr, err)

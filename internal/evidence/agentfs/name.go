@@ -8,35 +8,33 @@ import (
 	"strings"
 )
 
-// maxPart is the maximum length of an escaped id in bytes. A file name consists of two ids,
-// separators and a suffix of SQLite such as "-wal". With this limit it fits into 255 bytes.
+// maxPart is the maximum length of an escaped id in bytes. Two ids, the separators and a suffix of
+// SQLite such as "-wal" then fit into a file name of 255 bytes.
 const maxPart = 112
 
-// FileName returns the name of an agent's first AgentFS file. The name has both escaped
-// ids, two underscores between them, and ".db". AgentFS tools open the file by the name
-// without ".db".
+// FileName returns the name of an agent's first AgentFS file. AgentFS tools open the file by the
+// name without ".db".
 //
 //	claude-code, default       claude-code__default.db
 //	team/coder, acme.com       team_x2Fcoder__acme_x2Ecom.db
 //	Explore, default           Explore_xu1__default.db
 //
-// Letters, digits, "-" and "_" stay. Every other byte becomes "_x" and two hex digits.
-// An underscore is escaped too at either end of the id, before "x" or "X", and before
-// anything but a letter, digit or "-".
+// Letters, digits, "-" and "_" stay. Every other byte becomes "_x" and two hex digits. An
+// underscore is escaped at either end of the id, before "x" or "X", and before anything but a
+// letter, digit or "-".
 //
-// An id with capital letters ends in "_xu" and a hex number. Bit n of the number is set
-// if byte n is a capital letter. No two pairs of ids share a name, even on disks that
-// ignore case.
+// An id with capital letters ends in "_xu" and a hex number. Bit n of the number is set if byte n
+// is a capital letter. No two pairs of ids share a name, even on disks that ignore case.
 //
-// If the escaped id is longer than 112 bytes, its first 77 bytes stay, followed by
-// "_xx" and 32 hex digits of the id's SHA-256. The empty id is "_xx".
+// If the escaped id is longer than 112 bytes, its first 77 bytes stay, followed by "_xx" and 32 hex
+// digits of the id's SHA-256. The empty id is "_xx".
 func FileName(agent, tenant string) string {
 	return partName(baseName(agent, tenant), 1)
 }
 
 func baseName(agent, tenant string) string { return escapeID(agent) + separator + escapeID(tenant) }
 
-// An escaped id never contains the separator.
+// separator never occurs in an escaped id.
 const separator = "__"
 
 func partName(base string, part int) string {
@@ -49,7 +47,7 @@ func partName(base string, part int) string {
 type fileName struct {
 	base          string // common to all files of the agent and tenant
 	agent, tenant string // escaped
-	part          int    // number of the file from 1; 0 if the name is not that of an AgentFS file
+	part          int    // number of the file, from 1; 0 if this is not the name of an AgentFS file
 }
 
 func parseName(name string) fileName {
@@ -103,8 +101,7 @@ const (
 	withCapitals = "_xu"
 )
 
-// unescapeID returns the id that escapeID escaped. If the escaped id is shortened, unescapeID
-// returns the start of the id and "…".
+// unescapeID returns the id that escapeID escaped. A shortened id ends with "…".
 func unescapeID(escaped string) string {
 	escaped, _, long := strings.Cut(escaped, shortened)
 	escaped, _, _ = strings.Cut(escaped, withCapitals)
@@ -117,7 +114,7 @@ func unescapeID(escaped string) string {
 		}
 		c, err := hex.DecodeString(rest[:min(2, len(rest))])
 		if err != nil || len(c) != 1 {
-			break // the escape was cut off when the id was shortened
+			break // the id was shortened in the middle of an escape
 		}
 		b.WriteByte(c[0])
 		escaped = rest[2:]
@@ -140,8 +137,7 @@ var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
-// text returns s with invalid UTF-8 and NUL bytes replaced. SQLite and the AgentFS clients do not
-// accept them.
+// text replaces invalid UTF-8 and NUL bytes, which SQLite and the AgentFS clients do not accept.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -71,7 +71,7 @@ func FuzzKeyPart(f *testing.F) {
 	f.Add("run:1", "a", "run", "1:a")
 	f.Add("%3A", "", ":", "")
 	f.Fuzz(func(t *testing.T, run, step, run2, step2 string) {
-		run, step, run2, step2 = text(run), text(step), text(run2), text(step2) // as ids come out of events
+		run, step, run2, step2 = text(run), text(step), text(run2), text(step2) // events change ids in the same way
 		same := run == run2 && step == step2
 		if got := rowKey("step", run, step) == rowKey("step", run2, step2); got != same {
 			t.Errorf("(%q, %q) and (%q, %q): got the same key %v, want %v", run, step, run2, step2, got, same)

@@ -16,8 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// References to large payloads open with the right hash, whatever the ids and field
-// names.
+// References to large payloads lead to the right content, whatever the ids and field names.
 //
 //guarantee:agentfs-names
 func TestPaths_NeverClash(t *testing.T) {
@@ -64,7 +63,6 @@ func TestPaths_NeverClash(t *testing.T) {
 	})
 }
 
-// checkReferences opens all payloads that rows and values refer to.
 func checkReferences(t *testing.T, rt *rapid.T, path string) {
 	t.Helper()
 	rows := query(t, path, `SELECT parameters FROM tool_calls UNION ALL SELECT result FROM tool_calls UNION ALL SELECT value FROM kv_store`)
@@ -110,7 +108,7 @@ func checkReferences(t *testing.T, rt *rapid.T, path string) {
 	}
 }
 
-// A chunk with a wrong hash is never shown and does not damage verified content.
+// Chunks with a wrong hash are never shown and do not damage verified content.
 //
 //guarantee:agentfs-read
 func TestProject_ChunksAreCheckedByHash(t *testing.T) {

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxInline is the maximum size of a payload that is stored in its row. Larger payloads are stored
-// as files.
+// maxInline is the maximum size of a payload in a row. Larger payloads become files.
 const maxInline = 64 << 10
 
 type reference struct {
@@ -24,9 +23,8 @@ type reference struct {
 	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// All files of a run are in its folder. Ids in paths are escaped as they are in subjects, so an id
-// cannot lead into another folder. An escaped id has no dot. Every file name has one, except those
-// of blobs, so an id never equals a file name.
+// Ids in paths are escaped, so that an id cannot lead into another folder. An escaped id has no dot
+// and every file name outside =blobs has one, so they never collide.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
@@ -35,8 +33,6 @@ func toolPath(e events.Event) string {
 	return runPath(e.Run) + "/tools/" + pathPart(cmp.Or(e.ToolCall, e.ID))
 }
 
-// pathPart returns id as a name that is valid in a path. If id is too long for a subject of the
-// broker, pathPart returns its hash.
 func pathPart(id string) string {
 	name, err := subjects.FileName(id)
 	if err != nil {
@@ -48,7 +44,6 @@ func pathPart(id string) string {
 
 type payloads struct{ files *fileSystem }
 
-// facts returns the call parameters that all rows of a run have in common.
 func facts(e events.Event, runType, role string) map[string]any {
 	return map[string]any{
 		"run_id": e.Run, "tenant_id": e.Tenant,
@@ -94,9 +89,8 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns value as it is stored in a row. It returns a reference to a file if value is larger
-// than maxInline or if blobs has name, which means that the payload arrived in chunks. The file is
-// stored at path.
+// field returns value as it is stored in a row. If value is larger than maxInline, or arrived in
+// chunks (blobs has name), field stores it at path and returns a reference.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -119,8 +113,8 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns message as it is stored in a row. If message is too large, errorText stores it
-// in a file and returns the first 1,024 bytes and the path of the file.
+// errorText returns message, or, if it is too long for a row, its first 1,024 bytes and the path of
+// a file with the whole.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
@@ -137,9 +131,8 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob makes path a name of the content that arrived in chunks at from, and returns a reference to
-// path. If the hash of the content is not that of b, the reference says that the content is
-// missing.
+// blob links the content at the path from, which arrived in chunks, to path, and returns a
+// reference to path. If the content has another hash than b, the reference says that it is missing.
 func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(from)
@@ -159,8 +152,8 @@ func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time
 	return ref, p.files.link(from, path, at)
 }
 
-// addChunk writes a chunk into the blob file of its payload. The event that refers to the payload
-// comes after all chunks.
+// addChunk writes a chunk of a payload. All chunks come before the event that refers to the
+// payload.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
@@ -177,8 +170,7 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// Content gets a second name only after its hash was verified. Writing a repeated chunk could
-	// only damage it.
+	// A second name means that the hash was verified, so a repeated chunk could only do damage.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

@@ -8,10 +8,10 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// position identifies the last ledger record that was applied to a file, or that was routed.
+// position is the last ledger record that was routed or applied to a file.
 type position struct {
 	leaf int64  // -1: none
-	hash string // of the record
+	hash string // hash of the record
 }
 
 var start = position{leaf: -1}
@@ -47,7 +47,6 @@ func savePosition(conn *sqlite.Conn, table string, p position) error {
 	return nil
 }
 
-// loadNumber returns the number stored under name, or -1 if there is none.
 func loadNumber(conn *sqlite.Conn, table, name string) (int64, error) {
 	n := int64(-1)
 	err := sqlitex.Execute(conn, `SELECT value FROM `+table+` WHERE name = ?`, &sqlitex.ExecOptions{

@@ -32,8 +32,7 @@ var projections = []projection{
 	{events.BlobChunk, decoded((*projector).blobChunk)},
 }
 
-// decoded returns a function that decodes the payload of an event and passes it to apply. An event
-// with an unreadable payload is ignored, so it gets no row.
+// decoded decodes the payload of an event for apply. Events with unreadable payloads get no row.
 func decoded[T any](apply func(*projector, events.Event, T) error) func(*projector, events.Event) error {
 	return func(p *projector, e events.Event) error {
 		payload, err := events.Payload[T](e)
@@ -120,8 +119,7 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }
 func stepKey(run, step string) string { return "steps:" + keyPart(run) + ":" + keyPart(step) }
 
-// mergeMeta updates the metadata entry of the run of e. Fields from the run's end replace fields
-// from its start. change stores the new start or end in the sources of the entry.
+// mergeMeta lets fields of the run's end replace those of its start.
 func (p *projector) mergeMeta(e events.Event, change func(*sources)) error {
 	key := metaKey(e.Run)
 	s, err := p.values.sources(key)

@@ -81,8 +81,8 @@ func TestProject_LatestEndOfARunReplaces(t *testing.T) {
 	}
 }
 
-// Of one producer's events about a step the last in its sequence wins. Of two
-// producers' events the last to arrive wins.
+// Of two events of one producer about a step, the higher sequence wins. Of two producers' events,
+// the later one wins.
 //
 //guarantee:agentfs-read
 func TestProject_LastWordBySequence(t *testing.T) {
@@ -173,7 +173,7 @@ func TestProject_LargePayloads(t *testing.T) {
 	}
 }
 
-// A truncated repetition of a large payload does not damage the first.
+// A truncated copy of a large payload does not damage the first.
 func TestProject_ChunkThatComesAgainCutsNothing(t *testing.T) {
 	dir := t.TempDir()
 	blob := []byte(strings.Repeat("chunk ", 150_000))
@@ -194,7 +194,6 @@ func TestProject_ChunkThatComesAgainCutsNothing(t *testing.T) {
 	}
 }
 
-// The root folder has no time because no event creates it.
 func TestProject_RootHasNoTimeOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	project(t, dir, recorded(t))
@@ -221,7 +220,7 @@ func TestProject_HooksAttribute(t *testing.T) {
 	}
 }
 
-// Extreme clocks and durations do not change other values of a row.
+// Extreme times and durations do not change other values of a row.
 func TestProject_TimesFarAway(t *testing.T) {
 	at := func(year int) func(*events.Event) {
 		return func(e *events.Event) { e.Time = time.Date(year, 3, 1, 10, 0, 0, 1000, time.UTC) }

@@ -15,12 +15,11 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrErased is wrapped by the error of [Copy] when the file still has data that an erasure order
-// destroyed in the ledger.
+// ErrErased is wrapped by [Copy] if the file has data that an erasure order destroyed in the
+// ledger.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is the maximum wait for a file that another process has open. A commit takes less
-// time.
+// leaveTimeout is how long to wait for a file that another process has open. A commit takes less.
 const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
@@ -67,15 +66,15 @@ func List(dir, tenant string) ([]File, error) {
 
 // Contents describes the contents of a file.
 type Contents struct {
-	Calls int64 // number of rows in tool_calls
-	Ours  int64 // number of those rows that come from the ledger
-	Leaf  int64 // last applied leaf; -1: none
+	Calls int64 // rows in tool_calls
+	Ours  int64 // those of them that come from the ledger
+	Leaf  int64 // last applied leaf, or -1
 
-	HasRun bool // true if the file has rows of the run passed to Inspect
+	HasRun bool // the file has rows of the run passed to Inspect
 }
 
-// Inspect describes the file at path. HasRun is false if run is empty. The error wraps
-// [ErrBusy] if another process has the file open.
+// Inspect describes the file at path and looks for rows of run, unless run is empty. The error
+// wraps [ErrBusy] if another process has the file open.
 func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
 	err := read(ctx, path, lookTimeout, func(r *reader) (err error) {
@@ -104,10 +103,9 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	return c, err
 }
 
-// Copy copies the file at path to out, which must not exist. The copy is a single file without a
-// write-ahead log, and only its owner may read it. If Copy fails, it leaves no partial file at out.
-// The error wraps [ErrErased] if the file still has erased data, and [ErrBusy] if another process
-// has it open.
+// Copy copies the file at path to out, which must not exist. The copy has mode 0600 and no
+// write-ahead log. A failed Copy leaves no file. The error wraps [ErrErased] if the file has erased
+// data, and [ErrBusy] if another process has it open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists: choose another file or remove it", out)
@@ -146,9 +144,8 @@ func removed(path string) error {
 	return nil
 }
 
-// Unerased returns the names of a tenant's files in dir that still have data of runs that erasure
-// orders in src erased. If other processes have files open, the error wraps [ErrBusy] and names
-// those files.
+// Unerased returns the names of a tenant's files in dir that still have erased data according to
+// src. The error wraps [ErrBusy] and names the files that other processes have open.
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -173,12 +170,10 @@ func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, er
 
 type reader struct {
 	conn    *sqlite.Conn
-	orders  int64 // last applied erasure order, -1 for none
+	orders  int64 // last applied erasure order, or -1
 	foreign bool  // the file was not written by this package
 }
 
-// read opens the file at path, calls fn and closes the file. If another process has the file open,
-// read waits up to patience.
 func read(ctx context.Context, path string, patience time.Duration, fn func(*reader) error) (err error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -188,8 +183,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
 	conn.SetBusyTimeout(patience)
-	// Exclusive locking avoids SQLite's shared memory file, which the engine of the AgentFS clients
-	// does not support.
+	// Exclusive locking avoids SQLite's shared memory file, which the AgentFS clients do not
+	// support.
 	if err := executeAll(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
 		return err
 	}
@@ -206,9 +201,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable returns the error of the operating system instead of an unclear error of SQLite if
-// this process may not write the file at path. Reading needs write permission too, because readers
-// lock the file.
+// notWritable replaces SQLite's vague error by that of the operating system if this process may not
+// write the file at path. Readers also need write permission, because they lock the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -238,8 +232,7 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 }
 
 // hasBefore reports whether the file has rows of the erased run that are older than the order e.
-// The id of a row shows the leaf that it came from. If the run has no rows, hasBefore reports
-// whether the file still has payload files of the run.
+// The id of a row contains its leaf. For a run without rows, hasBefore looks for payload files.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

@@ -85,7 +85,7 @@ func TestLook_SaysWhatIsInAFile(t *testing.T) {
 	if err := errors.Join(executeAll(conn, clientSchema), conn.Close()); err != nil {
 		t.Fatal(err)
 	}
-	empty := filepath.Join(dir, "empty__acme.db") // created but empty
+	empty := filepath.Join(dir, "empty__acme.db")
 	if err := createPrivate(empty); err != nil {
 		t.Fatal(err)
 	}

@@ -16,28 +16,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rowsPerFile is the default limit of rows in a file. It exists because AgentFS clients load the
-// whole list of rows.
+// rowsPerFile is the default limit of rows in a file. AgentFS clients load the whole list of rows.
 const rowsPerFile = 100_000
 
-// routes maps each run of a tenant to its AgentFS file and tracks how much of the ledger each file
-// has. The database is a cache that can be rebuilt from the ledger. A goroutine must hold tenant.mu
-// to use it.
+// routes maps the runs of a tenant to AgentFS files and tracks how much of the ledger each file
+// has. The database can be rebuilt from the ledger. tenant.mu guards all fields.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
 	limit  int64    // maximum rows of one file
 	pos    position // last routed record
-	saved  position // pos as it is on disk
+	saved  position // pos on disk
 
-	orders, savedOrders int64 // last erasure order that was read; -1: none
+	orders, savedOrders int64 // last erasure order that was read, or -1
 
-	runs   map[string]string     // file by run, not yet saved
+	runs   map[string]string     // file by run, unsaved
 	states map[string]*fileState // loaded since the last commit
 }
 
-// If a database has another routesVersion, openRoutes deletes its content, and Sync computes the
-// routes again.
+// A database with another routesVersion is emptied, and Sync computes the routes again.
 const routesVersion = 2
 
 var routesSchema = []string{
@@ -50,8 +47,7 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens or creates the routes database of a tenant. If the database is damaged,
-// openRoutes replaces it with an empty one.
+// openRoutes opens or creates the routes database of a tenant. It replaces a damaged one.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -164,8 +160,6 @@ func (r *routes) commit() error {
 	return nil
 }
 
-// isChanged reports whether commit must write. It avoids writes while the ledger has no new
-// records.
 func (r *routes) isChanged() bool {
 	for _, state := range r.states {
 		if state.progress != state.saved {

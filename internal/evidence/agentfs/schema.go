@@ -8,13 +8,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// chunkSize is the size of a row of fs_data. It must be the size that the AgentFS clients use.
+// chunkSize is the size of a row of fs_data. The AgentFS clients rely on it.
 const chunkSize = 4096
 
-// clientSchema contains the tables and indexes of AgentFS, exactly as agentfs-sdk 0.6 creates them.
-// The engine of the AgentFS clients refuses a file in which they differ, or in which any table has
-// triggers, CHECK, generated columns or WITHOUT ROWID. The root folder has time 0 because no event
-// creates it.
+// clientSchema has the tables and indexes exactly as agentfs-sdk 0.6 creates them. The AgentFS
+// clients refuse files in which they differ, or in which any table has triggers, CHECK, generated
+// columns or WITHOUT ROWID. The root folder has time 0 because no event creates it.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,

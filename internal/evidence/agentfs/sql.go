@@ -7,8 +7,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// executeAll runs statements one by one. Unlike the function for scripts in sqlitex, it does not
-// panic if the disk is so full that a rollback fails.
+// executeAll replaces sqlitex.ExecuteScript, which panics if the disk is too full for a rollback.
 func executeAll(conn *sqlite.Conn, statements []string) error {
 	for _, statement := range statements {
 		if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
@@ -22,7 +21,6 @@ func execute(conn *sqlite.Conn, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 }
 
-// number returns the number that query selects, or 0 if it selects no row.
 func number(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,
@@ -45,8 +43,8 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// prefixed returns the range from <= s < to that contains exactly the strings with the given
-// prefix. The last byte of prefix must be below 0xff.
+// prefixed returns the bounds from <= s < to of the strings that start with prefix. The last byte
+// of prefix must be below 0xff.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

@@ -11,19 +11,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// session is the state of one call of Sync.
 type session struct {
 	*Writer
 	tenant   *tenant
 	src      Source
-	failures map[string]error     // errors by file name; this call of Sync does not retry these files
-	updated  map[string]time.Time // by file name, the time when this call last closed the file
+	failures map[string]error // by file name; these files wait for the next Sync
+	updated  map[string]time.Time
 }
 
 type work struct {
 	state  *fileState
-	before int64 // last leaf that the file must already have so that items continue it
-	behind bool  // the file lacks earlier records, so catchUp updates it
+	before int64 // last leaf that the file must have before items apply
+	behind bool  // the file lacks earlier records
 	items  []item
 }
 
@@ -62,9 +61,9 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkFiles finds missing files and clears their states, so that catchUp writes them again. At the
-// first Sync of a tenant after a start it also marks each file that has erased runs, because the
-// file could be an older copy that still has the data.
+// checkFiles clears the states of missing files, so that catchUp writes them again. At the first
+// Sync after a start it marks files that have erased runs, because each could be an older copy with
+// the data.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -82,8 +81,6 @@ func (s *session) checkFiles() error {
 	return nil
 }
 
-// read routes the next chunk of the ledger and returns the events for each file. It reports whether
-// the ledger may have more records after the chunk.
 func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	var (
 		order  []*work
@@ -126,8 +123,8 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode decodes the event of entry. It returns false for records without an event, events without
-// a run, and unreadable events. The verifier reports the unreadable ones.
+// decode decodes the event of entry. It returns false for unreadable records, which the verifier
+// reports, and for those without an event or run.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false
@@ -145,7 +142,7 @@ func (s *session) write(ctx context.Context, w *work) error {
 	}
 	return s.update(ctx, w.state, func(f *file) error {
 		if f.pos.leaf < w.before {
-			return nil // an older copy of the file, which catchUp updates
+			return nil // an older copy, which catchUp updates
 		}
 		for _, item := range w.items {
 			if err := f.apply(item); err != nil {
@@ -229,7 +226,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// The ledger has no more records for the file, even if the stored routes expect some.
+	// The ledger has no more records for the file, even if the stored routes expected some.
 	state.last = f.pos.leaf
 	return nil
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// history draws a ledger of several runs with repeated, late and incomplete events.
 func history(t *testing.T, rt *rapid.T) ledger {
 	t.Helper()
 	var l ledger
@@ -59,9 +58,8 @@ func history(t *testing.T, rt *rapid.T) ledger {
 	return l
 }
 
-// bothWays returns the files of a ledger after one call and after many calls with drawn
-// sizes. Half of the calls follow a restart, the loss of the routes or the loss of a
-// named file.
+// bothWays projects a ledger in one call, and in many calls of drawn sizes. Every second call comes
+// after a restart, or after the routes or a named file were lost.
 func bothWays(
 	t *testing.T, rt *rapid.T, records int, upTo func(n int) Source, chunk int, more *rapid.Generator[int], files ...string,
 ) (once, often map[string]map[string][][]string) {
@@ -98,7 +96,7 @@ func bothWays(
 	return dumpAll(t, whole), dumpAll(t, pieces)
 }
 
-// The files are the same whatever the calls, restarts and losses.
+// Batches, restarts and losses do not change the files.
 //
 //guarantee:consumer-killed
 func TestSync_SameFilesWhateverTheBatches(t *testing.T) {
@@ -161,7 +159,6 @@ func TestSync_NextFile(t *testing.T) {
 	}
 }
 
-// hold opens a file like another process until release.
 func hold(t *testing.T, path string) (release func()) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
@@ -217,7 +214,7 @@ func TestSync_RebuildKeepsForeignRows(t *testing.T) {
 	project(t, dir, l)
 	before := dump(t, path)
 	foreign(t, path, `UPDATE hooktrail_state SET value = 'another ledger' WHERE name = 'hash'`)
-	project(t, dir, l) // the routes see no new records
+	project(t, dir, l) // the routes have no new records
 	project(t, dir, append(l, event(t, 12, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c9"))))
 	after := dump(t, path)
 	checkForeign(t, path)
@@ -291,7 +288,7 @@ func TestSync_CancelledCallGoesOnLater(t *testing.T) {
 	}
 }
 
-// Few routes stay open, however many tenants there are.
+// Only few routes databases stay open, however many tenants there are.
 func TestSync_ManyTenants(t *testing.T) {
 	w := Open(t.TempDir(), Options{Interval: time.Nanosecond})
 	for n := range maxRoutes + 3 {

@@ -15,7 +15,8 @@ func failureText(failure *events.Failure, others ...string) string {
 	return cmp.Or(others...)
 }
 
-// resultText returns the result of a tool as text. Some tools put the error message there.
+// resultText returns the result of a tool as text, because some tools put their error message
+// there.
 func resultText(result json.RawMessage) string {
 	if len(result) == 0 || bytes.Equal(result, []byte("null")) {
 		return ""
@@ -23,8 +24,6 @@ func resultText(result json.RawMessage) string {
 	return cmp.Or(unquoted(result), string(result))
 }
 
-// unquoted returns the string that the JSON in value represents, or "" if value is not a JSON
-// string.
 func unquoted(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
@@ -40,7 +39,7 @@ func raw(value json.RawMessage) any {
 	return value
 }
 
-// object returns value as JSON. Encoding cannot fail, because all values come from decoded JSON.
+// object cannot fail, because all values come from decoded JSON.
 func object(value any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -7,9 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes the row of a tool call. If the result of the call came first, toolBefore adds
-// the name and arguments to the row of the result. A denied call becomes a row with an error,
-// because it never gets a result.
+// toolBefore writes the row of a tool call, or completes the row of a result that came first. A
+// denied call becomes a failed row, because it never gets a result.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
@@ -37,8 +36,6 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-// toolResult adds the result to the row of its tool call. If there is no such row yet, toolResult
-// creates one.
 func (p *projector) toolResult(e events.Event, data events.ToolResultData) error {
 	key, path := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID)), toolPath(e)
 	r := row{key: key, name: toolName(data.Tool), status: success, ended: e.Time, started: e.Time.Add(-milliseconds(data.DurationMS))}
@@ -69,8 +66,8 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 	return p.calls.put(r)
 }
 
-// durationMS returns the duration that the tool measured. If there is none, it returns between, the
-// time from the call to the result.
+// durationMS returns the duration that the tool measured, or else between, the time from call to
+// result.
 func durationMS(data events.ToolResultData, between time.Duration) float64 {
 	if data.DurationMS > 0 {
 		return float64(data.DurationMS)

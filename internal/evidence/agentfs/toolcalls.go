@@ -8,12 +8,11 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is the number of ids in tool_calls that are reserved for each leaf. The id of a row
-// depends only on its leaf, so a rebuilt row gets the same id. Rows of other tools use the free ids
-// in between. JavaScript can represent the ids of 2³³ leaves exactly.
+// idsPerLeaf is the number of ids in tool_calls per leaf. The id of a row depends only on its leaf,
+// so a rebuilt row gets the same id. Rows of other tools use ids in between. JavaScript can
+// represent the ids of 2³³ leaves.
 const idsPerLeaf = 1 << 20
 
-// status has the values that AgentFS clients use.
 type status string
 
 const (
@@ -22,8 +21,7 @@ const (
 	failed  status = "error"
 )
 
-// row is a new row of tool_calls. Empty parameters are stored as NULL. The status decides which of
-// result and failure is stored.
+// row is a new row of tool_calls. The status decides whether result or failure is stored.
 type row struct {
 	key        string // see rowKey
 	name       string
@@ -49,11 +47,10 @@ func rowKey(kind, run, id string) string {
 	return kind + ":" + keyPart(run) + ":" + keyPart(id)
 }
 
-// toolCalls owns the tables tool_calls and hooktrail_rows. The second lists the rows that this
-// package wrote. All changes belong to the transaction of conn.
+// toolCalls owns the tables tool_calls and hooktrail_rows, which lists the rows of this package.
 type toolCalls struct {
 	conn *sqlite.Conn
-	leaf int64 // leaf of the current event, from which new rows derive their ids
+	leaf int64 // leaf of the current event, for the ids of new rows
 }
 
 func (t *toolCalls) find(key string) (storedRow, bool, error) {
@@ -103,8 +100,7 @@ func (t *toolCalls) put(r row) error {
 	return nil
 }
 
-// setCall sets the name and parameters of a row that was created from a tool result before the
-// event of the call was known.
+// setCall completes a row that was created from a result.
 func (t *toolCalls) setCall(id int64, r row) error {
 	var parameters any
 	if len(r.parameters) > 0 {
@@ -147,8 +143,8 @@ func (t *toolCalls) removeAll() error {
 	})
 }
 
-// columns returns the values of all columns after the id in the form that AgentFS clients expect:
-// times in whole seconds, no empty JSON, and in a finished row exactly one of result and error.
+// columns returns the columns after the id as AgentFS clients expect them: whole seconds, no empty
+// JSON, and exactly one of result and error in a finished row.
 func (r row) columns() []any {
 	var parameters, result, failure any
 	if len(r.parameters) > 0 {

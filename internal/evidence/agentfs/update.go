@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// update opens the file of state, applies change and commits. If that fails, it records the error
-// in s.failures and returns nil, so that Sync continues with other files. It returns an error only
-// if ctx is done.
+// update applies change to the file of state and commits. A failure goes to s.failures, so that
+// Sync continues with other files. update returns an error only if ctx is done.
 func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
 	if err := s.pause(ctx, state.name); err != nil {
 		return err
@@ -51,7 +50,7 @@ func (s *session) commit(ctx context.Context, state *fileState, change func(*fil
 	return nil
 }
 
-// check resets f if it must be rebuilt or if its position is not in this tenant's ledger.
+// check resets f if it needs a rebuild or is not from this tenant's ledger.
 func (s *session) check(ctx context.Context, f *file, state *fileState) error {
 	if state.rebuild {
 		return f.reset()

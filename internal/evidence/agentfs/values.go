@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// sources are the JSON documents from which the value of a key is merged, and the events that they
-// came from. A value that comes from a single event has only finishedBy.
+// sources are the JSON documents that the value of a key is merged from, and the origins of these
+// documents. A value of a single event has only finishedBy.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
@@ -26,14 +26,12 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer reports whether o and other come from the same producer and o has the higher sequence.
-// Events of different producers are applied in ledger order.
+// isNewer compares only origins of the same producer. Between producers, ledger order decides.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }
 
-// String returns the sequence, a space and the producer. The sequence is first because the name of
-// a producer may contain spaces.
+// String puts the sequence first because the name of a producer may contain spaces.
 func (o origin) String() string { return strconv.FormatUint(o.sequence, 10) + " " + o.producer }
 
 func parseOrigin(s string) origin {
@@ -45,8 +43,7 @@ func parseOrigin(s string) origin {
 	return origin{producer, sequence}
 }
 
-// keyValues owns the tables kv_store and hooktrail_keys. The second lists the keys that this
-// package wrote. All changes belong to the transaction of conn.
+// keyValues owns the tables kv_store and hooktrail_keys, which lists the keys of this package.
 type keyValues struct{ conn *sqlite.Conn }
 
 func (k *keyValues) sources(key string) (sources, error) {

@@ -18,21 +18,21 @@ import (
 
 // Source reads a tenant's ledger.
 type Source interface {
-	// After yields the records after the given leaf in ledger order. With leaf -1 it yields all
-	// records. The bytes of an Entry must not be changed after it was yielded.
+	// After yields the records after the given leaf, or all with -1, in ledger order. The source
+	// must not reuse the bytes of an Entry.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
 	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
-	// Erased yields the erased runs of all erasure orders after the given leaf, in ledger order.
-	// With -1 it yields those of all orders.
+	// Erased yields the runs that orders after the given leaf (-1: all orders) have erased, in
+	// ledger order.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
 // An Entry is one record of a ledger.
 type Entry struct {
 	Leaf  int64
-	Hash  events.Hash // hash of the record's original bytes, even if it was erased
-	Event []byte      // bytes of the event, nil if the record has no event or the event was erased
+	Hash  events.Hash // of the original bytes, even after an erasure
+	Event []byte      // nil if the record has no event or the event was erased
 }
 
 // An Erasure says that the erasure order at leaf Order erased payloads of Run.
@@ -43,10 +43,10 @@ type Erasure struct {
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Interval is the minimum time between two commits of the same file during one call of Sync.
-	// The default is one second.
+	// Interval is the minimum time between two commits of a file during one Sync. The default is
+	// one second.
 	Interval time.Duration
-	// RowsPerFile is the number of rows after which new runs of an agent go into its next file. The
+	// RowsPerFile is the number of rows after which new runs go into the agent's next file. The
 	// default is 100,000.
 	RowsPerFile int64
 	// ChunkEvents and ChunkBytes limit the events of one commit. The defaults are 20,000 and 32
@@ -75,8 +75,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Writer updates the AgentFS files in one folder from the ledgers of all tenants. It may be used
-// concurrently. Concurrent calls for the same tenant wait for each other.
+// A Writer updates the AgentFS files in one folder from the ledgers of all tenants. It is safe for
+// concurrent use. Calls for the same tenant run one after the other.
 type Writer struct {
 	dir  string
 	opts Options
@@ -86,30 +86,27 @@ type Writer struct {
 	calls   uint64
 }
 
-// maxRoutes limits the number of open routes databases, because each needs file descriptors and
-// memory.
+// maxRoutes limits the open routes databases, because each needs file descriptors and memory.
 const maxRoutes = 32
 
 type tenant struct {
-	used uint64 // value of Writer.calls at the last call for this tenant
+	used uint64 // value of Writer.calls at the tenant's last call
 
 	mu      sync.Mutex // guards routes and checked; held during Sync
 	routes  *routes
-	checked map[string]bool // names of files that are known to belong to this ledger
+	checked map[string]bool // names of files that belong to this ledger
 }
 
 // Open returns a writer for the AgentFS files in dir. The folder may be missing. Only one process
-// may write to it.
+// may write to dir.
 func Open(dir string, opts Options) *Writer {
 	return &Writer{dir: dir, opts: opts.withDefaults(), tenants: map[string]*tenant{}}
 }
 
-// Sync applies all new records of src to the files of the tenant called name and returns when they
-// are durable. It skips files that it cannot write, and the next call retries them. The error names
-// them and wraps [ErrBusy] for files that another process has open.
-//
-// Sync opens each file once. If there are many records, it opens the file again for each chunk, at
-// most once per [Options.Interval].
+// Sync applies all new records of src to the files of the tenant called name, and returns when they
+// are durable. It skips files that it cannot write and retries them in the next call. The error
+// names them and wraps [ErrBusy] for files that another process has open. With many records, Sync
+// commits each file in chunks, at most one per [Options.Interval].
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	t := w.tenant(name)
 	t.mu.Lock()
@@ -209,9 +206,8 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. It is called
-// when the routes are new. New routes may assign a run to another file than before, because the
-// event that decided about the file may be erased.
+// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. New routes may
+// place a run elsewhere than the lost routes did, because the run's first event may be erased.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

@@ -13,22 +13,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Options say which ledgers are anchored, and where.
+// Options are the settings of [Anchors].
 type Options struct {
 	LedgerDir string         // required
 	Tenant    string         // empty means all
 	Keys      note.Verifiers // required; keys that may have signed the ledgers
 
-	File      File                 // file for the newest checkpoints; may be empty
-	Witnesses *transparency.Policy // witnesses to ask for cosignatures; may be nil
-	Bucket    *bucket.Bucket       // bucket for checkpoints and the lease; nil if there is no other auditor
+	File      File                 // for the newest checkpoints; may be empty
+	Witnesses *transparency.Policy // asked for cosignatures; may be nil
+	Bucket    *bucket.Bucket       // for checkpoints and the lease; nil if there is no other auditor
 
-	// Candidate identifies this auditor when it competes for the lease. While another auditor holds
-	// the lease, this one uploads nothing.
+	// Candidate is this auditor in the competition for the lease. It uploads nothing while another
+	// auditor holds the lease.
 	Candidate bucket.Candidate
 
-	// Drain makes Finish wait for the lease. If the previous holder has stopped, the wait ends when
-	// its lease expires.
+	// Drain makes Finish wait until a stopped previous holder's lease expires.
 	Drain bool
 
 	Logger *slog.Logger
@@ -45,14 +44,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Anchors upload the newest checkpoints to several anchors. A slow anchor does not delay the
-// others. The methods may be called concurrently.
+// Anchors upload the newest checkpoints. A slow anchor does not delay the others. Safe for
+// concurrent use.
 type Anchors struct {
 	all    []*uploads
 	bucket *bucketAnchor // nil without a bucket
 }
 
-// New returns the anchors that o configures. They upload nothing before Run or Finish is called.
+// New returns the anchors that o configures. They upload only in Run and Finish.
 func New(o Options) *Anchors {
 	o = o.withDefaults()
 	a := new(Anchors)
@@ -76,15 +75,15 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// Changed records that the ledger of tenant has a newer checkpoint. It never blocks.
+// Changed queues the newest checkpoint of tenant. It never blocks.
 func (a *Anchors) Changed(tenant string) {
 	for _, u := range a.all {
 		u.changed(tenant)
 	}
 }
 
-// Run uploads checkpoints until ctx ends. At first it uploads those of all ledgers, because some
-// ledgers may have grown since the last stop.
+// Run uploads checkpoints until ctx ends. It starts with those of all ledgers, because they may
+// have grown while Run did not run.
 func (a *Anchors) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	if a.bucket != nil {
@@ -96,8 +95,8 @@ func (a *Anchors) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Finish uploads the remaining checkpoints and releases the lease. It must be called once, after
-// Run has returned.
+// Finish uploads the remaining checkpoints and releases the lease. Call it once, after Run has
+// returned.
 func (a *Anchors) Finish(ctx context.Context) {
 	if a.bucket != nil {
 		a.bucket.awaitLease(ctx)
@@ -118,8 +117,8 @@ func (a *Anchors) Finish(ctx context.Context) {
 	}
 }
 
-// Failure returns the reasons why uploads fail, or nil. The error wraps [ErrForked] if a ledger
-// does not continue a checkpoint that was uploaded earlier.
+// Failure returns why uploads fail, or nil. The error wraps [ErrForked] if a ledger does not
+// continue a checkpoint that was uploaded before.
 func (a *Anchors) Failure() error {
 	var errs error
 	for _, u := range a.all {

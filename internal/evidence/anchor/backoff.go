@@ -15,14 +15,14 @@ const (
 	maxPause   = time.Minute
 )
 
-// target identifies a witness and a ledger. An empty tenant stands for all ledgers of the witness.
+// target is a ledger at a witness. An empty tenant stands for all ledgers.
 type target struct {
 	tenant  string
-	witness int // index of the witness in the policy
+	witness int
 }
 
-// backoff records which size of each ledger each witness has cosigned. It also pauses requests to
-// witnesses that fail. This information is lost at a restart.
+// backoff tracks how much of each ledger each witness has cosigned, and pauses requests to failing
+// witnesses. It is not stored.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
@@ -42,8 +42,8 @@ func newBackoff(o Options) *backoff {
 	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// size returns the number of leaves that the witness is known to have cosigned. If the witness is
-// paused, it returns the error that caused the pause.
+// size returns the number of leaves that the witness has cosigned as far as we know. During a pause
+// it returns the error that caused the pause.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,12 +67,12 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed starts a pause after err. If the witness refused only this ledger, the pause is for this
-// ledger. After any other error it is for all ledgers of the witness.
+// failed starts a pause after err. The pause is for this ledger if the witness refused only this
+// ledger, and otherwise for all ledgers.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.sizes, of) // the witness reports its size with its next answer
+	delete(b.sizes, of) // the next answer of the witness has its size
 	t := target{witness: of.witness}
 	if errors.Is(err, witness.ErrForked) || errors.Is(err, witness.ErrUnknownLog) {
 		t = of
@@ -80,7 +80,7 @@ func (b *backoff) failed(ctx context.Context, of target, err error, name string)
 	now := b.now()
 	p, ok := b.pauses[t]
 	if ok && now.Before(p.until) {
-		return // the request was sent before the pause began
+		return // this request was sent before the pause
 	}
 	p = pause{length: min(max(2*p.length, firstPause), maxPause), err: err}
 	p.until = now.Add(p.length)

@@ -35,7 +35,7 @@ func TestBackoff_Pauses(t *testing.T) {
 		if size, err := s.size(at); size != 7 || err != nil {
 			t.Errorf("got %d, %v", size, err)
 		}
-		// A witness that refuses one ledger is asked about the others.
+		// A witness that refuses one ledger is still asked about others.
 		for _, refusal := range []error{witness.ErrForked, witness.ErrUnknownLog} {
 			s.failed(t.Context(), at, refusal, "W0")
 			if asked(at) || !asked(other) {

@@ -9,17 +9,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// drainRefreshes is the number of refreshes after which the lease of a stopped auditor has
-// certainly expired.
+// drainRefreshes is enough refreshes for the lease of a stopped auditor to expire.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
-// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. While another
-// auditor holds it, bucketAnchor compares the checkpoints in the bucket with the local ledgers.
+// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. Otherwise it
+// compares those in the bucket with the local ledgers.
 type bucketAnchor struct {
 	leadership *leadership
 	storage    *bucketStorage
 	anchor     *storageAnchor
-	uploads    *uploads // the uploads of anchor
+	uploads    *uploads // of anchor
 	drain      bool
 }
 
@@ -51,9 +50,8 @@ func (b *bucketAnchor) run(ctx context.Context) {
 	}
 }
 
-// refresh refreshes the lease and reports whether this auditor has just taken it. If the holder
-// changed, refresh queues all ledgers, because this auditor does not know what the previous holder
-// uploaded.
+// refresh refreshes the lease and reports whether this auditor has just taken it. After a change of
+// holder it queues all ledgers, because it does not know what the previous holder uploaded.
 func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
 	changed, taken := b.leadership.refresh(ctx)
 	if changed {
@@ -82,7 +80,6 @@ func (b *bucketAnchor) uploadAll(ctx context.Context, tenants []string) {
 	}
 }
 
-// put uploads the checkpoints of tenants. After a conflict with another writer it retries once.
 func (b *bucketAnchor) put(ctx context.Context, tenants []string) {
 	lease := b.leadership.lease
 	for range 2 {
@@ -132,8 +129,8 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the local ledger and the checkpoint in the bucket have the same history. It
-// is not an error if the local ledger is shorter.
+// compare checks that the local ledger, which may be shorter, has the history of the checkpoint in
+// the bucket.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)
@@ -143,8 +140,8 @@ func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.uploads.record(ctx, tenant, err)
 }
 
-// awaitLease refreshes the lease. With Drain it repeats this until this auditor holds the lease, or
-// until another holder answers and so shows that it is running.
+// awaitLease refreshes the lease. With Drain it repeats this until it holds the lease or another
+// holder proves to be running.
 func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	lease := b.leadership.lease
 	tick := time.NewTicker(bucket.RefreshInterval)

@@ -9,8 +9,8 @@ import (
 
 const maxKnown = 4096
 
-// bucketStorage caches the checkpoints that it has stored in the bucket. The cache is valid while
-// this auditor holds the lease, because no other process writes to the bucket then.
+// bucketStorage caches its checkpoints in the bucket. The cache is valid while this auditor holds
+// the lease, because no other process writes then.
 type bucketStorage struct {
 	bucket *bucket.Bucket
 	lease  *bucket.Lease
@@ -45,8 +45,6 @@ func (s *bucketStorage) remember(u bucket.Upload) {
 	s.known[u.Tenant] = bucket.Entry{Data: u.Signed, Revision: u.Revision}
 }
 
-// forget removes the checkpoints of tenants from the cache. Without an argument it empties the
-// cache.
 func (s *bucketStorage) forget(tenants ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// atBroker returns anchors that hold the lease at a broker and have uploaded the
-// checkpoints of l, and the bucket's stream.
+// atBroker returns anchors that hold the lease at s and have uploaded the checkpoints of l. It also
+// returns the bucket and its stream.
 func (l ledgers) atBroker(tb testing.TB, s *natstest.Server, file File) (*Anchors, *bucket.Bucket, jetstream.Stream) {
 	tb.Helper()
 	js := s.JetStream(tb)
@@ -70,8 +70,7 @@ func TestAnchors_BucketDeletedMeanwhile(t *testing.T) {
 	})
 }
 
-// An auditor that was cut off for a while, while no other auditor took the lease, does
-// not log a takeover.
+// An auditor that was offline, while no other took the lease, does not log a takeover.
 func TestAnchors_CutOffForAWhile(t *testing.T) {
 	l := newLedgers(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestAnchors_CutOffForAWhile(t *testing.T) {
 	})
 }
 
-// Checkpoints return to a purged bucket, also those of idle ledgers.
+// A purged bucket gets all checkpoints again, including those of idle ledgers.
 //
 //guarantee:anchor-fails
 func TestAnchors_BucketPurgedMeanwhile(t *testing.T) {

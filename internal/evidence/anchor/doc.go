@@ -9,9 +9,8 @@
 // A stored checkpoint is replaced only if the ledger continues it. If a ledger was truncated or
 // rewritten, the stored checkpoint therefore remains as evidence.
 //
-// Several auditors with copies of the same key can share a lease in a bucket. See package bucket.
-// Only the holder of the lease uploads checkpoints to the bucket. The others compare the
-// checkpoints there with their ledgers.
+// Several auditors with copies of the same key can share a lease in a bucket (see package bucket).
+// Only its holder uploads checkpoints to the bucket. The others compare those with their ledgers.
 //
 // While a goroutine holds a mutex of this package, it locks no other one.
 package anchor

@@ -20,12 +20,12 @@ const tenantMark = "{tenant}"
 // FileUsage is the help text of a flag with a [File] value.
 const FileUsage = "`file` outside the data directory for the newest checkpoint (\"{tenant}\" in its name is replaced by the tenant)"
 
-// File is the path of the file for the newest checkpoint. If the path contains "{tenant}", each
-// tenant has a separate file. An empty File means that no file is used.
+// File is the path of the file for the newest checkpoint. "{tenant}" in it gives each tenant a
+// separate file. An empty File is not used.
 type File string
 
-// Validate returns an error if f cannot be used by the auditor of tenant. An empty tenant means the
-// auditor of all tenants, which needs a separate file for each tenant.
+// Validate returns an error if f does not suit the auditor of tenant. An auditor of all tenants,
+// which is the empty tenant, needs a file per tenant.
 func (f File) Validate(tenant string) error {
 	if f != "" && tenant == "" && !strings.Contains(string(f), tenantMark) {
 		return fmt.Errorf("checkpoint file %s: all tenants share one file: put %s into its name, or select one tenant",
@@ -61,8 +61,8 @@ func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 
 const maxNote = 1 << 20
 
-// readNote reads a file that other users may control. It returns an error if the file is a pipe,
-// which could block, or if it is too large.
+// readNote reads a file that other users may control. It refuses large files, and pipes because
+// they could block.
 func readNote(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func readNote(path string) ([]byte, error) {
 	return ledger.TrimNote(signed), errors.Join(err, f.Close())
 }
 
-// store replaces the file atomically. Only one process may write to the file.
+// Only one process may call store.
 func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
 	path, err := f.path(tenant)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) e
 	return atomicfile.Write(path, signed)
 }
 
-// Checkpoint returns the checkpoint of tenant in the file, for comparison by a verification.
+// Checkpoint returns the checkpoint of tenant in the file for a verification.
 func (f File) Checkpoint(ctx context.Context, tenant string) verifier.Anchored {
 	k := verifier.Anchored{From: string(f)}
 	if path, err := f.path(tenant); err == nil {

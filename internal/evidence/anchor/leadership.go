@@ -12,27 +12,26 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// reportAfter is the number of consecutive failed refreshes after which a failure is reported.
+// reportAfter is the number of failed refreshes in a row after which they are reported.
 const reportAfter = 3
 
 type leadership struct {
 	lease   *bucket.Lease
-	name    string // name of the bucket
+	name    string // of the bucket
 	standby bool
 	logger  *slog.Logger
 
-	mu       sync.Mutex // guards the fields below
-	leading  bool       // whether this auditor holds the lease, as last logged
-	yielded  bool       // whether the log already names the other holder
-	taken    int        // value of lease.Taken at the last change
+	mu       sync.Mutex // mu guards the fields below.
+	leading  bool       // this auditor holds the lease, as last logged
+	yielded  bool       // the log already names the other holder
+	taken    int        // lease.Taken at the last change
 	known    bool       // the lease was read at least once
-	failures int        // number of consecutive failed refreshes
-	failed   error      // error of the last refresh
+	failures int        // failed refreshes in a row
+	failed   error      // of the last refresh
 }
 
-// allowsUploads reports whether this auditor may upload to anchors other than the bucket. The
-// holder of the lease may upload. If the bucket is missing or unreadable, every auditor except a
-// standby may upload.
+// allowsUploads reports whether this auditor may upload to the other anchors: as holder of the
+// lease, or, unless it is a standby, if the bucket is missing or was never readable.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true
@@ -51,8 +50,6 @@ func (l *leadership) standsBy() bool {
 	return other || l.standby
 }
 
-// refresh refreshes the lease. It reports whether the holder changed, and whether this auditor has
-// taken the lease.
 func (l *leadership) refresh(ctx context.Context) (changed, taken bool) {
 	err := l.lease.Refresh(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -81,7 +78,7 @@ func (l *leadership) observe(ctx context.Context) (changed, taken bool) {
 		l.logger.InfoContext(ctx, "this auditor uploads checkpoints now", "bucket", l.name)
 		return true, true
 	}
-	if _, other := l.lease.Holder(); other { // without an answer of the broker the holder is not known
+	if _, other := l.lease.Holder(); other { // unknown if the broker did not answer
 		l.logStandby(ctx)
 	}
 	return true, false

@@ -16,13 +16,12 @@ import (
 
 const roundTimeout = 10 * time.Second
 
-// storage stores the newest checkpoint of each tenant in a place outside the ledgers' folder.
+// storage keeps the newest checkpoint of each tenant outside the ledgers' folder.
 type storage interface {
 	name() string
-	// load returns the stored note and its revision. If there is none, the note is nil.
+	// load returns the stored note, or nil, and its revision.
 	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
-	// store replaces the stored note. A bucket replaces it only if its revision is still the given
-	// one.
+	// store replaces the stored note. A bucket refuses if its revision has changed.
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
 
@@ -48,8 +47,7 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the checkpoint to store and the revision of the stored note that it replaces. If
-// there is nothing to store, newest is nil.
+// prepare returns the checkpoint to store, or nil, and the revision that it replaces.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -67,20 +65,19 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 	return newest, revision, err
 }
 
-// ErrForked is wrapped if a ledger does not continue a checkpoint that was stored outside the
-// ledger.
+// ErrForked is wrapped if a ledger does not continue a checkpoint that was stored outside it.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind is wrapped together with [ErrForked] if the ledger has fewer records and has not read
-// as much of the stream. Then it is an older copy, or it is still catching up.
+// errBehind is wrapped with [ErrForked] if the ledger has fewer records and has read less of the
+// stream, as an older copy or a ledger that catches up.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
-// errShort is wrapped together with [ErrForked] if the ledger has fewer records although it has
-// read the stream up to the same position.
+// errShort is wrapped with [ErrForked] if the ledger has fewer records although it has read as much
+// of the stream.
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 
-// next returns the checkpoint that should replace the stored note kept, or nil if kept is current.
+// next returns the checkpoint that should replace the stored note kept, or nil.
 func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, a.keys)
@@ -104,8 +101,7 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		// Another auditor may have signed a later checkpoint of the same ledger, which must not be
-		// replaced.
+		// Another auditor may have signed a later checkpoint of the same ledger. Keep that one.
 		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
 			newest = signed
 		}
@@ -114,8 +110,7 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 	return newest, err
 }
 
-// continues checks that the newer checkpoint, now, continues the older one, then. It returns an
-// error if the tree of now does not begin with the tree of then.
+// continues checks that the tree of now, the newer checkpoint, begins with that of then.
 func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
 	if now.Tenant != then.Tenant {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)

@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ledgers are the ledgers of some tenants with one leaf each.
 type ledgers struct {
 	dir    string
 	key    note.Verifier
@@ -42,7 +41,7 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 			tb.Fatal(err)
 		}
 		_, err = l.Append(tb.Context(), ledger.Stream{Epoch: 1, Created: time.Unix(1, 0)}, []ledger.Message{{
-			Sequence: uint64(i + 1), Stored: time.Unix(2, 0), Data: []byte("{}"), // set apart in a leaf
+			Sequence: uint64(i + 1), Stored: time.Unix(2, 0), Data: []byte("{}"), // a quarantined leaf
 			Address: subjects.Address{Tenant: tenant, Producer: "p", Run: "r", Kind: "custom"},
 		}})
 		if err != nil {
@@ -55,12 +54,10 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 	return ledgers{dir, verifier, key.Public()}
 }
 
-// anchor returns a storageAnchor with storage s.
 func (l ledgers) anchor(s storage) *storageAnchor {
 	return newStorageAnchor(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key)}.withDefaults(), s)
 }
 
-// newest returns the newest checkpoint of tenant.
 func (l ledgers) newest(tb testing.TB, tenant string) string {
 	tb.Helper()
 	r, err := ledger.OpenTenant(l.dir, tenant)
@@ -102,8 +99,7 @@ func TestStorageAnchor_FileCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A pipe or a huge file in place of a checkpoint neither blocks the auditor nor fills
-// its memory.
+// A pipe or a huge file in place of the checkpoint neither blocks the auditor nor fills its memory.
 //
 //guarantee:anchor-fails
 func TestStorageAnchor_PlaceWithoutAnEnd(t *testing.T) {
@@ -147,7 +143,6 @@ func TestStorageAnchor_ReplacesNothingOfOthers(t *testing.T) {
 	}
 }
 
-// counted counts calls of store.
 type counted struct {
 	File
 	stores int
@@ -158,7 +153,7 @@ func (c *counted) store(ctx context.Context, tenant string, signed []byte, revis
 	if err := c.File.store(ctx, tenant, signed, revision); err != nil {
 		return err
 	}
-	return os.Remove(string(c.File)) // so that there is always something to store
+	return os.Remove(string(c.File)) // so that a checkpoint is always missing
 }
 
 func TestStorageAnchor_AtMostOncePerSecond(t *testing.T) {

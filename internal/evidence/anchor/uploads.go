@@ -15,33 +15,32 @@ import (
 )
 
 const (
-	// The pause after a round is four times the duration of the round, but at least uploadInterval
-	// and at most maxUploadInterval. It leaves most of the machine to the ledgers.
+	// The pause after a round is four times its duration, within these limits, so that the ledgers
+	// get most of the machine.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
 
-// uploads schedules the uploads to one anchor in rounds. If an upload fails, the next round retries
-// it.
+// uploads schedules the uploads to one anchor in rounds. The next round retries failed uploads.
 type uploads struct {
 	ledgerDir string
-	tenant    string // the only tenant; empty means all
-	where     string // used in messages, such as "in FILE"
+	tenant    string // empty means all
+	where     string // for messages, such as "in FILE"
 	logger    *slog.Logger
-	timeout   time.Duration // time limit of one round; 0 if upload limits the time itself
-	workers   int           // number of concurrent uploads
+	timeout   time.Duration // of a round; 0 if upload has its own limit
+	workers   int           // concurrent uploads
 
 	upload  func(ctx context.Context, tenant string) error
 	release func()
 
-	// If uploadAll is set, it is called instead of upload, with all tenants of a round.
+	// uploadAll, if set, replaces upload and gets all tenants of a round.
 	uploadAll func(ctx context.Context, tenants []string)
-	mayUpload func() bool // returns false while another auditor uploads
+	mayUpload func() bool // false while another auditor uploads
 
 	mu      sync.Mutex // guards pending, failed and late
 	pending map[string]bool
 	failed  map[string]error // by tenant
-	late    string           // first tenant that was not reached in the last round
+	late    string           // first tenant that the last round did not reach
 }
 
 func newUploads(o Options, where string, upload func(context.Context, string) error) *uploads {
@@ -62,7 +61,7 @@ func (u *uploads) changed(tenant string) {
 }
 
 func (u *uploads) run(ctx context.Context) {
-	u.queueAll(ctx) // some ledgers may have grown since the last stop
+	u.queueAll(ctx) // they may have grown while this process was stopped
 	clock := time.NewTimer(0)
 	defer clock.Stop()
 	for {
@@ -116,11 +115,11 @@ func (u *uploads) round(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = group.Wait() // record has stored the errors
+	_ = group.Wait() // record has the errors
 }
 
 // finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The next
-// start uploads the checkpoints that are left.
+// start uploads the others.
 func (u *uploads) finish(ctx context.Context) {
 	u.round(ctx)
 	for u.isBehind() && u.failure() == nil && u.mayUpload() {
@@ -138,8 +137,6 @@ func (u *uploads) isBehind() bool {
 	return u.late != ""
 }
 
-// take removes all tenants from the queue and returns them. Tenants that the last round did not
-// reach come first.
 func (u *uploads) take() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -150,8 +147,8 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the time of the round is over. If so, it queues tenants for the next
-// round. A round without enough time is not a failure of the anchor.
+// isLate reports whether the round's time is over, and then queues tenants for the next round. That
+// is not a failure of the anchor.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false

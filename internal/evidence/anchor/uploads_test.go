@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A timeout of a round is not a failure. Tenants that the round missed come first in
-// the next one.
+// The timeout of a round is not a failure. The next round begins with the tenants that were missed.
 func TestUploads_TimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var uploaded []string
@@ -34,7 +33,6 @@ func TestUploads_TimeIsOver(t *testing.T) {
 	})
 }
 
-// Finish uploads all checkpoints.
 func TestUploads_LastTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		uploaded := 0

@@ -21,7 +21,7 @@ import (
 
 const (
 	witnessTimeout = 5 * time.Second // of one request
-	witnessWorkers = 16              // number of ledgers handled concurrently
+	witnessWorkers = 16              // ledgers at a time
 )
 
 // PolicyUsage is the help text of a flag that names a file for [ReadPolicy].
@@ -44,13 +44,13 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnessAnchor asks witnesses to cosign the newest checkpoint of each ledger. It stores the newest
-// cosigned checkpoint next to the ledger.
+// witnessAnchor has witnesses cosign the newest checkpoint of each ledger and stores it next to the
+// ledger.
 type witnessAnchor struct {
 	uploads   *uploads
 	ledgerDir string
 	policy    *transparency.Policy
-	keys      note.Verifiers // keys that may have signed the ledgers
+	keys      note.Verifiers // may have signed the ledgers
 	client    *witness.Client
 	backoff   *backoff
 	stored    func(tenant string)
@@ -102,17 +102,17 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if bytes.HasPrefix(kept, signed) { // kept is this checkpoint with the cosignatures so far
+	if bytes.HasPrefix(kept, signed) { // kept has the cosignatures so far
 		signed = kept
 	}
 	cosigned, errs := w.ask(ctx, tenant, r, signed, c)
 	if ctx.Err() != nil {
-		w.uploads.changed(tenant) // Finish then asks the interrupted witnesses again
+		w.uploads.changed(tenant) // Finish asks the interrupted witnesses again
 	}
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store replaces the stored note kept with cosigned, unless kept is better. It returns an error if
+// store replaces the stored note kept by cosigned, unless kept is better. It returns an error if
 // cosigned does not meet the policy.
 func (w *witnessAnchor) store(tenant, path string, cosigned, kept []byte, errs error) error {
 	found := w.policy.Check(cosigned)
@@ -129,9 +129,9 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, kept []byte, errs e
 	return nil
 }
 
-// ask asks all witnesses whose cosignature is missing, concurrently. It returns the note with the
-// new cosignatures. The error is never nil and says why cosignatures are missing. The caller uses
-// it only if the note does not meet the policy.
+// ask asks the witnesses whose cosignatures are missing, and adds them to the note. The error is
+// never nil and says why cosignatures are missing. It only matters if the note does not meet the
+// policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {
@@ -164,7 +164,7 @@ func (w *witnessAnchor) ask(
 		s := <-answers
 		lines[s.number], errs[s.number] = s.line, s.err
 	}
-	if err = errors.Join(errs...); err == nil { // every witness that has a URL has cosigned
+	if err = errors.Join(errs...); err == nil { // every witness with a URL has cosigned
 		err = errors.New("the policy needs more witnesses than have a URL")
 	}
 	return append(bytes.Clone(signed), bytes.Join(lines, nil)...), err
@@ -193,8 +193,8 @@ func (w *witnessAnchor) askOne(ctx context.Context, tenant string, number int, c
 			w.backoff.succeeded(ctx, of, c.Size, w.policy.Witnesses[number].Name)
 			return line, nil
 		}
-		// If the ledger cannot prove that it continues the old tree, that is not a failure of the
-		// witness.
+		// It is not the witness's failure if the ledger cannot prove that it continues the old
+		// tree.
 		if ctx.Err() == nil && unproved == nil {
 			w.backoff.failed(ctx, of, err, w.policy.Witnesses[number].Name)
 		}

@@ -39,7 +39,7 @@ func TestWitnesses_PolicyThatCannotBeMet(t *testing.T) {
 	}
 }
 
-// A ledger that cannot prove its growth does not pause the witness for others.
+// A ledger that cannot prove its growth does not pause the witness for other ledgers.
 func TestWitnesses_LedgerWithoutProof(t *testing.T) {
 	l := newLedgers(t, "acme")
 	one := witnesstest.New(t, "w1.example")

@@ -14,40 +14,38 @@ import (
 const (
 	pollEvery    = 20 * time.Millisecond
 	requestLimit = 5 * time.Second
-	countLimit   = 3 * time.Second // minimum; o.Wait may be longer
+	countLimit   = 3 * time.Second // at least; o.Wait may be longer
 )
 
 // Options are the settings of [Ask].
 type Options struct {
 	Tenant string
-	Ledger *ledger.Reader // ledger of the tenant
+	Ledger *ledger.Reader // of the tenant
 
-	DataDir string // data directory with the outboxes; empty means that there are none
+	DataDir string // with the outboxes; empty if there are none
 
-	JetStream jetstream.JetStream // nil means that the stream is not queried
-	NotAsked  string              // reason why JetStream is nil
+	JetStream jetstream.JetStream // nil skips the stream
+	NotAsked  string              // why JetStream is nil
 	Space     subjects.Space
 
-	// Wait limits both the time to wait for the ledger and the time to count events. Written
-	// reports whether an auditor is running that writes to the ledger. If none is running, Ask does
-	// not wait for the ledger.
+	// Wait limits the wait for the ledger and the count of events. Ask only waits if Written says
+	// that an auditor is writing to the ledger.
 	Wait    time.Duration
 	Written bool
 
-	Progress func(done, total uint64) // counts in stream sequences; may be nil
+	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// Question remembers which events of a tenant existed at the moment of [Ask].
+// Question knows which events of a tenant existed at the time of [Ask].
 type Question struct {
 	opts     Options
 	outboxes outboxes
-	end      *streamEnd // nil if the stream was not queried
+	end      *streamEnd // nil if the stream was not asked
 	notAsked string
 }
 
-// Ask records which events exist now, and waits until they are in the ledger or the time is over.
-// If the broker does not answer, that is not an error, because a verification is possible without
-// it.
+// Ask notes which events exist now, and waits until they are in the ledger or the time is over. It
+// ignores errors of the broker, because a verification works without it.
 func Ask(ctx context.Context, o Options) *Question {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
@@ -68,8 +66,8 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// awaitLedger waits until the ledger has all messages up to q.end. It returns early after an error,
-// because the verification or Answer will report the same error.
+// awaitLedger waits until the ledger has all messages up to q.end. On an error it returns, because
+// the verification or Answer reports the error.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)
@@ -89,7 +87,6 @@ func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	}
 }
 
-// pause waits for pollEvery. It returns false if the deadline has passed or ctx has ended.
 func pause(ctx context.Context, deadline time.Time) bool {
 	if !time.Now().Before(deadline) {
 		return false
@@ -102,8 +99,8 @@ func pause(ctx context.Context, deadline time.Time) bool {
 	}
 }
 
-// Answer counts the events that existed at the moment of Ask and that a ledger with the checkpoint
-// c does not have.
+// Answer counts the events that existed at the time of Ask and are not in a ledger with the
+// checkpoint c.
 func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	a := verifier.AsOfCheckpoint(c)
 	a.NotAsked = q.notAsked

@@ -18,7 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// outboxes are the outboxes of a data directory that had unsent events at one moment.
 type outboxes struct {
 	tenant string
 	list   []outbox
@@ -27,9 +26,9 @@ type outboxes struct {
 
 type outbox struct {
 	dir  string
-	last uint64 // the tenant's last sequence number that was waiting at the first inspect
+	last uint64 // last unsent sequence of the tenant at the first inspect
 	now  verifier.Waiting
-	sent bool // true if a process is sending the events
+	sent bool // a process is sending the events
 }
 
 func inspect(o Options) outboxes {
@@ -60,13 +59,13 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-// inspect reads the current state of the outbox. The first call sets b.last. Later calls do not
-// count events with higher sequence numbers.
+// inspect reads the state of the outbox. Only events up to b.last, which the first call sets,
+// count.
 func (b *outbox) inspect(tenant string) error {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a process is just creating it
+		return nil // it is just being created
 	}
 	if err != nil {
 		return fmt.Errorf("outbox %s: %w", name, err)
@@ -92,8 +91,8 @@ func (b *outbox) inspect(tenant string) error {
 	return nil
 }
 
-// await waits until the events of all outboxes are in the stream. It does not wait for an outbox
-// from which no process is sending.
+// await waits until all events are in the stream, except those of outboxes without a sending
+// process.
 func (o *outboxes) await(ctx context.Context, deadline time.Time) {
 	for i := range o.list {
 		b := &o.list[i]
@@ -119,9 +118,8 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the outboxes that are gone and had events of the tenant. If the loss of an outbox
-// was recorded, the ledger shows it, so missing leaves that outbox out. While access records wait to
-// be sent, the ledger may not have the record yet, so missing returns the outbox.
+// missing returns the lost outboxes that had events of the tenant. Losses that the ledger has on
+// record are left out, unless unsent access records may hold that record.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil
@@ -139,8 +137,8 @@ func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	return list
 }
 
-// spoolFolder is the folder with events of hooks that could not reach the shared outbox. It must be
-// the same name as hookclient.SpoolDir.
+// spoolFolder has events of hooks that could not reach the shared outbox. It equals
+// hookclient.SpoolDir.
 const spoolFolder = "hook-spool"
 
 func (o *outboxes) spooled(folder string) {

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// streamEnd is the last message of a tenant in the stream at one moment.
 type streamEnd struct {
 	stream  jetstream.Stream
 	space   subjects.Space
@@ -22,7 +21,7 @@ type streamEnd struct {
 	ledger  *ledger.Reader
 	created time.Time
 	limit   time.Duration // time limit of a count
-	last    uint64        // sequence of the tenant's last message, 0 if there is none
+	last    uint64        // sequence of the tenant's last message, or 0
 }
 
 func askStream(ctx context.Context, o Options) (*streamEnd, error) {
@@ -36,7 +35,7 @@ func askStream(ctx context.Context, o Options) (*streamEnd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", o.Space.EventStream(), err)
 	}
-	// Only the leader of the stream is certain to have every message.
+	// Only the leader of the stream certainly has every message.
 	stream.CachedInfo().Config.AllowDirect = false
 	e := &streamEnd{
 		stream: stream, space: o.Space, filters: filters, ledger: o.Ledger,
@@ -55,13 +54,11 @@ func askStream(ctx context.Context, o Options) (*streamEnd, error) {
 	return e, nil
 }
 
-// lacks reports whether a ledger at the position at lacks a message.
 func (e *streamEnd) lacks(ctx context.Context, at ledger.Position) (lacks bool, err error) {
 	err = e.missing(ctx, at, func(bool) bool { lacks = true; return false })
 	return lacks, err
 }
 
-// later counts the messages that a ledger at the position at lacks.
 func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.Later, err error) {
 	l.Last = e.last
 	err = e.missing(ctx, at, func(manifest bool) bool {
@@ -78,12 +75,11 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 	return l, err
 }
 
-// errTooMany is the error of a count that takes too long.
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing calls found for each message after the position at that is not in the ledger, until found
-// returns false. If the ledger was written from another stream, missing looks at all messages of
-// this stream. A restored stream has old messages again, and the ledger may already have those.
+// missing calls found for each message after the position that the ledger lacks, until found
+// returns false. For a ledger of another stream it starts at the first message, because a restored
+// stream repeats old messages that the ledger may have.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {
 	after := at.Sequence
 	if !at.Stream.Equal(e.created) {
@@ -112,8 +108,6 @@ func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(
 	return nil
 }
 
-// get returns the first message for filter whose sequence is at least from and at most e.last, or
-// nil if there is none.
 func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -130,9 +124,8 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 	return msg, nil
 }
 
-// received reports whether the ledger has msg, and whether msg is a manifest. The position of the
-// ledger does not show this, because the writer drops exact copies of messages without moving the
-// position.
+// received reports whether the ledger has msg, and whether msg is a manifest. The position does not
+// show this, because exact copies of messages do not move it.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

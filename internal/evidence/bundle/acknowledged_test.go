@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A number that was lost after the seal of a run is a gap of the run until it is
-// acknowledged. Bundles carry the order.
+// An event that was lost after its run was sealed is a gap of the run until an order acknowledges
+// it. Bundles contain the order.
 //
 //guarantee:acknowledged
 func TestCheck_Acknowledged(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCheck_Acknowledged(t *testing.T) {
 			}
 		}
 	}
-	// Without the key's signature under the selection the order does not count.
+	// The order does not count unless the key signed the selection.
 	r := check(t, e.export(t, Options{Selection: one, Key: e.public}), CheckOptions{Key: e.key, AllowAcknowledged: true})
 	if r.Exit != verifier.ExitIncomplete {
 		t.Errorf("not attested: exit %d", r.Exit)

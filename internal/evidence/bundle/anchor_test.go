@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Without a key a bundle needs a pinned key that signed it, or one that a signed change
-// follows. Its own key proves nothing.
+// A bundle without an expected key must be signed by a pinned key, or by a successor of one that a
+// signed key change names. The key inside the bundle proves nothing.
 //
 //guarantee:anchor-exported
 func TestCheck_Anchor(t *testing.T) {

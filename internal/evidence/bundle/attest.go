@@ -18,11 +18,11 @@ import (
 // ErrOtherKey is [statement.ErrOtherKey].
 var ErrOtherKey = statement.ErrOtherKey
 
-// ErrInvalid is wrapped by the error of [WriteBundle] if the ledger is not as it was signed. A
-// signed statement about such a ledger would confirm the changes.
+// ErrInvalid is wrapped by [WriteBundle] if the ledger was changed after it was signed. A signed
+// statement about it would confirm the changes.
 var ErrInvalid = errors.New("the ledger is INVALID, so its selection cannot be signed: auditor verify shows the problems")
 
-// maxGaps is the maximum number of gaps in bundle.json. The verdict needs only one.
+// maxGaps limits the gaps in bundle.json. The verdict needs only one.
 const maxGaps = 1000
 
 // Seal identifies the event with which a producer ended its part of a run.
@@ -32,7 +32,6 @@ type Seal struct {
 	Hash     string `json:"sha256"`
 }
 
-// seals has, for each producer, the seal of a run with the highest sequence number.
 type seals map[string]Seal
 
 func (s seals) add(run string, l ledger.Leaf) {
@@ -45,8 +44,8 @@ func (s seals) list() []Seal {
 	return slices.SortedFunc(maps.Values(s), func(a, b Seal) int { return cmp.Compare(a.Producer, b.Producer) })
 }
 
-// verify checks the whole ledger before its key signs a statement about a selection. For a bundle
-// of a run it also copies the gaps into the description, because the bundle alone cannot show them.
+// verify checks the whole ledger before its key signs a statement about a selection. For a run it
+// also adds facts that only the whole ledger shows.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
 		return err
@@ -76,8 +75,6 @@ func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	return nil
 }
 
-// acknowledged copies the signed orders that acknowledge findings about the run into the
-// description of the bundle.
 func (b *bundle) acknowledged(ctx context.Context, r verifier.Report) error {
 	taken := make(map[int64]bool)
 	for _, m := range r.Matters {
@@ -94,7 +91,6 @@ func (b *bundle) acknowledged(ctx context.Context, r verifier.Report) error {
 	return nil
 }
 
-// ofLedger adds those facts about a run that only the whole ledger shows.
 func (a *About) ofLedger(r verifier.Report) {
 	a.Gaps, a.Unsealed = r.Gaps[:min(len(r.Gaps), maxGaps)], r.Runs.Sealed == 0
 	for _, p := range r.Producers {
@@ -104,7 +100,6 @@ func (a *About) ofLedger(r verifier.Report) {
 	}
 }
 
-// statement writes the signed statement to w. Without a signer it writes nothing.
 func (b *bundle) statement(w io.Writer) error {
 	if b.opts.Signer == nil {
 		return nil
@@ -127,14 +122,14 @@ func (b *bundle) statement(w io.Writer) error {
 	return err
 }
 
-// These are the reasons why the selection of a bundle is not attested.
+// Reasons why the selection of a bundle is not attested.
 const (
 	unsignedV1 = "bundles of version 1 have no signed selection, so records may have been left out: export it again"
 	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
 )
 
-// attested opens the signed statement and compares it with the files of the bundle. It cannot
-// compare the number of repetitions, which walk.agrees does later.
+// attested opens the signed statement and compares it with the files of the bundle, except for the
+// repetitions, which walk.agrees compares.
 func (c *checker) attested() {
 	if c.report.Bundle.Format == formatV1 {
 		c.report.NotAttested = unsignedV1
@@ -178,8 +173,7 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees compares the leaves that were read with the description of the bundle. It is called after
-// all leaves were read.
+// agrees compares what was read with bundle.json and the statement. Call it after the last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {
@@ -192,8 +186,8 @@ func (w *walk) agrees() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", pageFile, err)
 	}
-	// If the selection is signed, the page may differ, because another version of Hooktrail may
-	// have written it. The statement has the page's digest then.
+	// Another version of Hooktrail may have written a different page. If the selection is signed,
+	// the statement has that page's digest.
 	if w.digests[pageFile] != page && w.signed == nil {
 		w.report.AddProblem("%s shows something else than the records", pageFile)
 	}

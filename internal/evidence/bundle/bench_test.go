@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// BenchmarkExport compares exporting a ledger and checking the bundle with verifying
-// the ledger.
 func BenchmarkExport(b *testing.B) {
 	const records = 20_000
 	f := newFeed()

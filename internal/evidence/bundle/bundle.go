@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNothing is wrapped by the errors of [WriteBundle] and [WriteTable] if a selection is empty.
+// ErrNothing is wrapped by [WriteBundle] and [WriteTable] if the selection is empty.
 var ErrNothing = errors.New("the ledger has no records of that run and time")
 
 // Options are the settings of [WriteBundle] and [WriteTable].
@@ -37,9 +37,9 @@ type Options struct {
 // run also has the manifests that list its events. The error wraps [ErrNothing] if the selection is
 // empty. After an error the output is not a valid bundle.
 //
-// If opts has a signer, WriteBundle first verifies the whole ledger. If the ledger is not as it was
-// signed, the error wraps [ErrInvalid]. If the ledger's current key is not that of the signer, the
-// error wraps [ErrOtherKey]. In both cases nothing is written.
+// If opts has a signer, WriteBundle first verifies the whole ledger. The error wraps [ErrInvalid]
+// if the ledger was changed after it was signed, and [ErrOtherKey] if the signer is not the
+// ledger's current key. In both cases nothing is written.
 func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Options) error {
 	signed, c, err := r.Signed(ctx)
 	if err != nil {
@@ -76,16 +76,16 @@ type bundle struct {
 
 	gaps      []span // ranges of leaves that are not in the bundle
 	sums      bytes.Buffer
-	digests   map[string]events.Hash // digest of each file
-	seenAgain int64                  // number of lines in again.jsonl
+	digests   map[string]events.Hash // by file
+	seenAgain int64                  // lines in again.jsonl
 	done      int64
 }
 
-// ErrErasedMeanwhile is wrapped by the error of [WriteBundle] if a record was erased by an order
-// after the checkpoint of the bundle. The caller should write a new bundle.
+// ErrErasedMeanwhile is wrapped by [WriteBundle] if an order later than the bundle's checkpoint
+// erased one of the records. The caller should write a new bundle.
 var ErrErasedMeanwhile = errors.New("records were erased while it was written: export again")
 
-const passes = 5 // for verifying, counting, leaves, records and page
+const passes = 5 // verify, count, leaves, records and page
 
 func (b *bundle) progress(e ledger.Entry) {
 	if b.opts.Progress != nil {
@@ -187,8 +187,8 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create begins a file in the zip. Its modification time is that of the checkpoint, so that the
-// same selection always gives the same bytes.
+// create begins a file in the zip. All files have the time of the checkpoint, so that the same
+// selection gives the same bytes.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
@@ -225,8 +225,8 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repetitions. A bundle of a time range has none, because they only matter for
-// completeness, which such a bundle cannot show.
+// again writes the repetitions. They only matter for completeness, which a bundle of a time range
+// cannot show.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil
@@ -245,7 +245,6 @@ func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// hashesAtOnce is the number of hashes that tree reads in one call.
 const hashesAtOnce = 512
 
 func (b *bundle) tree(ctx context.Context, w io.Writer) error {

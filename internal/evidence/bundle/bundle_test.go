@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// mixed is a feed with every kind of record: concurrent runs of several producers, a
-// repeated event and records that were set apart.
+// mixed is a feed with every kind of record, such as concurrent runs of several producers, a
+// repeated event and quarantined records.
 func mixed() *feed {
 	f := newFeed()
 	f.run("coder/e4", "r1", 30)
@@ -46,7 +46,7 @@ func TestBundle_IsVerified(t *testing.T) {
 		leaves       int64
 	}{
 		{"Whole", ledger.Selection{}, whole.Completeness, whole.Leaves},
-		{"Run", ledger.Selection{Run: "r1"}, verifier.Complete, 35}, // 33 events, the manifest, a quarantined record
+		{"Run", ledger.Selection{Run: "r1"}, verifier.Complete, 35}, // 33 events, the manifest and a quarantined record
 		{"RunSeenAgain", ledger.Selection{Run: "r2"}, verifier.Complete, 6},
 		{"RunWithoutEnd", ledger.Selection{Run: "r3"}, verifier.Unproven, 2},
 		{"Time", ledger.Selection{From: began.Add(5 * time.Second), To: began.Add(9 * time.Second)}, verifier.Unproven, 4},
@@ -64,7 +64,7 @@ func TestBundle_IsVerified(t *testing.T) {
 	}
 }
 
-// TestBundle_SaysWhatVerifySays compares a bundle of everything with the ledger.
+// The report about a bundle of everything equals that of the ledger.
 //
 //guarantee:bundle
 func TestBundle_SaysWhatVerifySays(t *testing.T) {
@@ -152,7 +152,6 @@ func TestCheck_KeyAndTrusted(t *testing.T) {
 	}
 }
 
-// TestCheck_OlderTrusted compares bundles with a checkpoint of fewer leaves.
 func TestCheck_OlderTrusted(t *testing.T) {
 	f, keys := mixed(), t.TempDir()
 	e := f.writeWith(t, keys)
@@ -165,7 +164,7 @@ func TestCheck_OlderTrusted(t *testing.T) {
 	if r.Trusted == nil || r.Trusted.Diverged || r.Trusted.Size != 20 {
 		t.Errorf("a bundle of everything: %+v", r.Trusted)
 	}
-	// Later leaves do not show the first twenty.
+	// A bundle of later leaves cannot show the first twenty.
 	if r, err := Check(t.Context(), e.bundle(t, ledger.Selection{Run: "r2"}), opts); err == nil {
 		t.Errorf("a bundle of a run: %+v", r.Trusted)
 	}

@@ -20,17 +20,16 @@ import (
 
 // CheckOptions are the settings of [Check].
 type CheckOptions struct {
-	// Key is the verifier key that the bundle must be signed with. If it is nil, Check uses the key
-	// in the bundle. Then the result shows only that the bundle is consistent, and not who made it.
+	// Key must have signed the bundle. If Key is nil, Check uses the key in the bundle. The result
+	// then shows that the bundle is consistent, but not who made it.
 	Key     note.Verifier
-	Anchor  *verifier.Anchoring // says why the key can be trusted; nil if the caller trusts it
-	Tenant  string              // tenant that the bundle must be of; empty means any
+	Anchor  *verifier.Anchoring // why the key can be trusted; nil if the caller trusts it
+	Tenant  string              // required tenant; empty accepts any
 	Silence time.Duration
-	// Trusted is a signed checkpoint from a trusted place, or nil.
+	// Trusted is a signed checkpoint from another source that the caller trusts, or nil.
 	Trusted        []byte
 	RequireTrusted bool
-	// RequireEnrolled sets the exit status to that of an incomplete bundle if a producer is not
-	// enrolled.
+	// RequireEnrolled treats a bundle with producers that are not enrolled as incomplete.
 	RequireEnrolled bool
 	// AllowAcknowledged ignores acknowledged findings in the exit status.
 	AllowAcknowledged bool
@@ -39,43 +38,38 @@ type CheckOptions struct {
 	Progress  func(done, total int64)
 }
 
-// Report is the result of [Check]. It contains the fields of a ledger's report that apply to a
-// bundle.
+// Report is the result of [Check]. Of a ledger's report, it has the fields that apply to a bundle.
 type Report struct {
 	verifier.Report
 
 	Bundle About `json:"bundle"`
-	OwnKey bool  `json:"own_key"` // true if the bundle was checked with the key that it contains
+	OwnKey bool  `json:"own_key"` // checked with the key in the bundle
 
-	// Attested reports whether the ledger's key signed the selection. If it did not, the bundle is
-	// never complete, and NotAttested has the reason.
+	// Attested means that the ledger's key signed the selection. Otherwise the bundle is never
+	// complete, and NotAttested has the reason.
 	Attested    bool   `json:"attested"`
 	NotAttested string `json:"not_attested,omitempty"`
 }
 
-// notProvenOfRun describes what a bundle of one run can never prove.
 const notProvenOfRun = "that no producer but these told of the run, which a bundle of the whole ledger would show; "
 
-// errBundle is reported if the file is not a valid bundle.
 var errBundle = errors.New("the file is no bundle")
 
-// maxReadings is the maximum number of times that Check reads a bundle to find all foreign records.
+// maxReadings limits how often Check reads a bundle to find all foreign records.
 const maxReadings = 4
 
-// These are the maximum sizes of files that Check reads into memory. bundle.json may be larger
-// because it can name many producers.
+// Limits of files that Check reads into memory. bundle.json may be larger because it names
+// producers.
 const (
 	maxSmallFile = 1 << 20
 	maxAboutFile = 16 << 20
 )
 
-// Check verifies the bundle at path. It compares the files with the list of hashes, the records
-// with their leaves, the leaves and subtrees with the signed checkpoint, and the leaves and the
-// page with the signed selection. Then it checks completeness. It reads nothing except the bundle
-// and the key.
+// Check verifies the bundle at path against its hashes, the signed checkpoint and the signed
+// selection, and then checks completeness. It works offline.
 //
-// Problems of the bundle are in the report. Check returns an error only if the file cannot be read
-// or cannot be compared with the trusted checkpoint.
+// Problems of the bundle are in the report. Check returns an error only if it cannot read the file
+// or cannot compare it with the trusted checkpoint.
 func Check(ctx context.Context, path string, opts CheckOptions) (report Report, err error) {
 	c := &checker{opts: opts, report: Report{Report: verifier.NewReport(path)}}
 	if opts.Trusted != nil {
@@ -99,8 +93,8 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Foreign events were found. The next reading leaves them out, so that the verdict is about
-		// the real producers.
+		// The next reading leaves the foreign events out, so that the verdict is about the real
+		// producers.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),
@@ -119,14 +113,14 @@ type checker struct {
 	opts    CheckOptions
 	report  Report
 	files   map[string]*zip.File
-	names   []string // names of all files in this format
+	names   []string // files of this format
 	digests map[string]events.Hash
 	signed  *Statement // nil if the selection is not attested
 	newest  ledger.Checkpoint
-	keys    ledger.Keys // keys that may have signed checkpoints and orders
+	keys    ledger.Keys // may have signed checkpoints and orders
 	issuers ledger.Issuers
 	trusted *ledger.Checkpoint
-	foreign verifier.ForeignRecords // foreign records found in earlier readings
+	foreign verifier.ForeignRecords // found in earlier readings
 	found   verifier.ForeignRecords
 
 	trustedNote []byte
@@ -154,8 +148,6 @@ func (c *checker) check(ctx context.Context, z *zip.Reader) error {
 	return c.compareTrusted(w)
 }
 
-// contents checks that the bundle has exactly the files of its format, each of them once. A bundle
-// without selection.txt is of version 1.
 func (c *checker) contents(z *zip.Reader) bool {
 	c.files = make(map[string]*zip.File)
 	c.names = filesOf(formatV1)
@@ -237,7 +229,6 @@ func (c *checker) head() {
 	c.attested()
 }
 
-// format checks that the format in bundle.json matches the list of files.
 func (c *checker) format() error {
 	has := slices.Contains(c.names, selectionFile)
 	switch format := c.report.Bundle.Format; {

@@ -33,11 +33,11 @@ func (w *walk) complete() error {
 			r.Gaps, r.Completeness = append(r.Gaps, r.Bundle.Gaps...), verifier.Gaps
 		}
 		w.absent(r.Bundle.Absent)
-		// A finished run whose end is missing looks like a run that has not finished yet.
+		// A finished run whose end was cut off looks like a run that has not finished.
 		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 	}
 	r.doubt(!r.Attested)
-	// In an attested bundle, the key of the ledger also signed the list of these orders.
+	// The ledger's key signed the list of orders of an attested bundle.
 	for _, o := range r.Bundle.Acknowledged {
 		if extent == verifier.WholeRun && r.Attested {
 			w.export.Acknowledge(o.Leaf, o.Order)
@@ -55,8 +55,8 @@ func (r *Report) doubt(isDoubtful bool) {
 	}
 }
 
-// silent marks the producers in names as silent since a break of the stream. They may have sent
-// more events that the ledger does not have, so the bundle is not complete.
+// silent marks producers that were silent after a break of the stream. They may have sent events
+// that the ledger lacks, so the bundle is not complete.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {
@@ -67,7 +67,6 @@ func (w *walk) silent(names []string) {
 	}
 }
 
-// exported reads the leaves and records of the bundle again and yields them.
 func (w *walk) exported() iter.Seq2[verifier.ExportedRecord, error] {
 	return func(yield func(verifier.ExportedRecord, error) bool) {
 		next, stop := iter.Pull2(linesOf(w.checker, recordsFile, parseRecord))
@@ -87,8 +86,6 @@ func (w *walk) exported() iter.Seq2[verifier.ExportedRecord, error] {
 	}
 }
 
-// absent copies into the report which producers of a run may have sent more events. If there are
-// any, the run is not complete.
 func (w *walk) absent(list []Absent) {
 	r := &w.report
 	for _, a := range list {
@@ -103,8 +100,6 @@ func (w *walk) absent(list []Absent) {
 	}
 }
 
-// linesOf parses the lines of a file one by one and yields the results. Its errors contain the name
-// of the file.
 func linesOf[T any](c *checker, name string, parse func([]byte) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		fail := func(err error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open verifies the signature of the checkpoint. The signer must be key or a key that replaced it
-// through signed key changes. Every bundle contains the orders for these changes.
+// open verifies the signature of the checkpoint. The signer is key, or a successor of key according
+// to the signed key changes, which every bundle contains.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -36,8 +36,6 @@ func (c *checker) open(key note.Verifier, signed []byte) error {
 	return err
 }
 
-// trustedByOther returns "" if a key of this ledger signed the trusted checkpoint. Otherwise it
-// returns a text that names the other key.
 func (c *checker) trustedByOther() string {
 	_, err := ledger.OpenCheckpoint(c.trustedNote, c.keys.At(c.trusted.Size))
 	if err == nil {
@@ -46,8 +44,7 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// orderWords are texts that occur in every order that changes the key and in every order about
-// issuers. Records without them are not parsed.
+// orderWords occur in every order about keys or issuers. Records without them need no parsing.
 var orderWords = [...][]byte{ //nolint:gochecknoglobals // a constant
 	[]byte(`\naction ` + string(events.AuditKey) + `\n`),
 	[]byte(`\naction ` + string(events.AuditIssuer) + `\n`),
@@ -58,8 +55,8 @@ func hasOrderWords(line []byte) bool {
 	return slices.ContainsFunc(orderWords[:], func(words []byte) bool { return bytes.Contains(line, words) })
 }
 
-// keyOrders returns the orders that change the key and the orders about issuers. Their records are
-// not verified yet. The walk verifies the key changes later.
+// keyOrders returns the orders that change the key and those about issuers. It trusts the records,
+// which the walk verifies later.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// sums checks SHA256SUMS, which must list every other file exactly once and in order.
 func (c *checker) sums(ctx context.Context) error {
 	list, err := c.small(sumsFile)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// walk reads the leaves, records, repetitions and subtrees of a bundle in one pass and computes the
-// root of the tree.
+// walk reads the leaves, records, repetitions and subtrees side by side and computes the root of
+// the tree.
 type walk struct {
 	*checker
 	leaves, records, subtrees, seen *lineReader
@@ -21,7 +21,7 @@ type walk struct {
 
 	fold    fold
 	export  *verifier.ExportChecker
-	again   *ledger.Repetition // next repetition that was not counted yet
+	again   *ledger.Repetition // next repetition
 	seals   seals              // last seals of the run
 	page    rebuiltPage
 	trusted *tlog.Hash // root at the size of the trusted checkpoint
@@ -140,7 +140,6 @@ func (w *walk) leaf(text []byte) error {
 	return w.page.add(entryOf(l, leaf, record))
 }
 
-// entryOf returns a record of the bundle in the form in which a ledger reader returns it.
 func entryOf(l leafLine, leaf ledger.Leaf, record []byte) ledger.Entry {
 	return ledger.Entry{
 		Leaf: l.Index, Class: leaf.Class, Finding: leaf.Finding, ID: leaf.ID, Producer: leaf.Producer, Sequence: leaf.Sequence,
@@ -161,8 +160,8 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether a leaf belongs in the bundle. It does if the selection includes it or if
-// it is of a kind that every bundle contains.
+// selected reports whether the bundle should have a leaf: because of the selection, or because
+// every bundle has leaves of this kind.
 func (w *walk) selected(index int64, l ledger.Leaf) bool {
 	a := w.report.Bundle
 	if w.export.SetsRule(index) || a.extent() == verifier.WholeRun && l.Class == ledger.ClassManifest {
@@ -208,8 +207,6 @@ func (w *walk) subtreesBefore(leaf int64) error {
 	return nil
 }
 
-// compareHere stores the current root if the leaves read so far are exactly those of the trusted
-// checkpoint.
 func (w *walk) compareHere() {
 	if t := w.checker.trusted; t != nil && t.Size == w.fold.size {
 		root := w.fold.root()
@@ -217,8 +214,8 @@ func (w *walk) compareHere() {
 	}
 }
 
-// end compares the computed root with the signed root after the last leaf. It also checks that no
-// lines are left over and that the counts match.
+// end compares the root with the signed root after the last leaf. It also checks the counts, and
+// that no lines are left.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err

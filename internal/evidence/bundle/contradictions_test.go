@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A bundle of any extent reports an id with two contents, as the ledger does.
+// Every bundle reports an id with two contents, as the ledger does.
 //
 //guarantee:id-taken
 func TestCheck_SameIDWithOtherContent(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// span is a range of leaves that are not in the bundle. It includes first and excludes next.
+// span is the range first <= leaf < next of leaves that are not in the bundle.
 type span struct{ first, next int64 }
 
 type subtree struct {
 	level int
-	index int64 // index among the subtrees of this level, from 0
+	index int64 // in the level, from 0
 }
 
 func (s span) subtrees() (list []subtree) {
@@ -37,8 +37,7 @@ func appendSubtree(dst []byte, t subtree, hash tlog.Hash) []byte {
 
 var errSubtree = errors.New("not a line of a level, a number and a hash")
 
-// parseSubtree parses a line of tree.txt, such as "3 5 CsUYapGG…". It rejects a line that is not in
-// canonical form.
+// parseSubtree parses a line of tree.txt, such as "3 5 CsUYapGG…". The line must be canonical.
 func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	fields := bytes.Split(line, []byte(" "))
 	if len(fields) != 3 {
@@ -61,7 +60,7 @@ func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	return t, hash, nil
 }
 
-// fold computes the root of a tree from subtrees and leaves. They must be added from left to right.
+// fold computes the root of a tree from its subtrees and leaves, added from left to right.
 type fold struct {
 	size  int64
 	roots []node

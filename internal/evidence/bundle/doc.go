@@ -1,7 +1,7 @@
 // Package bundle exports records of a ledger for readers without access to the ledger.
 //
-// A bundle is a zip file that [WriteBundle] writes and [Check] verifies offline. It has
-// these files in this order:
+// A bundle is a zip file that [WriteBundle] writes and [Check] verifies offline. It has these files
+// in this order:
 //
 //	bundle.json     the tenant, the selection and the number of leaves
 //	checkpoint.txt  the signed checkpoint that covers the bundle
@@ -15,14 +15,8 @@
 //	selection.txt   the signed [Statement] about these files, empty without the ledger's key
 //	SHA256SUMS      the SHA-256 of the other files, in the format of sha256sum -c
 //
-// A record is stored byte for byte if it is one line that begins with a brace. Any other
-// record is a JSON string of its base64. The line of an erased record is null, its leaf
-// names the erasure order, and the bundle has the leaf of that order too.
+// docs/formats.md describes the lines of these files.
 //
-// Each line of tree.txt is one of the largest subtrees without a leaf of the bundle, from
-// left to right, with its level, its index in the level, and its hash in base64. Subtrees
-// and leaves together cover the tree. A bundle of the whole ledger has no subtrees.
-//
-// The same ledger and selection give the same bytes. Writing and checking keep only a few
-// records in memory. No file name in a bundle comes from a record.
+// The same ledger and selection give the same bytes. Writing and checking keep only a few records
+// in memory. No file name in a bundle comes from a record.
 package bundle

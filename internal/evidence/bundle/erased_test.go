@@ -19,8 +19,7 @@ import (
 
 const spoken = "what nobody may read again"
 
-// erased makes a ledger of two runs and erases one. It returns the ledger and the
-// order's leaf.
+// erased returns a ledger of two runs, one of them erased, and the leaf of the order.
 func erased(tb testing.TB) (e evidence, order int64) {
 	tb.Helper()
 	f := newFeed()
@@ -30,13 +29,11 @@ func erased(tb testing.TB) (e evidence, order int64) {
 	return f.order(tb, ledger.Order{Action: events.AuditErase, ID: "order-1", Selection: ledger.OrderSelection{Run: "r-1"}}), order
 }
 
-// order makes the ledger of a feed and then applies orders one by one.
 func (f *feed) order(tb testing.TB, orders ...ledger.Order) evidence {
 	tb.Helper()
 	return f.orderly(tb, orders...).evidence
 }
 
-// orderly is a ledger whose feed continues.
 type orderly struct {
 	evidence
 
@@ -87,7 +84,6 @@ func (o orderly) append(tb testing.TB) {
 	}
 }
 
-// give applies an order.
 func (o orderly) give(tb testing.TB, order ledger.Order) {
 	tb.Helper()
 	order.Time, order.By, order.Reason = o.feed.now, "jdoe", "subject request"
@@ -104,11 +100,12 @@ func (o orderly) give(tb testing.TB, order ledger.Order) {
 	o.append(tb)
 }
 
-// An erasure during an export leaves no invalid bundle.
+// An export fails if a record is erased before its last pass. The next bundle has the record as
+// erased.
 //
 //guarantee:erased-exports
 func TestErased_Meanwhile(t *testing.T) {
-	for pass := 1; pass < passes; pass++ { // without a signer there is no pass 0
+	for pass := 1; pass < passes; pass++ { // pass 0 needs a signer
 		f := newFeed()
 		f.run("coder/e4", "r-1", 5, spoken)
 		f.run("coder/e4", "r-2", 5)
@@ -128,8 +125,8 @@ func TestErased_Meanwhile(t *testing.T) {
 	}
 }
 
-// A bundle of the whole ledger reports the same legal holds as the ledger. A partial
-// bundle does not claim that there are none.
+// A bundle of everything reports the legal holds of the ledger. A partial bundle does not claim
+// that there are none.
 //
 //guarantee:erased-exports
 func TestErased_Holds(t *testing.T) {
@@ -192,7 +189,7 @@ func TestErased_Bundle(t *testing.T) {
 	}
 }
 
-// TestErased_Tampered removes records from a bundle as if they had been erased.
+// Records that were removed as if they had been erased are detected.
 //
 //guarantee:order-forged
 func TestErased_Tampered(t *testing.T) {

@@ -21,14 +21,12 @@ import (
 
 var began = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-// feed makes the messages of a stream of tenant acme.
 type feed struct {
 	messages []ledger.Message
 	now      time.Time
 	senders  map[string]*sender
 }
 
-// sender is one publisher of a feed.
 type sender struct {
 	sequence, first uint64
 	pending         []events.Hash
@@ -56,7 +54,6 @@ func (f *feed) add(a subjects.Address, data []byte) {
 	})
 }
 
-// publish sends an event under the producer's next number and returns it.
 func (f *feed) publish(producer, run string, kind events.Kind, id string, payload any) events.Event {
 	e, err := events.New(kind, "/test", payload)
 	if err != nil {
@@ -87,7 +84,6 @@ func (f *feed) publish(producer, run string, kind events.Kind, id string, payloa
 	return e
 }
 
-// seal ends a run and lists the unlisted events.
 func (f *feed) seal(producer, run string) {
 	s := f.sender(producer)
 	d, digest := *s.runs[run], s.digests[run]
@@ -107,7 +103,6 @@ func (f *feed) manifest(producer string) {
 	f.add(subjects.Address{Producer: producer, Manifest: true}, data)
 }
 
-// run publishes a whole run with n messages.
 func (f *feed) run(producer, run string, n int, texts ...string) {
 	f.publish(producer, run, events.RunStarted, "", events.RunStartedData{Title: "a run"})
 	for i := range n {
@@ -121,23 +116,20 @@ func (f *feed) run(producer, run string, n int, texts ...string) {
 	f.seal(producer, run)
 }
 
-// evidence is a ledger and the key that signs it.
 type evidence struct {
 	reader *ledger.Reader
 	key    note.Verifier
 	public string
 	path   string
 	signer note.Signer
-	old    note.Signer // the key that was replaced, if there is one
+	old    note.Signer // the replaced key, if there is one
 }
 
-// write makes the ledger of a feed.
 func (f *feed) write(tb testing.TB) evidence {
 	tb.Helper()
 	return f.writeWith(tb, filepath.Join(tb.TempDir(), "keys"))
 }
 
-// writeWith makes the ledger of a feed, signed with the key in a folder.
 func (f *feed) writeWith(tb testing.TB, keys string) evidence {
 	tb.Helper()
 	key, err := writer.OpenKey(keys)
@@ -179,7 +171,6 @@ func (f *feed) writeWith(tb testing.TB, keys string) evidence {
 	return evidence{reader: r, key: verifier, public: key.Public(), path: path, signer: key.Signer()}
 }
 
-// bundle writes a bundle with a signed selection and returns its file.
 func (e evidence) bundle(tb testing.TB, s ledger.Selection) string {
 	tb.Helper()
 	return e.export(tb, Options{Selection: s, Key: e.public, Signer: e.signer})

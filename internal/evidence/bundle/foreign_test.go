@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A bundle with events that took numbers of a producer first names them, and its verdict is
-// that of the producer.
+// If events of a foreign program took sequence numbers of a producer, a bundle names these events,
+// and the verdict is about the real producer.
 //
 //guarantee:verify-foreign
 func TestBundle_ForeignRecords(t *testing.T) {
@@ -44,7 +44,7 @@ func TestBundle_ForeignRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = in.Close() }() // it was read only
+			defer func() { _ = in.Close() }() // it was only read
 			var out bytes.Buffer
 			if err := WriteBundle(t.Context(), &out, in, Options{Selection: tt.selection, Key: key.Public(), Signer: key.Signer()}); err != nil {
 				t.Fatal(err)

@@ -33,13 +33,12 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// Every addition to a format needs a new version. Version 1 has no selection.txt.
+// Any change of the format needs a new version. Version 1 has no selection.txt.
 const (
 	formatV1 = "hooktrail/bundle/v1"
 	formatV2 = "hooktrail/bundle/v2"
 )
 
-// filesOf returns the names of the files of a format in the order in which they are written.
 func filesOf(format string) []string {
 	if format != formatV1 {
 		return bundleFiles
@@ -47,8 +46,8 @@ func filesOf(format string) []string {
 	return slices.DeleteFunc(slices.Clone(bundleFiles), func(name string) bool { return name == selectionFile })
 }
 
-// About is the content of bundle.json and describes a bundle. The [Statement] contains its digest.
-// [Check] also compares it with the other files.
+// About is the content of bundle.json. The [Statement] has its digest, and [Check] compares it with
+// the other files.
 type About struct {
 	Format string    `json:"format"`
 	Tenant string    `json:"tenant"`
@@ -57,26 +56,25 @@ type About struct {
 	To     time.Time `json:"to,omitzero"`
 	Leaves int64     `json:"leaves"` // number of leaves in the bundle
 	Size   int64     `json:"size"`   // number of leaves in the ledger
-	// SilentProducers are producers from which no event arrived after a break of the stream. A
-	// bundle of a run names only producers of the run.
+	// SilentProducers sent no event after a break of the stream. A bundle of a run names only
+	// producers of that run.
 	SilentProducers []string `json:"unheard,omitempty"`
-	// Seals are the newest seals of a run, one for each producer.
+	// Seals are the newest seals of a run, one per producer.
 	Seals []Seal `json:"seals,omitempty"`
-	// Gaps are missing sequence numbers of the run's producers that may belong to the run. Only the
-	// whole ledger shows that they are missing.
+	// Gaps are missing sequence numbers that may belong to the run. Only the whole ledger shows
+	// them.
 	Gaps []verifier.Gap `json:"gaps,omitempty"`
-	// Acknowledged are the orders that acknowledge findings about a run. They are listed only in a
-	// bundle of a run. A bundle of the whole ledger has them among its records.
+	// Acknowledged are the orders that acknowledge findings about a run. A bundle of the whole
+	// ledger has them among its records instead.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
-	// Absent are the producers of the run that were open and have gone silent, or whose outboxes
-	// are lost. Only the whole ledger shows this.
+	// Absent are producers of the run that went silent or lost their outboxes. Only the whole
+	// ledger shows this.
 	Absent []Absent `json:"absent,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
 }
 
-// AcknowledgeOrder is a signed order and the leaf of its event. A bundle of a run may not contain
-// that leaf.
+// AcknowledgeOrder is a signed order and the leaf of its event, which may not be in the bundle.
 type AcknowledgeOrder struct {
 	Leaf  int64  `json:"leaf"`
 	Order string `json:"order"`
@@ -101,13 +99,12 @@ func (a About) extent() verifier.Extent {
 
 type leafLine struct {
 	Index  int64     `json:"index"`
-	Leaf   string    `json:"leaf,omitempty"`        // text of the leaf, as the tree hashes it
-	Raw    []byte    `json:"leaf_base64,omitempty"` // used instead of leaf if the text is not UTF-8
+	Leaf   string    `json:"leaf,omitempty"`        // text that the tree hashes
+	Raw    []byte    `json:"leaf_base64,omitempty"` // leaf that is not UTF-8
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// For an erased record, whose line in records.jsonl is null, these say how it was removed and
-	// at which leaf the order is.
+	// How a record was erased, and the leaf of the order. Its line in records.jsonl is null.
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }
@@ -152,8 +149,7 @@ func lineOfAgain(a ledger.Repetition) againLine {
 
 const noRecord = "null"
 
-// appendRecord appends the line for a record to dst, without a line feed. A nil record means that
-// the record was erased.
+// appendRecord appends a line of records.jsonl without the line feed. A nil record was erased.
 func appendRecord(dst, record []byte) []byte {
 	if record == nil {
 		return append(dst, noRecord...)
@@ -172,8 +168,8 @@ func isLine(record []byte) bool {
 
 var errRecord = errors.New("neither a record nor the base64 of one")
 
-// parseRecord parses a line of records.jsonl. It returns nil for an erased record. It rejects a
-// line that is not in canonical form.
+// parseRecord parses a line of records.jsonl, which must be canonical. It returns nil for an erased
+// record.
 func parseRecord(line []byte) ([]byte, error) {
 	if isLine(line) {
 		return line, nil
@@ -186,7 +182,7 @@ func parseRecord(line []byte) ([]byte, error) {
 	}
 	record, err := base64.StdEncoding.DecodeString(string(line[1 : len(line)-1]))
 	if record == nil {
-		record = []byte{} // an empty record; nil would mean an erased one
+		record = []byte{} // empty, but not erased, which is nil
 	}
 	if err != nil || !bytes.Equal(appendRecord(nil, record), line) {
 		return nil, errRecord
@@ -194,7 +190,6 @@ func parseRecord(line []byte) ([]byte, error) {
 	return record, nil
 }
 
-// parseLine parses a line as one JSON value of type T. It rejects unknown fields.
 func parseLine[T any](line []byte) (v T, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()

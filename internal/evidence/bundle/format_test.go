@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzParseSubtree checks that parsing a line and encoding it gives the same line.
+// FuzzParseSubtree checks that parsed lines encode to the same bytes.
 func FuzzParseSubtree(f *testing.F) {
 	f.Add(bytes.TrimSuffix(appendSubtree(nil, subtree{3, 5}, tlog.RecordHash(nil)), []byte("\n")))
 	f.Add([]byte("0 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="))
@@ -29,7 +29,7 @@ func FuzzParseSubtree(f *testing.F) {
 	})
 }
 
-// FuzzParseRecord checks the same for records.
+// FuzzParseRecord checks that parsed lines encode to the same bytes.
 func FuzzParseRecord(f *testing.F) {
 	f.Add([]byte(`{"a":1}`))
 	f.Add([]byte(`"AAAA"`))
@@ -38,7 +38,6 @@ func FuzzParseRecord(f *testing.F) {
 		if record, err := parseRecord(line); err == nil && !bytes.Equal(appendRecord(nil, record), line) {
 			t.Errorf("%q is read as %q", line, record)
 		}
-		// Every record has one line and can be read from it.
 		written := appendRecord(nil, line)
 		if record, err := parseRecord(written); err != nil || !bytes.Equal(record, line) || bytes.ContainsAny(written, "\r\n") {
 			t.Errorf("%q is written as %q and read as %q, %v", line, written, record, err)
@@ -46,8 +45,7 @@ func FuzzParseRecord(f *testing.F) {
 	})
 }
 
-// TestFold_AnySelection computes roots from any leaves and the subtrees between them,
-// and compares them with the library.
+// The root computed from any leaves and the subtrees between them is that of x/mod/sumdb/tlog.
 func TestFold_AnySelection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Int64Range(0, 200).Draw(t, "size")

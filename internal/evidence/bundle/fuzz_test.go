@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// FuzzCheck replaces files of bundles and repairs the hashes. A verified bundle has
-// only records of the ledger, each with the index of its leaf.
+// FuzzCheck replaces files of bundles and repairs the hashes. A bundle that still verifies has only
+// records of the ledger, at their leaves.
 func FuzzCheck(f *testing.F) {
 	e := mixed().write(f)
 	bundle := open(f, e.bundle(f, ledger.Selection{Run: "r2"}))
@@ -48,7 +48,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzProve replaces the leaves and the tree. A proof always equals the ledger's proof.
+// FuzzProve replaces the leaves and the tree. Any proof equals that of the ledger.
 func FuzzProve(f *testing.F) {
 	e := mixed().write(f)
 	bundle := open(f, e.bundle(f, ledger.Selection{Run: "r2"}))

@@ -15,10 +15,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// stranger reads bundles without this package's code. It uses docs/formats.md and
-// golang.org/x/mod/sumdb.
+// stranger reads bundles by docs/formats.md and golang.org/x/mod/sumdb, without code of this
+// package.
 type stranger struct {
-	known map[int64]tlog.Hash // by number of a stored hash
+	known map[int64]tlog.Hash // by index of a stored hash
 	index []int64             // of the leaves
 }
 
@@ -70,8 +70,7 @@ func (s stranger) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// TestBundle_ProvesWithoutUs proves each record with the library of Go's checksum
-// database.
+// Go's checksum database library can prove each record.
 //
 //guarantee:bundle
 func TestBundle_ProvesWithoutUs(t *testing.T) {
@@ -102,7 +101,7 @@ func TestBundle_ProvesWithoutUs(t *testing.T) {
 	}
 }
 
-// TestBundle_SelectionWithoutUs checks the signed selection by docs/formats.md.
+// A reader of docs/formats.md can check the signed selection.
 //
 //guarantee:bundle
 func TestBundle_SelectionWithoutUs(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// twoKeys makes a ledger of two runs. The first key orders the erasure of one run, and
-// its successor of the other. It also returns the old key.
+// twoKeys returns a ledger of two erased runs. The order about the second is signed by a new key.
+// old is the replaced key.
 func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 	tb.Helper()
 	keys, dir, f := filepath.Join(tb.TempDir(), "keys"), tb.TempDir(), newFeed()
@@ -103,8 +103,7 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 	return evidence{reader: r, key: verifier, public: second.Public(), path: path, signer: second.Signer(), old: first.Signer()}, old
 }
 
-// A bundle of a ledger with a key change verifies with the new and the old key, and
-// with no other.
+// A bundle verifies with the ledger's new key and the replaced key, and no other.
 //
 //guarantee:rotate
 func TestBundle_KeyChanged(t *testing.T) {
@@ -141,7 +140,6 @@ func TestBundle_KeyChanged(t *testing.T) {
 	}
 }
 
-// The report names the file if key orders cannot be read.
 func TestBundle_KeyOrderUnreadable(t *testing.T) {
 	e, _ := twoKeys(t)
 	path := e.bundle(t, ledger.Selection{})

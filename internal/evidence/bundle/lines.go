@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// maxLineBytes is large enough for the largest record that a broker accepts, in base64.
+// maxLineBytes fits the largest record that a broker accepts, in base64.
 const maxLineBytes = 96 << 20
 
 var errLine = errors.New("a line without an end")
@@ -18,8 +18,7 @@ type lineReader struct {
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{in: bufio.NewReaderSize(in, 64<<10)} }
 
-// next returns the next line without its line feed. The line is valid until the next call. At the
-// end of the file ok is false.
+// next returns the next line without its line feed, valid until the next call.
 func (l *lineReader) next() (line []byte, ok bool, err error) {
 	l.line = l.line[:0]
 	for {

@@ -15,10 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// manyRecords do not fit into the limits of memory.
+// manyRecords exceed the memory limits of the tests.
 var manyRecords = race.Size(12_000, 1_500)
 
-// many is a ledger of large records that hardly compress.
 func many(tb testing.TB) evidence {
 	tb.Helper()
 	f, random := newFeed(), rand.NewChaCha8([32]byte{5})
@@ -33,7 +32,6 @@ func many(tb testing.TB) evidence {
 	return f.write(tb)
 }
 
-// meter measures the peak of memory use.
 type meter struct{ before, most uint64 }
 
 func newMeter() *meter {
@@ -43,7 +41,6 @@ func newMeter() *meter {
 	return m
 }
 
-// measure takes a sample. It serves as the progress callback.
 func (m *meter) measure(done, _ int64) {
 	if done%2000 == 0 {
 		var s runtime.MemStats
@@ -62,7 +59,7 @@ func (m *meter) check(tb testing.TB, bound uint64) {
 	}
 }
 
-// TestBundle_IsBoundedInMemory writes and checks more than it may keep in memory.
+// Writing and checking a bundle need less memory than its records.
 //
 //guarantee:bundle
 func TestBundle_IsBoundedInMemory(t *testing.T) {
@@ -84,7 +81,7 @@ func TestBundle_IsBoundedInMemory(t *testing.T) {
 	m.check(t, 24<<20)
 }
 
-// TestTable_IsBoundedInMemory writes more than it may keep in memory.
+// Writing a table needs less memory than its records.
 //
 //guarantee:parquet
 func TestTable_IsBoundedInMemory(t *testing.T) {
@@ -98,8 +95,8 @@ func TestTable_IsBoundedInMemory(t *testing.T) {
 			m.check(t, 16<<20)
 		})
 	}
-	// A Parquet writer keeps one compressed row group, and the previous one may still
-	// be in memory. Twice that is less than all records.
+	// A Parquet writer keeps one compressed row group, and the previous group may not be collected
+	// yet. Two groups are smaller than all records.
 	t.Run(string(Parquet), func(t *testing.T) {
 		m, table := newMeter(), newParquetTable(io.Discard)
 		for range 2 {

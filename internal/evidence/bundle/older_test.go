@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Bundles that version 0.1.0 wrote still verify, page included, but are never complete.
+// Bundles of version 0.1.0 verify with their pages, but are never complete.
 //
 //guarantee:verify-bundle-selection
 func TestCheck_BundlesOfVersion1(t *testing.T) {

@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	maxPageRecords = 2000     // records.jsonl has all of them
-	maxPageText    = 16 << 10 // limit for each record
+	maxPageRecords = 2000     // records.jsonl has all
+	maxPageText    = 16 << 10 // for each record
 )
 
 //go:embed page.html
 var pageText string
 
-// pageTemplate has three parts: head, row for each record, and foot. It escapes all text that comes
-// from records.
+// pageTemplate escapes all text of records. Its parts are head, a row for each record, and foot.
 var pageTemplate = template.Must(template.New("page").Parse(pageText)) //nolint:gochecknoglobals // a constant
 
 var errPageFull = errors.New("the page is full")
@@ -65,8 +64,7 @@ func rowOf(e ledger.Entry) row {
 	return r
 }
 
-// page writes the HTML page record by record. The output depends only on the other files of the
-// bundle.
+// page writes the HTML page, which depends only on the other files of the bundle.
 type page struct {
 	w    io.Writer
 	head pageHead
@@ -85,8 +83,6 @@ func newPage(w io.Writer, a About, c ledger.Checkpoint, key string) (*page, erro
 	return p, pageTemplate.ExecuteTemplate(w, "head", p.head)
 }
 
-// row adds a record to the page. It returns errPageFull if the page already shows as many records
-// as it may.
 func (p *page) row(e ledger.Entry) error {
 	if p.rows++; p.rows > maxPageRecords {
 		return errPageFull
@@ -110,7 +106,6 @@ func (b *bundle) page(ctx context.Context, w io.Writer) error {
 	return p.end()
 }
 
-// rebuiltPage builds the page again from the records of a bundle and computes its digest.
 type rebuiltPage struct {
 	*page
 

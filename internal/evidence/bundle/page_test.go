@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// hostile are texts that a page must escape.
 var hostile = []string{
 	`</pre><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`,
 	`{{.Key}}`, "\u202egnp.exe", "\x1b[2J", `<meta http-equiv="refresh" content="0;url=http://evil.example">`,
@@ -55,7 +54,6 @@ func TestPage_IsTextOnly(t *testing.T) {
 	}
 }
 
-// checkNames reports foreign file names in a bundle.
 func checkNames(names []string) string {
 	if strings.Join(names, " ") != strings.Join(bundleFiles, " ") {
 		return "the names are " + strings.Join(names, " ")

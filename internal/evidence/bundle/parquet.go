@@ -11,14 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// These are the limits of a row group, which is compressed in memory. A group may exceed them by
-// the last rows added to it.
+// Limits of a row group, which is compressed in memory. The last rows added may exceed them.
 const (
 	rowsPerGroup  = 128 << 10
 	bytesPerGroup = 32 << 20
 )
 
-// These are the limits of the rows passed to the Parquet writer in one call.
+// Limits of the rows passed to the Parquet writer in one call.
 const (
 	rowsAtOnce  = 256
 	bytesAtOnce = 1 << 20
@@ -26,9 +25,8 @@ const (
 
 const maxDictionary = 1 << 20
 
-// parquetRow is a row of a Parquet table. Missing values are null. Times are in microseconds,
-// because every reader supports that unit. The original times in nanoseconds are in the column
-// record.
+// parquetRow has microseconds because every reader supports them. The column record has the
+// original times. Missing values are null.
 type parquetRow struct {
 	Leaf     int64  `parquet:"leaf"`
 	Class    string `parquet:"class,dict"`
@@ -51,8 +49,8 @@ type parquetRow struct {
 	Epoch    int64  `parquet:"epoch"`
 	Stream   int64  `parquet:"stream"`
 	Hash     string `parquet:"sha256"`
-	Data     string `parquet:"data,optional"`   // the event's data, as JSON
-	Record   []byte `parquet:"record,optional"` // the record, byte for byte
+	Data     string `parquet:"data,optional"`   // JSON of the event's data
+	Record   []byte `parquet:"record,optional"` // byte for byte
 	Removed  string `parquet:"removed,optional,dict"`
 	Order    *int64 `parquet:"order,optional"` // leaf of the erasure order
 }
@@ -62,18 +60,17 @@ type parquetTable struct {
 	rows  []parquetRow
 	bytes int // size of the payloads in rows
 
-	groupRows, groupBytes int // of the current row group
+	groupRows, groupBytes int
 }
 
 func newParquetTable(w io.Writer) *parquetTable {
 	return &parquetTable{w: parquet.NewGenericWriter[parquetRow](w,
-		// Constant, so that every build writes the same bytes.
+		// The same in every build.
 		parquet.CreatedBy("hooktrail", "1", "none"),
 		parquet.Compression(&parquet.Zstd),
-		// Every reader supports this page version and encoding.
 		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.DictionaryMaxBytes(maxDictionary),
-		// Minimum and maximum values of payloads are of no use to a reader.
+		// Bounds of payloads are useless to a reader.
 		parquet.SkipPageBounds("data"), parquet.SkipPageStatistics("data"),
 		parquet.SkipPageBounds("record"), parquet.SkipPageStatistics("record"),
 	)}
@@ -110,8 +107,6 @@ func (t *parquetTable) end() error {
 	return t.w.Close()
 }
 
-// parquetRowOf returns the row for e. If the record is not an event, only the columns that come
-// from its leaf have values.
 func parquetRowOf(e ledger.Entry) parquetRow {
 	event := eventOf(e)
 	return parquetRow{
@@ -127,8 +122,7 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 	}
 }
 
-// eventOf returns the event in e. If the record is not a valid event, eventOf returns an event with
-// only the fields that are in the leaf.
+// eventOf returns the event in e. If there is none, it fills in the fields of the leaf.
 func eventOf(e ledger.Entry) events.Event {
 	event, err := events.Decode(e.Bytes)
 	if err != nil || e.Class == ledger.ClassQuarantine {

@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// duckDB is a database that shares no code with this module.
 type duckDB struct{ nodetest.Installed }
 
 func (d duckDB) query(tb testing.TB, sql string) (rows []map[string]any) {
@@ -26,8 +25,7 @@ func (d duckDB) query(tb testing.TB, sql string) (rows []map[string]any) {
 	return rows
 }
 
-// TestParquet_ReadByDuckDB reads a table, hashes its records and runs the queries of
-// docs/formats.md with DuckDB.
+// DuckDB reads a table, its records have the right hashes, and the queries of docs/formats.md run.
 //
 //guarantee:parquet
 func TestParquet_ReadByDuckDB(t *testing.T) {

@@ -18,7 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// readParquet returns the rows of a file by column name, without nulls.
 func readParquet(tb testing.TB, file string) (rows []map[string]any) {
 	tb.Helper()
 	f, err := parquet.OpenFile(strings.NewReader(file), int64(len(file)))
@@ -60,8 +59,6 @@ func readParquet(tb testing.TB, file string) (rows []map[string]any) {
 	return rows
 }
 
-// TestParquet_IsTheLedger compares a table with the records.
-//
 //guarantee:parquet
 func TestParquet_IsTheLedger(t *testing.T) {
 	e := mixed().write(t)
@@ -105,7 +102,6 @@ func TestParquet_IsTheLedger(t *testing.T) {
 	}
 }
 
-// TestParquet_HasTheColumnsOfCSV checks that both tables have the same columns.
 func TestParquet_HasTheColumnsOfCSV(t *testing.T) {
 	e := mixed().write(t)
 	file := e.table(t, Parquet, ledger.Selection{})
@@ -128,7 +124,7 @@ func TestParquet_HasTheColumnsOfCSV(t *testing.T) {
 	}
 }
 
-// Text columns replace invalid UTF-8. The record keeps it.
+// Invalid UTF-8 is replaced in text columns and kept in the record.
 func TestParquet_TextIsText(t *testing.T) {
 	f := newFeed()
 	odd := "run\xff\x00"
@@ -163,7 +159,7 @@ func TestParquet_SameBytes(t *testing.T) {
 	}
 }
 
-// An erased record stays visible as a row with the word and the order's leaf.
+// An erased record remains as a row that names the kind of removal and the order's leaf.
 func TestParquet_Erased(t *testing.T) {
 	e, order := erased(t)
 	gone := 0

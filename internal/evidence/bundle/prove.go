@@ -15,9 +15,9 @@ import (
 
 var errPath = errors.New("leaves and hashes do not lead to the root of the checkpoint: auditor verify shows the problem")
 
-// Prove returns the proof that an event in the bundle at path is in the ledger. It is the same
-// proof that the ledger itself gave when the bundle was written. Prove does not check the signature
-// of the checkpoint. The error wraps [ledger.ErrNoLeaf] if the event is not in the bundle.
+// Prove returns the proof that an event in the bundle at path is in the ledger, as the ledger
+// itself would. It does not check the signature of the checkpoint. The error wraps
+// [ledger.ErrNoLeaf] if the event is not in the bundle.
 func Prove(ctx context.Context, path, event string) (p ledger.Proof, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {
@@ -51,7 +51,6 @@ func (c *checker) prove(ctx context.Context, event string) (p ledger.Proof, err 
 	if p.Path, err = c.path(ctx, p.Index, newest.Size); err != nil {
 		return p, err
 	}
-	// The proof is checked here, so that Prove never returns an invalid one.
 	if tlog.CheckRecord(p.Path, newest.Size, newest.Root, p.Index, tlog.RecordHash(p.Leaf)) != nil {
 		return p, errPath
 	}
@@ -74,8 +73,6 @@ func (c *checker) find(ctx context.Context, event string) (index int64, leaf []b
 	return 0, nil, ledger.ErrNoLeaf
 }
 
-// path computes the hashes that lead from a leaf to the root. It reads the leaves and the subtrees
-// of the bundle once, from left to right.
 func (c *checker) path(ctx context.Context, leaf, size int64) (path []tlog.Hash, err error) {
 	leaves, err := c.source(leavesFile, parseLeafHash)
 	if err != nil {
@@ -106,14 +103,13 @@ func (c *checker) path(ctx context.Context, leaf, size int64) (path []tlog.Hash,
 	return nil, ctx.Err()
 }
 
-// source reads the leaves or the subtrees of a bundle from one file.
 type source struct {
 	name  string
 	in    io.ReadCloser
 	lines *lineReader
 	parse func(line []byte) (subtree, tlog.Hash, error)
 
-	end     bool // no more lines
+	end     bool
 	subtree subtree
 	hash    tlog.Hash
 }

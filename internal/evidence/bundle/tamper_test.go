@@ -20,7 +20,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// opened is an unpacked bundle.
 type opened struct {
 	names []string
 	files map[string]string
@@ -32,7 +31,6 @@ func open(tb testing.TB, path string) opened {
 	return opened{o.Names, o.Files}
 }
 
-// close packs the bundle again with correct hashes.
 func (o opened) close(tb testing.TB) string {
 	tb.Helper()
 	var sums strings.Builder
@@ -65,7 +63,6 @@ func (o opened) pack(tb testing.TB) string {
 	return save(tb, out.Bytes())
 }
 
-// lines edits the lines of a file.
 func (o opened) lines(name string, edit func([]string) []string) {
 	list := slices.Collect(strings.Lines(o.files[name]))
 	o.files[name] = strings.Join(edit(list), "")
@@ -79,8 +76,7 @@ func swap(i, j int) func([]string) []string {
 	return func(list []string) []string { list[i], list[j] = list[j], list[i]; return list }
 }
 
-// TestTamper_Repaired changes bundles at random places and repairs everything that
-// needs no key. The result is INVALID.
+// A bundle that was changed at random, with everything repaired that needs no key, is INVALID.
 //
 //guarantee:verify-bundle
 func TestTamper_Repaired(t *testing.T) {
@@ -157,8 +153,6 @@ func TestTamper_Repaired(t *testing.T) {
 	}
 }
 
-// TestTamper_Selection changes the description of a bundle.
-//
 //guarantee:verify-bundle
 func TestTamper_Selection(t *testing.T) {
 	e := mixed().write(t)
@@ -202,15 +196,15 @@ func TestTamper_Selection(t *testing.T) {
 	}
 }
 
-// TestTamper_RunCutShort removes leaves of a run and replaces them by hashes of the
-// tree, so that the root still matches. The statement reveals it, and without one the seal.
+// Leaves of a run are replaced by hashes of the tree, so that the root still matches. The statement
+// reveals it, or the seal if there is no statement.
 //
 //guarantee:verify-bundle-cut
 func TestTamper_RunCutShort(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r1", 6)
 	e := f.write(t)
-	for drop := range int64(9) { // run.started, six messages, run.finished, the seal
+	for drop := range int64(9) { // run.started, six messages, run.finished and the seal
 		o := bundletest.Open(t, e.bundle(t, ledger.Selection{Run: "r1"}))
 		o.Drop(func(l bundletest.Leaf) bool { return l.Index == drop })
 		if r := check(t, save(t, o.Pack()), CheckOptions{Key: e.key}); r.Exit != verifier.ExitInvalid {
@@ -224,8 +218,6 @@ func TestTamper_RunCutShort(t *testing.T) {
 	}
 }
 
-// TestTamper_Zip adds names and files that no bundle has.
-//
 //guarantee:export-hostile
 func TestTamper_Zip(t *testing.T) {
 	e := mixed().write(t)

@@ -14,8 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// witnessed writes the last checkpoint that witnesses have cosigned, if there is one, and the proof
-// that the checkpoint of the bundle continues it.
 func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	signed, c, err := b.reader.Tree().Witnessed(ctx)
 	if err != nil || signed == nil || c.Size == 0 || c.Size > b.newest.Size {
@@ -59,8 +57,7 @@ func (c *checker) witnessed() {
 	}
 }
 
-// openWitnessed parses and verifies a cosigned checkpoint. It returns an error unless the
-// checkpoint newest continues it.
+// openWitnessed verifies a cosigned checkpoint, which the checkpoint newest must continue.
 func openWitnessed(text []byte, keys ledger.Keys, newest ledger.Checkpoint) (signed []byte, c ledger.Checkpoint, err error) {
 	head, signed, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
 	if !ok {

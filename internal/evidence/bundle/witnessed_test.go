@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// cosigned lets two witnesses cosign the newest checkpoint of a ledger. It returns
-// policies that need two and three witnesses.
+// cosigned has two witnesses cosign the newest checkpoint. It returns policies that need two and
+// three.
 func cosigned(tb testing.TB, e evidence) (both, three *transparency.Policy) {
 	tb.Helper()
 	text := ""
@@ -55,7 +55,7 @@ func cosigned(tb testing.TB, e evidence) (both, three *transparency.Policy) {
 	return all[0], all[1]
 }
 
-// A bundle includes the last cosigned checkpoint and proves that its own continues it.
+// A bundle has the last cosigned checkpoint and the proof that its own continues it.
 //
 //guarantee:witness-fails
 func TestBundle_Witnesses(t *testing.T) {
@@ -134,7 +134,7 @@ func TestBundle_WitnessesOfAnOlderCheckpoint(t *testing.T) {
 	}
 }
 
-// Only checkpoints of this tree that the key has signed are accepted.
+// Only checkpoints of this tree with the key's signature are accepted.
 func FuzzOpenWitnessed(f *testing.F) {
 	secret, public, err := note.GenerateKey(rand.Reader, "hooktrail")
 	if err != nil {
@@ -152,7 +152,7 @@ func FuzzOpenWitnessed(f *testing.F) {
 	for i := range roots {
 		roots[i] = tlog.RecordHash([]byte{byte(i)})
 	}
-	// In a tree of two leaves the second proves the first.
+	// The second of two leaves is the proof of the first.
 	roots[2] = tlog.NodeHash(roots[0], roots[1])
 	checkpoint := func(size int64, root tlog.Hash) ledger.Checkpoint {
 		return ledger.Checkpoint{Tenant: "acme", Size: size, Root: root, Number: size, Arrivals: size, Time: began, Position: ledger.Position{Stream: began}}

@@ -1,5 +1,4 @@
-// Package coverage reports for each hour which events a ledger has received and what happened to
-// them later.
+// Package coverage reports by hour which events a ledger has received and what happened to them.
 package coverage
 
 import (
@@ -15,22 +14,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Report is the coverage of one ledger. Records are assigned to hours by the time at which the
-// server stored them.
+// Report is the coverage of one ledger. A record belongs to the hour in which the server stored it.
 type Report struct {
 	Tenant string    `json:"tenant"`
 	From   time.Time `json:"from,omitzero"`
 	To     time.Time `json:"to,omitzero"`
-	// Integrity and Completeness are verdicts about the whole ledger.
+	// The verdicts are about the whole ledger.
 	Integrity    verifier.Integrity    `json:"integrity"`
 	Completeness verifier.Completeness `json:"completeness"`
 	Anchor       *verifier.Anchor      `json:"anchor,omitempty"`
-	// Number of leaves that the newest cosigned checkpoint covers.
+	// Leaves that the newest cosigned checkpoint covers.
 	Witnessed int64 `json:"witnessed"`
-	// Number of cosignatures on it; auditor verify --witness-policy checks them.
+	// Cosignatures on that checkpoint, which only auditor verify --witness-policy checks.
 	Cosignatures int      `json:"cosignatures"`
 	Enrolled     int      `json:"enrolled"`     // number of enrolled producers
-	NotEnrolled  []string `json:"not_enrolled"` // names of the other producers
+	NotEnrolled  []string `json:"not_enrolled"` // other producers
 	Hours        []Hour   `json:"hours"`        // ascending, without empty hours
 
 	AsOf *verifier.AsOf `json:"as_of,omitempty"`
@@ -39,26 +37,26 @@ type Report struct {
 	// Rules are the orders that set a retention floor or require a second person.
 	Rules []verifier.OrderAt `json:"rules,omitempty"`
 
-	Exit int `json:"exit"` // the status of auditor verify
+	Exit int `json:"exit"` // status of auditor verify
 }
 
-// Hour is the coverage of one hour. A run belongs to the hour of its last event. A gap belongs to
-// the hour in which it was noticed.
+// Hour is the coverage of one hour. A run belongs to the hour of its last event, and a gap to that
+// in which it was noticed.
 type Hour struct {
 	ledger.Hour
 
-	Sealed int `json:"sealed"` // number of runs that ended with a seal
-	// Number of runs that have no seal and count as ended because they went silent.
+	Sealed int `json:"sealed"` // runs that ended with a seal
+	// Runs without a seal that count as ended because they went silent.
 	Unsealed  int            `json:"unsealed"`
-	Open      int            `json:"open"`    // number of runs that have not ended
-	Missing   uint64         `json:"missing"` // number of events in the gaps
+	Open      int            `json:"open"`    // runs that have not ended
+	Missing   uint64         `json:"missing"` // events in the gaps
 	Gaps      []verifier.Gap `json:"gaps"`
 	Witnessed bool           `json:"witnessed"` // a cosigned checkpoint covers the whole hour
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }
 
-// Of returns the coverage of a ledger between the times from and to. A zero time means no limit.
-// report must be the result of [verifier.Verify] for this ledger.
+// Of returns the coverage of a ledger in the time range from <= t < to. A zero time is no limit.
+// report is the result of [verifier.Verify] for this ledger.
 func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
 	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}
 	c.Report = Report{
@@ -90,7 +88,6 @@ type builder struct {
 	hours    map[int64]*Hour
 }
 
-// at returns the Hour of t. If t is outside the range of the report, it returns nil.
 func (c *builder) at(t time.Time) *Hour {
 	if t.IsZero() || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
 		return nil
@@ -120,7 +117,7 @@ func (c *builder) witnesses(ctx context.Context) error {
 	if err != nil || signed == nil {
 		return err
 	}
-	// The first signature is that of the ledger. The others are cosignatures.
+	// The first signature is that of the ledger, the others are cosignatures.
 	c.Witnessed, c.Cosignatures = checkpoint.Size, max(0, bytes.Count(signed, []byte("\n— "))-1)
 	for _, h := range c.hours {
 		h.Witnessed = c.Cosignatures > 0 && h.Last < checkpoint.Size

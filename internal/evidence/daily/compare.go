@@ -12,21 +12,21 @@ import (
 // Compared is the result of comparing a report with a ledger.
 type Compared string
 
-// These are the possible results of [Statement.Compare].
+// The results of [Statement.Compare].
 const (
-	Same Compared = "SAME" // the ledger is in the state of the report and gives the same bytes
-	// The ledger has more records than at that time, and the lasting facts are the same.
+	Same Compared = "SAME" // same state of the ledger and same bytes
+	// The ledger has more records now, and the lasting facts are the same.
 	Grown    Compared = "GROWN"
 	Diverged Compared = "DIVERGED" // the ledger does not contain the state of the report
-	Differs  Compared = "DIFFERS"  // the ledger contains that state but gives another report
+	Differs  Compared = "DIFFERS"  // the ledger contains that state, but gives another report
 )
 
-// maxLastingOrders is the number of orders that the verifier lists. If a ledger has more, the
-// orders of an old report may no longer be in the list.
+// maxLastingOrders is the number of orders that the verifier lists. In a ledger with more, the
+// orders of an old report may be missing.
 const maxLastingOrders = 1000
 
-// Compare compares the report of s with a ledger. verified must be the result of [verifier.Verify]
-// for this ledger, with the time limits and the silence of s.
+// Compare compares the report of s with a ledger. verified is the result of [verifier.Verify] for
+// this ledger with the time limits and silence of s.
 func (s Statement) Compare(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {
 	origin, err := ledger.Origin(r.Tenant())
 	if err != nil {

@@ -41,7 +41,7 @@ func TestParseStatement_Canonical(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that only canonical reports are accepted, whatever the form.
+// FuzzParse checks that only canonical reports are accepted in either form.
 func FuzzParse(f *testing.F) {
 	text := sample().Text()
 	f.Add([]byte(text + UnsignedEnd))

@@ -1,10 +1,9 @@
-// Package daily makes signed reports about the records that a ledger received in a range of time,
-// such as a day. It also checks such reports.
+// Package daily makes and checks signed reports about the records that a ledger received in a range
+// of time, such as a day.
 //
 // A [Report] has the verdicts of the verifier about that time, the coverage by hour, and counts of
-// the records. It depends only on the ledger, so the same state of the ledger always gives the same
-// bytes. It leaves out everything that depends on the reader, such as the reason why the key is
-// trusted.
+// the records. The same state of the ledger gives the same bytes, because a report leaves out
+// everything that depends on the reader, such as why the key is trusted.
 //
 // A [Statement] about the report is signed with the ledger's key. It contains the size and root of
 // the ledger's tree, the digest of the report as JSON, and the report as text. [Parse] reads a

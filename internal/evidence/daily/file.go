@@ -14,20 +14,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// UnsignedEnd is at the end of a report without a signature, in the place of the signature.
+// UnsignedEnd takes the place of the signature in an unsigned report.
 const UnsignedEnd = "\nNot signed: the private key of the ledger was not at hand.\n"
 
 // Made is a report in both forms, for programs and for people.
 type Made struct {
 	Report Report
-	// The statement, which includes the text for people; with a signature if Signed is true.
+	// The statement with the text for people, signed if Signed is true.
 	Note   []byte
 	Signed bool
 }
 
-// Make returns both forms of the report rep. text renders the report for people. If signer is nil,
-// the report is not signed. public is the verifier key of signer. The error wraps
-// [statement.ErrOtherKey] if that key did not sign the ledger's newest checkpoint.
+// Make returns both forms of the report rep. text renders it for people. A nil signer leaves the
+// report unsigned. The error wraps [statement.ErrOtherKey] if public, the key of signer, did not
+// sign the ledger's newest checkpoint.
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -46,14 +46,13 @@ func Make(rep Report, text func(Report) string, signer note.Signer, public strin
 	return Made{Report: rep, Note: signed, Signed: true}, nil
 }
 
-// document is the JSON form of a report, for programs.
 type document struct {
 	Report json.RawMessage `json:"report"`
 	Note   string          `json:"note"`
 	Signed bool            `json:"signed"`
 }
 
-// JSON returns the form of the report for programs.
+// JSON returns the form for programs.
 func (m Made) JSON() ([]byte, error) {
 	data, err := m.Report.JSON()
 	if err != nil {
@@ -70,12 +69,12 @@ func (m Made) JSON() ([]byte, error) {
 // File is a report file of unknown origin, in either form.
 type File struct {
 	note   []byte
-	report json.RawMessage // nil if the file has the form for people
+	report json.RawMessage // nil in the form for people
 }
 
 var errFile = errors.New("it is neither the text nor the JSON of a report")
 
-// Parse parses a file that [Made.JSON] returned or that has the content of [Made.Note].
+// Parse parses a report file of either form.
 func Parse(data []byte) (File, error) {
 	if bytes.HasPrefix(data, []byte(statementHeader)) {
 		return File{note: data}, nil
@@ -87,8 +86,8 @@ func Parse(data []byte) (File, error) {
 	return File{note: []byte(d.Note), report: d.Report}, nil
 }
 
-// Claims returns the tenant and the tree size that the file names, and whether it has a signature.
-// Nothing of this is verified.
+// Claims returns the tenant and tree size in the file, unverified, and whether the file has a
+// signature.
 func (f File) Claims() (tenant string, size int64, signed bool) {
 	text, signed := f.split()
 	s, err := ParseStatement(text)
@@ -113,7 +112,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Tenant returns the tenant of the ledger that s is about.
+// Tenant returns the tenant of the ledger that s describes.
 func (s Statement) Tenant() string {
 	tenant, err := ledger.TenantOf(s.Origin)
 	if err != nil {
@@ -128,9 +127,9 @@ func (f File) IsSignedBy(keys note.Verifiers) bool {
 	return err == nil
 }
 
-// Check verifies a file and returns its statement. If the file has a signature, one of keys must
-// have made it. If the file has the form for programs, its JSON must agree with the statement, and
-// without a signature the text for people must be the one that text returns.
+// Check verifies the file and returns its statement. A signature must be of one of keys. JSON in
+// the file must agree with the statement, and, if there is no signature, its text for people must
+// be the one that text renders.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {
@@ -152,8 +151,8 @@ func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement,
 	if err := json.Unmarshal(f.report, &rep); err != nil {
 		return s, signed, errFile
 	}
-	// Another version of Hooktrail may render the text differently. If the file is signed, the
-	// signature covers the text as well as the JSON.
+	// Another version of Hooktrail may render another text, but the signature covers the text and
+	// the JSON.
 	if !signed && text(rep) != s.Body {
 		return s, signed, errors.New("its text says something else than its JSON")
 	}

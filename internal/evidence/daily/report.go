@@ -18,8 +18,7 @@ import (
 // Format is the name and version of the report format.
 const Format = "hooktrail/report/v1"
 
-// These limit the lists in a report, because agents decide how many entries there are. The counts
-// next to the lists are exact.
+// Limits of the lists, because agents control how many entries there are. The counts are exact.
 const (
 	maxGaps  = 1000
 	maxUses  = 1000
@@ -28,58 +27,57 @@ const (
 	maxKinds = 100
 )
 
-// Report describes the records that a ledger received in a range of time, and what happened to them
-// later. All times are those at which the server stored the records.
+// Report describes the records that a ledger received in a range of time, and what happened to
+// them. All times are those at which the server stored the records.
 type Report struct {
 	Format  string        `json:"format"`
 	Tenant  string        `json:"tenant"`
 	From    time.Time     `json:"from"`
 	To      time.Time     `json:"to"`
-	Silence time.Duration `json:"silence_ns"` // time after which a run without events counts as ended
+	Silence time.Duration `json:"silence_ns"` // a run without events for this long counts as ended
 
-	// Ended is true if the checkpoint is not older than the end of the time range.
+	// Ended means that the checkpoint is not older than the end of the range.
 	Ended bool `json:"ended"`
 
-	// Verdict is the report of the verifier. Its integrity is that of the whole ledger, its
-	// completeness that of the time range. Fields that depend on the reader are empty: the anchor
-	// and all comparisons.
+	// Verdict is the report of the verifier, with the integrity of the whole ledger and the
+	// completeness of the range. The anchor and all comparisons are empty, because they depend on
+	// the reader.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
-	// OpenCount and UnsealedCount are the numbers of open and unsealed runs. The lists in Verdict
-	// may be shorter.
+	// OpenCount and UnsealedCount are exact. The lists in Verdict may be shorter.
 	OpenCount     int `json:"open_count"`
 	UnsealedCount int `json:"unsealed_count"`
 
 	// Facts is nil if the ledger is INVALID.
 	Facts *Facts `json:"facts,omitempty"`
 
-	Exit int `json:"exit"` // exit status of the verdict
+	Exit int `json:"exit"` // status of the verdict
 }
 
-// Facts are counts and lists of the records in the time range.
+// Facts are counts and lists of the records in the range.
 type Facts struct {
 	Records     int64              `json:"records"`
 	Events      int64              `json:"events"`
-	Kinds       []ledger.KindCount `json:"kinds"`       // the most frequent kinds
-	OtherKinds  int64              `json:"other_kinds"` // number of records of other kinds
+	Kinds       []ledger.KindCount `json:"kinds"`       // the most frequent ones
+	OtherKinds  int64              `json:"other_kinds"` // records of other kinds
 	Finished    Finished           `json:"runs_finished"`
 	DeniedCount int64              `json:"denied_count"`
-	Denied      []Denied           `json:"denied"` // the first denied actions
+	Denied      []Denied           `json:"denied"` // the first ones
 
 	Uses     []access.Use `json:"uses"` // the first uses of evidence
 	UseCount int          `json:"use_count"`
-	// Orders in the time range, such as erasures, holds and key changes.
+	// Orders in the range, such as erasures, holds and key changes.
 	Orders  []Order `json:"orders"`
-	InForce int     `json:"holds"` // number of holds in force at the checkpoint
+	InForce int     `json:"holds"` // holds in force at the checkpoint
 
-	// Erased, Pruned and Held count records that the server stored in the time range.
+	// Records of the range that were erased, pruned or held.
 	Erased int64 `json:"erased"`
 	Pruned int64 `json:"pruned"`
 	Held   int64 `json:"held"`
 
-	Checkpoints int64 `json:"checkpoints"` // number of checkpoints signed in the time range
-	Witnessed   int64 `json:"witnessed"`   // number of leaves that the newest cosigned checkpoint covers
-	// Number of cosignatures on that checkpoint, which are not verified.
+	Checkpoints int64 `json:"checkpoints"` // signed in the range
+	Witnessed   int64 `json:"witnessed"`   // leaves that the newest cosigned checkpoint covers
+	// Cosignatures on that checkpoint, not verified.
 	Cosignatures int `json:"cosignatures"`
 }
 
@@ -100,7 +98,7 @@ type Denied struct {
 	ToolCall string      `json:"tool_call,omitempty"`
 }
 
-// Order is a signed order that was recorded in the time range.
+// Order is a signed order recorded in the range.
 type Order struct {
 	Leaf    int64              `json:"leaf"`
 	Action  events.AuditAction `json:"action"`
@@ -109,12 +107,11 @@ type Order struct {
 	Ticket  string             `json:"ticket,omitempty"`
 	Time    time.Time          `json:"time"`
 	Effect  ledger.Effect      `json:"effect"`
-	Records int64              `json:"records,omitempty"` // number of records that the order destroyed
+	Records int64              `json:"records,omitempty"` // destroyed by the order
 }
 
-// Of returns the report of a ledger. verified must be the result of [verifier.Verify] for this
-// ledger, before [verifier.Report.SetAsOf]. Its time limits are those of the report. silence must
-// be that of the verification.
+// Of returns the report of a ledger. verified is the result of [verifier.Verify] for it with the
+// time range and silence of the report, before [verifier.Report.SetAsOf].
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{
@@ -154,8 +151,8 @@ func (rep *Report) setVerdict(v verifier.Report, c ledger.Checkpoint) {
 	rep.Verdict, rep.Exit = v, v.Exit
 }
 
-// JSON returns the report as one line of JSON. Characters that could control a terminal are
-// escaped. Equal reports give equal bytes.
+// JSON returns the report as one line of JSON without control characters. Equal reports give equal
+// bytes.
 func (rep Report) JSON() ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(termtext.SafeJSON(&out))

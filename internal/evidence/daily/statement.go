@@ -44,7 +44,7 @@ type Statement struct {
 	Origin       string
 	Size         int64
 	Root         tlog.Hash
-	Number       int64 // number of the checkpoint
+	Number       int64 // of the checkpoint
 	Checkpoint   events.Hash
 	From, To     time.Time
 	Silence      time.Duration
@@ -56,10 +56,10 @@ type Statement struct {
 	Lasting      events.Hash
 	JSON         events.Hash
 
-	Body string // text for people
+	Body string // for people
 }
 
-// StatementOf returns the statement about a report. body is the text for people.
+// StatementOf returns the statement about a report and its text for people, body.
 func StatementOf(rep Report, body string) (Statement, error) {
 	c, err := checkpointOf(rep.Verdict)
 	if err != nil {
@@ -84,7 +84,7 @@ func StatementOf(rep Report, body string) (Statement, error) {
 	return s, err
 }
 
-// lasting returns the digest of those facts in the report that later records cannot change.
+// lasting returns the digest of the facts that later records cannot change.
 func (rep Report) lasting() (events.Hash, error) {
 	f := rep.Facts
 	if f == nil {
@@ -120,7 +120,7 @@ func (s Statement) Text() string {
 
 var errStatement = errors.New("it is not a report")
 
-// ParseStatement parses a text that [Statement.Text] returned. It rejects every other text.
+// ParseStatement parses a text of [Statement.Text] and rejects every other text.
 func ParseStatement(text string) (Statement, error) {
 	var s Statement
 	rest, ok := strings.CutPrefix(text, statementHeader)
@@ -135,7 +135,7 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(fields+"\n", s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// The comparison detects fields in the wrong order, repeated fields and needless escapes.
+	// This detects fields in the wrong order, repeated fields and needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

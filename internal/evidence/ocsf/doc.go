@@ -1,9 +1,8 @@
-// Package ocsf maps the records of a ledger to the Open Cybersecurity Schema Framework, one
-// JSON object per record, for SIEMs.
+// Package ocsf maps the records of a ledger to the Open Cybersecurity Schema Framework, one JSON
+// object per record, for SIEMs.
 //
-// schema.go defines the version of the schema and all classes, attributes and values that are used.
-// Each row contains the ledger, the leaf, the event id and the SHA-256 of the record. With these,
-// auditor proof can prove the record. Rows contain the arguments of tool calls, but no prompts,
+// schema.go has the parts of the schema that are used. Each row has the ledger, leaf, event id and
+// SHA-256 of its record for auditor proof. Rows have the arguments of tool calls, but no prompts,
 // messages or results.
 //
 //	tool.*, approval, prompts, messages, models  API Activity

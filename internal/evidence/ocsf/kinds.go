@@ -36,7 +36,6 @@ func (m *mapper) classify() {
 	}
 }
 
-// data has all payload fields that a row can show. Each kind of event has only some of them.
 type data struct {
 	Tool       string             `json:"tool"`
 	Args       json.RawMessage    `json:"args"`
@@ -54,9 +53,9 @@ type data struct {
 	Hook       string             `json:"hook"`
 }
 
-// data decodes the payload of the event. Fields that cannot be decoded stay empty.
+// data decodes the payload. Invalid fields stay empty.
 func (m *mapper) data() (d data) {
-	_ = json.Unmarshal(m.event.Data, &d) // continues after a field of a wrong type
+	_ = json.Unmarshal(m.event.Data, &d) // Unmarshal continues after a field of a wrong type
 	for _, text := range []*string{&d.Tool, &d.Model, &d.Reason, &d.By, &d.User, &d.Ticket, &d.Hook} {
 		*text = m.short(*text)
 	}
@@ -107,7 +106,6 @@ func (m *mapper) call() {
 	m.judged(d)
 }
 
-// outcome sets the status of the row to success or failure if known is true.
 func (m *mapper) outcome(success, known bool) {
 	switch {
 	case !known:
@@ -118,7 +116,6 @@ func (m *mapper) outcome(success, known bool) {
 	}
 }
 
-// judged sets the attributes for the verdict of the hooks.
 func (m *mapper) judged(d data) {
 	switch d.Verdict {
 	case events.VerdictDeny:

@@ -13,16 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxArguments is the maximum size of tool call arguments in a row. The limit exists because syslog
-// receivers limit the length of a line. Longer arguments are left out, and the row is marked as
-// truncated.
+// maxArguments is the maximum size of a call's arguments, because syslog receivers limit lines.
+// Longer ones are left out, and the row is marked as truncated.
 const maxArguments = 4 << 10
 
-// maxText is the maximum size of every other text that comes from an event.
+// maxText is the maximum size of every other text.
 const maxText = 1 << 10
 
 // Row returns the OCSF line for the record e in the ledger of tenant, without a line feed. The same
-// record always gives the same bytes. Characters that could control a terminal are escaped.
+// record gives the same bytes. Characters that could control a terminal are escaped.
 func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	origin, err := ledger.Origin(tenant)
 	if err != nil {
@@ -41,13 +40,12 @@ func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// eventOf returns the event in e. It returns an empty event if the record is not an event or was
-// erased.
+// eventOf returns the event in e, or an empty one if there is none or it was erased.
 func eventOf(e ledger.Entry) events.Event {
 	if e.Class != ledger.ClassEvent || e.Removal.Done() {
 		return events.Event{}
 	}
-	event, _ := events.Decode(e.Bytes) // if the event cannot be decoded, the row shows only the leaf
+	event, _ := events.Decode(e.Bytes) // on an error the row shows only the leaf
 	return event
 }
 
@@ -95,7 +93,6 @@ func (m *mapper) is(c class, activity int) {
 	}
 }
 
-// name returns a name for an activity that has no value in the schema.
 func (m *mapper) name() string {
 	if m.entry.Kind != "" {
 		return string(m.entry.Kind)
@@ -103,7 +100,6 @@ func (m *mapper) name() string {
 	return string(m.entry.Class)
 }
 
-// app returns the name of the program that acted.
 func (m *mapper) app() string {
 	for _, name := range []string{m.event.Agent, m.event.Source, m.entry.Producer} {
 		if name != "" {
@@ -128,7 +124,6 @@ func (m *mapper) acts() {
 	m.row.SrcEndpoint = &entity{Name: from}
 }
 
-// short returns text, cut to maxText bytes if it is longer.
 func (m *mapper) short(text string) string {
 	if len(text) <= maxText {
 		return text

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The tables below are those of the schema at the commit that [Version] names, for the
-// classes and objects in use: events/*.json, objects/*.json and profiles/security_control.json.
+// The tables are copied from the schema at the commit that [Version] names: events/*.json,
+// objects/*.json and profiles/security_control.json.
 var (
 	baseRequired = []string{"activity_id", "category_uid", "class_uid", "metadata", "severity_id", "time", "type_uid"}
 	baseKnown    = append([]string{
@@ -55,7 +55,6 @@ var (
 	}
 )
 
-// check compares a row with the tables.
 func check(tb testing.TB, line []byte) map[string]any {
 	tb.Helper()
 	var r map[string]any
@@ -114,7 +113,7 @@ func entry(kind events.Kind, payload string) ledger.Entry {
 	}
 }
 
-// Each kind of event, erased or not, and each class of record has a row of the schema.
+// Each kind of event, erased or not, and each class of record gives a row that fits the schema.
 //
 //guarantee:ocsf
 func TestRow_FitsTheSchema(t *testing.T) {

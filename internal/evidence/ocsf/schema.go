@@ -4,10 +4,9 @@ package ocsf
 // ocsf/ocsf-schema.
 const Version = "1.8.0"
 
-// class is a class of the schema.
 type class struct{ category, uid int }
 
-// These are the classes that are used. Their names are those of the schema.
+// The classes in use, with their names in the schema.
 var (
 	baseEvent            = class{0, 0}
 	detectionFinding     = class{2, 2004}
@@ -17,7 +16,7 @@ var (
 	applicationError     = class{6, 6008}
 )
 
-// These are the values of activity_id that are used. Each class has different ones.
+// The values of activity_id in use. They differ between classes.
 const (
 	activityOther = 99
 
@@ -31,7 +30,7 @@ const (
 	errorGeneral    = 1
 )
 
-// These are the values of other attributes that are used.
+// The values of other attributes in use.
 const (
 	severityInformational = 1
 	severityLow           = 2
@@ -52,9 +51,8 @@ const (
 	sha256        = 3
 )
 
-const securityControl = "security_control" // name of a profile
+const securityControl = "security_control" // a profile
 
-// row is one line of output. The JSON names are those of the schema.
 type row struct {
 	ActivityID   int    `json:"activity_id"`
 	ActivityName string `json:"activity_name,omitempty"`
@@ -151,7 +149,7 @@ type fingerprint struct {
 	Value       string `json:"value"`
 }
 
-// unmapped has the values for which the schema has no attribute.
+// unmapped has values without an attribute in the schema.
 type unmapped struct {
 	Hooktrail details `json:"hooktrail"`
 }

@@ -38,8 +38,8 @@ func (t *tracer) relative(detail string) string {
 }
 
 // approved applies the answer to a question about a call. If a hook asked and no person allowed the
-// call, the call is marked as denied and has no result. Some tools ask a person questions too. The
-// answer to such a question has no verdict and changes nothing.
+// call, the call counts as denied. Answers without a verdict, to questions of the tool itself,
+// change nothing.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
@@ -58,8 +58,8 @@ func (t *tracer) approved(x *fact) {
 	}
 }
 
-// unansweredCall returns the call that a question without a call id is about. That is the latest
-// call before the question that has the same tool and arguments and no result.
+// unansweredCall returns the call that a question without a call id is about: the latest one before
+// the question with this tool, these arguments and no result.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	var latest *Row
 	for _, s := range t.trace.Steps {
@@ -82,7 +82,7 @@ func (t *tracer) answered(x *fact) {
 	if !ok {
 		return
 	}
-	if row == nil { // a result whose call is unknown
+	if row == nil { // a result without a call
 		row = t.row(x, Row{Name: p.name})
 		if x.call != "" {
 			t.calls[x.call] = row
@@ -111,8 +111,8 @@ func (t *tracer) delegated(x *fact) {
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run id of the sub-agent called id. Usually it is SESSION/ID. It is ID if there
-// are events of a run with that id and none of SESSION/ID.
+// subRun returns the run id of the sub-agent called id. That is SESSION/ID, or ID if only the
+// latter has events.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

@@ -9,13 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// mainArguments are the names of arguments that describe a call well, in order of preference.
+// mainArguments describe a call well, the best first.
 var mainArguments = []string{
 	"command", "cmd", "file_path", "filePath", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name",
 }
 
-// detail returns the first main argument of a call. If the call has none, detail returns all
-// arguments in one line.
 func detail(args json.RawMessage) string {
 	var named map[string]json.RawMessage
 	if json.Unmarshal(args, &named) != nil {
@@ -34,8 +32,7 @@ func detail(args json.RawMessage) string {
 	return OneLine(strings.Join(parts, " "))
 }
 
-// abbreviate returns a short form of value to put after the name of an argument, such as "=3", or
-// "[4]" for a list of four.
+// abbreviate returns the text after an argument's name, such as "=3", or "[4]" for a list of four.
 func abbreviate(value json.RawMessage) string {
 	var list []json.RawMessage
 	switch {
@@ -47,17 +44,15 @@ func abbreviate(value json.RawMessage) string {
 	return "=" + OneLine(string(value))
 }
 
-// maxDetail is the maximum length of a description in characters.
 const maxDetail = 500
 
-// OneLine replaces each run of white space in s with one space. It cuts the result to 500
-// characters, the last of which is then an ellipsis.
+// OneLine replaces each run of white space in s by one space and clips the result to 500
+// characters.
 func OneLine(s string) string {
 	return Clip(strings.Join(strings.Fields(Clip(s, 4*maxDetail)), " "), maxDetail)
 }
 
-// Clip returns s. If s is longer than width characters, Clip cuts it to width characters, the last
-// of which is an ellipsis.
+// Clip cuts s to at most width characters. The last one is then an ellipsis.
 func Clip(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s

@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// These are the parts of payloads that a trace needs.
+// The parts of payloads that a trace needs.
 type (
 	call struct {
 		name, detail, reason string
@@ -25,7 +25,7 @@ type (
 		message, model string
 		tokens         *events.Tokens
 	}
-	plain struct{ text string } // the text of a prompt, or the trigger of a compaction
+	plain struct{ text string } // text of a prompt, or trigger of a compaction
 )
 
 var digests = map[events.Kind]func(events.Event) any{
@@ -66,8 +66,6 @@ var digests = map[events.Kind]func(events.Event) any{
 	events.CompactBefore: digest(func(p events.CompactBeforeData) any { return plain{p.Trigger} }),
 }
 
-// digest returns a function that decodes the payload of an event and passes it to pick. If the
-// payload is invalid, the function returns nil.
 func digest[T any](pick func(T) any) func(events.Event) any {
 	return func(e events.Event) any {
 		p, err := events.Payload[T](e)

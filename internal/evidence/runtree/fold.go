@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold collects the events of runs of one tenant. The zero Fold is empty. It must not be used
-// concurrently.
+// A Fold collects the events of one tenant's runs. The zero Fold is empty. It is not safe for
+// concurrent use.
 type Fold struct {
 	Tenant string
 	runs   map[string]*run
@@ -36,11 +36,10 @@ type fact struct {
 	agent   string
 	parent  string
 	altered bool
-	data    any // parts of the payload, see digests; nil if the payload is invalid
+	data    any // parts of the payload, see digests; nil if it is invalid
 }
 
-// Add adds an event. If the payload of the event is invalid, the event is counted but has no
-// details.
+// Add adds an event. One with an invalid payload is counted, without details.
 func (f *Fold) Add(e events.Event) {
 	if f.runs == nil {
 		f.runs = map[string]*run{}
@@ -80,8 +79,8 @@ func (f *Fold) Add(e events.Event) {
 	r.facts = append(r.facts, x)
 }
 
-// AddAltered adds an event whose record differs from its leaf. The caller must take the id, kind,
-// run and time of e from the leaf.
+// AddAltered adds an event whose record differs from its leaf. Its id, kind, run and time must be
+// those of the leaf.
 func (f *Fold) AddAltered(e events.Event, a Altered) {
 	f.Add(e)
 	r := f.runs[e.Run]
@@ -91,9 +90,9 @@ func (f *Fold) AddAltered(e events.Event, a Altered) {
 	}
 }
 
-// merge combines x with another copy of the same event. It keeps the earliest time and the
-// strongest verdict. If the verdicts are equal, it keeps the name that sorts first, because an
-// agent with two sets of hooks may report one call under two names.
+// merge adds another copy of the event x. The earliest time and the strongest verdict win. Between
+// equal verdicts the name that sorts first wins, because an agent with two sets of hooks may report
+// one call under two names.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.kind != kind {
 		return
@@ -120,8 +119,8 @@ func rank(v events.Verdict) int {
 // Runs returns the sorted ids of all runs.
 func (f *Fold) Runs() []string { return slices.Sorted(maps.Keys(f.runs)) }
 
-// Subagents returns the possible run ids of the sub-agents that the run id has started. The ids may
-// belong to runs without events in f.
+// Subagents returns the possible run ids of the sub-agents of the run id. They need not have events
+// in f.
 func (f *Fold) Subagents(id string) []string {
 	r := f.runs[id]
 	if r == nil {
@@ -143,7 +142,7 @@ func (r *run) session() string {
 	return ""
 }
 
-// Trace returns the trace of the run id, with the traces of its sub-agents.
+// Trace returns the trace of the run id, including its sub-agents.
 func (f *Fold) Trace(id string) Trace { return f.trace(id, map[string]bool{}) }
 
 func (f *Fold) trace(id string, above map[string]bool) Trace {

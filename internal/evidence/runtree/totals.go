@@ -51,8 +51,7 @@ func (t *tracer) count(row *Row) {
 	}
 }
 
-// dropStarts removes the rows for starts of sub-agents if the calls that started them have rows
-// too.
+// dropStarts removes starts of sub-agents whose calls have rows.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -63,8 +62,7 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of model responses to the steps whose step.finished has no token
-// counts.
+// countResponses adds the tokens of responses to the steps whose step.finished has none.
 func (t *tracer) countResponses() {
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]

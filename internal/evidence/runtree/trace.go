@@ -7,31 +7,30 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Trace is one run with its steps. `run show --json` prints it. Fields may be added but must
-// never be renamed.
+// A Trace is one run with its steps. `run show --json` prints it, so fields are never renamed.
 type Trace struct {
 	Run        string         `json:"run"`
 	Tenant     string         `json:"tenant"`
 	Source     string         `json:"source"`
 	Agent      string         `json:"agent,omitempty"`
 	ParentRun  string         `json:"parent_run,omitempty"`
-	Version    string         `json:"version,omitempty"` // version of the engine
-	Model      string         `json:"model,omitempty"`   // model of the latest response
+	Version    string         `json:"version,omitempty"` // of the engine
+	Model      string         `json:"model,omitempty"`   // of the latest response
 	Cwd        string         `json:"cwd,omitempty"`
 	Started    time.Time      `json:"started"`
 	Ended      time.Time      `json:"ended"`
 	Finished   bool           `json:"finished"`
 	Success    bool           `json:"success"`
-	Sealed     bool           `json:"sealed"` // true if run.sealed came after all other events
+	Sealed     bool           `json:"sealed"` // run.sealed came after all other events
 	Events     int            `json:"events"`
 	ToolCalls  int            `json:"tool_calls"`
 	ToolErrors int            `json:"tool_errors"`
-	Denied     int            `json:"denied"`     // denied tool calls
-	Unanswered int            `json:"unanswered"` // other tool calls that have no result
+	Denied     int            `json:"denied"`     // tool calls
+	Unanswered int            `json:"unanswered"` // other tool calls without a result
 	Tokens     events.Tokens  `json:"tokens"`
 	Steps      []*Step        `json:"steps"`
-	Tools      map[string]int `json:"tools"`              // number of calls by tool name
-	Children   []Trace        `json:"children,omitempty"` // runs of sub-agents, sorted by start
+	Tools      map[string]int `json:"tools"`              // number of calls by tool
+	Children   []Trace        `json:"children,omitempty"` // runs of sub-agents, by start
 
 	DeniedResults int       `json:"denied_results,omitempty"` // denied calls with a successful result
 	Altered       []Altered `json:"altered,omitempty"`        // records that differ from their leaves
@@ -45,7 +44,7 @@ type Altered struct {
 	Reason string      `json:"reason"`
 }
 
-// All yields the trace and the traces of all sub-agents below it.
+// All yields t and the traces of all sub-agents below it.
 func (t Trace) All() iter.Seq[Trace] {
 	return func(yield func(Trace) bool) { t.each(yield) }
 }
@@ -75,34 +74,34 @@ type Step struct {
 	Rows       []*Row            `json:"rows"`
 
 	n        int  // position of its first event in the order of Add
-	finished bool // true after step.finished
-	counts   bool // true if step.finished has token counts
+	finished bool // step.finished was seen
+	counts   bool // step.finished has token counts
 }
 
 // A Row is an entry of a step, such as a tool call, an error or a compaction.
 type Row struct {
-	// Tool.before for a call; also error, compact.before and others.
+	// tool.before for a call; other rows have error, compact.before and so on.
 	Kind       events.Kind       `json:"kind"`
 	Name       string            `json:"name"`
 	Detail     string            `json:"detail,omitempty"`
 	Started    time.Time         `json:"started"`
 	DurationMS int64             `json:"duration_ms"`
-	Status     events.ToolStatus `json:"status,omitempty"` // empty if there is no result
+	Status     events.ToolStatus `json:"status,omitempty"` // empty without a result
 	ExitCode   *int              `json:"exit_code,omitempty"`
 	Verdict    events.Verdict    `json:"verdict,omitempty"`
-	Reason     string            `json:"reason,omitempty"` // reason of a denial
+	Reason     string            `json:"reason,omitempty"` // of a denial
 	Failure    *events.Failure   `json:"failure,omitempty"`
-	Run        string            `json:"run,omitempty"`     // run of the sub-agent that the call started
+	Run        string            `json:"run,omitempty"`     // of the sub-agent that the call started
 	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
 
-	// DeniedResult marks a call that was denied but has a successful result. Either the denial had
-	// no effect, or the result is forged.
+	// DeniedResult marks a denied call with a successful result. The denial had no effect, or the
+	// result is forged.
 	DeniedResult bool `json:"denied_result,omitempty"`
 
 	n      int
-	worked bool // true if a result reports success
-	// true if a verdict denied the call; false if it is denied only because a question was not
-	// answered with allow.
+	worked bool // a result reports success
+	// A verdict denied the call. A question that was not answered with allow denies a call too, but
+	// does not count here.
 	refused bool
 }
 

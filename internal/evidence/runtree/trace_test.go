@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// timeline builds events, a second apart.
 type timeline struct {
 	t   *testing.T
 	now time.Time
@@ -89,7 +88,7 @@ func TestFold_DeniedCalls(t *testing.T) {
 	}
 }
 
-// TestFold_DeniedWithoutID covers agents that ask about a call without its id.
+// Some agents ask about a call without its id.
 func TestFold_DeniedWithoutID(t *testing.T) {
 	l := newTimeline(t)
 	list, remove := json.RawMessage(`{"command":"ls"}`), json.RawMessage(`{"command":"rm x"}`)
@@ -121,7 +120,7 @@ func TestFold_LatestAggregateCounts(t *testing.T) {
 	}
 }
 
-// TestFold_StepsOfPrompts assigns events without a step to the latest prompt.
+// Events without a step belong to the latest prompt.
 func TestFold_StepsOfPrompts(t *testing.T) {
 	l := newTimeline(t)
 	answer := func(message string) {
@@ -153,7 +152,7 @@ func TestFold_StepsOfPrompts(t *testing.T) {
 	}
 }
 
-// TestFold_AnswersAlone counts tokens of responses without a step or an id.
+// Tokens count for responses without a step or an id.
 func TestFold_AnswersAlone(t *testing.T) {
 	l := newTimeline(t)
 	for _, message := range []string{"m1", "", "", "m1"} {
@@ -168,7 +167,7 @@ func TestFold_Subagents(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Task"})
 	l.add(events.SubagentStart, "s", "c1", events.SubagentStartData{Subagent: "a1"})
-	l.add(events.SubagentStart, "s", "", events.SubagentStartData{Subagent: "a2", TaskType: "general"}) // named by the next result
+	l.add(events.SubagentStart, "s", "", events.SubagentStartData{Subagent: "a2", TaskType: "general"}) // the next result names it
 	l.add(events.ToolBefore, "s", "c2", events.ToolBeforeData{Tool: "Agent"})
 	l.add(events.ToolResult, "s", "c2", events.ToolResultData{Tool: "Agent", Status: events.ToolSuccess, Result: []byte(`{"agentId":"a2"}`)})
 	l.add(events.SubagentStart, "s", "", events.SubagentStartData{Subagent: "own", TaskType: "free"})
@@ -199,7 +198,7 @@ func TestFold_Subagents(t *testing.T) {
 	}
 }
 
-// TestFold_Circle shows runs that name each other as parents once.
+// Runs that name each other as parents are shown once.
 func TestFold_Circle(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.RunStarted, "", "", events.RunStartedData{}).ParentRun = "r2"
@@ -224,7 +223,7 @@ func TestFold_BrokenPayload(t *testing.T) {
 	}
 }
 
-// TestFold_AnyOrder adds events in any order and repeatedly. The trace is the same.
+// Events in any order, also repeated, give the same trace.
 //
 //guarantee:payload-again
 func TestFold_AnyOrder(t *testing.T) {

@@ -13,11 +13,11 @@ type tracer struct {
 	all       *Fold
 	trace     Trace
 	steps     map[string]*Step
-	prompts   []*fact // prompts that begin a step, sorted by time
+	prompts   []*fact // begin a step; sorted by time
 	calls     map[string]*Row
-	starts    []*Row // starts of sub-agents whose calls are unknown
+	starts    []*Row // starts of sub-agents without a call
 	responses map[string]*fact
-	reported  *events.Tokens // total from run.finished
+	reported  *events.Tokens // total of run.finished
 }
 
 func newTracer(all *Fold, id string) *tracer {
@@ -28,8 +28,8 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// fold builds the trace of r. It adds results in a second pass, because a result may arrive before
-// its call.
+// fold builds the trace of r. Results come in a second pass, because one may arrive before its
+// call.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {
@@ -84,8 +84,8 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the step id of x. If x has none, x belongs to the step of the latest prompt before
-// it. If there is no such prompt, x belongs to the step of the first prompt.
+// stepOf returns the step id of x. Without one, x belongs to the latest prompt before it, or to the
+// first prompt.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step
@@ -130,8 +130,7 @@ func (t *tracer) runStarted(x *fact) {
 	t.trace.Model = cmp.Or(t.trace.Model, p.Model)
 }
 
-// runFinished sets the result of the run. The events are sorted by time, so the latest run.finished
-// determines it.
+// runFinished is called in order of time, so that the latest event decides.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
 	if ok {
@@ -170,12 +169,12 @@ func (t *tracer) responded(x *fact) {
 		t.trace.Model = p.model
 	}
 	if p.tokens != nil {
-		// Without an id, each response counts separately.
+		// Responses without an id count separately.
 		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x
 	}
 }
 
-// syntheticModel is the model name that Claude Code gives to messages that no model wrote.
+// syntheticModel is the model of Claude Code's messages that no model wrote.
 const syntheticModel = "<synthetic>"
 
 func (t *tracer) failed(x *fact) {

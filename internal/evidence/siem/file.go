@@ -12,16 +12,16 @@ import (
 type lines struct {
 	*bufio.Writer
 
-	file *os.File // nil if the lines do not go to a file
+	file *os.File // nil if the sink is not a file
 }
 
-// Lines returns a function that opens a sink. The sink writes one line for each record to w.
+// Lines returns a function that opens a sink. It writes one line per record to w.
 func Lines(w io.Writer) func(context.Context) (Sink, error) {
 	return func(context.Context) (Sink, error) { return lines{bufio.NewWriter(w), nil}, nil }
 }
 
-// File returns a function that opens a sink. The sink appends one line for each record to the file
-// at path. If the file is new, only its owner can read it.
+// File returns a function that opens a sink. It appends one line per record to the file at path,
+// which it creates with mode 0600.
 func File(path string) func(context.Context) (Sink, error) {
 	return func(context.Context) (Sink, error) {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -18,8 +18,7 @@ const (
 	maxPause     = time.Minute
 )
 
-// ErrOther is wrapped by the error of [Follow] if the record at the stored position is not in the
-// ledger.
+// ErrOther is wrapped by [Follow] if the ledger lacks the record at the stored position.
 var ErrOther = errors.New("the ledger does not continue the stored position: it was replaced or is an older copy; " +
 	"remove the position to send it from its beginning")
 
@@ -28,24 +27,24 @@ type Options struct {
 	Ledger   *ledger.Reader
 	Format   bundle.Format // [bundle.JSONL] or [bundle.OCSF]
 	Open     func(context.Context) (Sink, error)
-	Position string // path of the file that stores the position
-	Once     bool   // return at the end of the ledger instead of waiting for new records
+	Position string // path of the stored position
+	Once     bool   // return at the end of the ledger instead of waiting
 	Logger   *slog.Logger
 }
 
-// A Sink sends records to a receiver. Only one goroutine calls Send and Flush.
+// A Sink sends records to a receiver. One goroutine calls Send and Flush.
 type Sink interface {
 	// Send may buffer the record.
 	Send(e ledger.Entry, line []byte) error
-	// Flush returns nil after the receiver has all records that were sent.
+	// Flush returns nil when the receiver has all records.
 	Flush(ctx context.Context) error
-	// Close may be called while another method runs, and may be called twice.
+	// Close may be called twice, and while another method runs.
 	Close() error
 }
 
-// Follow sends the records after the stored position. When ctx ends, it returns nil. If the sink
-// fails, Follow opens it again after a pause, and the pause grows with each failure. Follow returns
-// an error if the ledger cannot be read, for example because a record was altered.
+// Follow sends the records after the stored position until ctx ends, and then returns nil. If the
+// sink fails, Follow opens it again after a growing pause. It returns an error if the ledger cannot
+// be read, for example because a record was altered.
 func Follow(ctx context.Context, o Options) error {
 	at, err := readPosition(o.Position)
 	if err == nil {
@@ -76,7 +75,7 @@ func Follow(ctx context.Context, o Options) error {
 	}
 }
 
-// sinkError is an error of the receiver. A new connection may succeed.
+// sinkError is an error that a new connection may solve.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }
@@ -96,13 +95,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// connected opens one sink and sends records until the sink fails or ctx ends.
 func (f *follower) connected(ctx context.Context) (err error) {
 	s, err := f.Open(ctx)
 	if err != nil {
 		return &sinkError{err}
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // unblocks a write that is waiting
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // unblocks a waiting write
 	defer func() {
 		stop()
 		if failed := s.Close(); failed != nil && err == nil {
@@ -120,7 +118,6 @@ func (f *follower) connected(ctx context.Context) (err error) {
 	}
 }
 
-// batch sends the next records, at most batchRecords. It then stores the position of the last one.
 func (f *follower) batch(ctx context.Context, s Sink) (n int, err error) {
 	next := f.at
 	var line []byte

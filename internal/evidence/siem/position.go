@@ -12,9 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// position identifies the last record that the receiver has.
 type position struct {
-	Leaf   int64  `json:"leaf"` // -1 if no record was sent yet
+	Leaf   int64  `json:"leaf"` // -1 before the first record
 	SHA256 string `json:"sha256,omitempty"`
 }
 
@@ -47,8 +46,6 @@ func (p position) write(path string) error {
 	return nil
 }
 
-// check returns an error that wraps [ErrOther] unless the record at the position is in the ledger
-// of r.
 func (p position) check(ctx context.Context, r *ledger.Reader) error {
 	if p.Leaf < 0 {
 		return nil

@@ -18,7 +18,7 @@ import (
 // Transport is the protocol over which syslog messages are sent.
 type Transport string
 
-// These are the supported transports.
+// The supported transports.
 const (
 	TCP Transport = "tcp" // RFC 6587, octet counting
 	TLS Transport = "tls" // RFC 5425
@@ -42,8 +42,7 @@ type syslog struct {
 	message []byte
 }
 
-// Syslog returns a function that connects to a syslog receiver and sends messages as in RFC 5424.
-// config is used only for [TLS].
+// Syslog returns a function that connects to a syslog receiver (RFC 5424). Only [TLS] uses config.
 func Syslog(transport Transport, address string, config *tls.Config) func(context.Context) (Sink, error) {
 	return func(ctx context.Context) (Sink, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
@@ -78,8 +77,8 @@ func hostname() string {
 	return printable(name, 255)
 }
 
-// printable returns the first limit bytes of text as a field of the syslog header. Bytes that are
-// not allowed there become "_", and an empty text becomes "-".
+// printable returns the first limit bytes of text for the syslog header. Forbidden bytes become
+// "_", and an empty text "-".
 func printable(text string, limit int) string {
 	out := []byte(text)[:min(len(text), limit)]
 	for i, c := range out {
@@ -120,8 +119,8 @@ func (s *syslog) Send(e ledger.Entry, line []byte) error {
 	return err
 }
 
-// Flush implements [Sink]. It waits until the receiver's machine has acknowledged all bytes. With
-// UDP it returns at once.
+// Flush implements [Sink]. It waits until the receiver's machine has acknowledged all bytes, except
+// with UDP.
 func (s *syslog) Flush(ctx context.Context) error {
 	if s.tcp == nil {
 		return nil
@@ -145,8 +144,8 @@ func (s *syslog) Flush(ctx context.Context) error {
 	}
 }
 
-// alive returns an error if the receiver has closed the connection. In that case the receiver may
-// have discarded bytes that its machine has acknowledged.
+// alive returns an error if the receiver has closed the connection. It may then have discarded
+// bytes that its machine acknowledged.
 func (s *syslog) alive() error {
 	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return err
@@ -156,7 +155,7 @@ func (s *syslog) alive() error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
-	return err // a syslog receiver may send an answer, which is ignored
+	return err // ignore an answer of the receiver
 }
 
 // Close implements [Sink].

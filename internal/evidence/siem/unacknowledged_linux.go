@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unacknowledged returns the number of sent bytes that the peer has not acknowledged.
 func unacknowledged(conn *net.TCPConn) (n int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

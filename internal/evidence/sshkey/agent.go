@@ -16,21 +16,19 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// SocketVariable is the environment variable with the path of the agent's socket. It is the same as
-// for ssh.
+// SocketVariable is the environment variable with the path of the agent's socket, as for ssh.
 const SocketVariable = "SSH_AUTH_SOCK"
 
-// answerTime limits the time for an answer of the agent. It includes the time in which the user
-// must touch a hardware token.
+// answerTime limits an answer of the agent, which may wait for a touch of a hardware token.
 const answerTime = 10 * time.Second
 
-// ErrAgent is wrapped if the agent cannot be reached or does not sign with the key. A retry can
-// succeed when the agent is available again.
+// ErrAgent is wrapped if the agent is unreachable or does not sign with the key. A retry can
+// succeed.
 var ErrAgent = errors.New("ssh-agent does not sign")
 
 const agentRemedy = "start the agent, add the key with ssh-add, and set " + SocketVariable + " for this process"
 
-// Find returns the Ed25519 key with the given fingerprint in the agent of [SocketVariable]. If
+// Find returns the Ed25519 key with this fingerprint in the agent of [SocketVariable]. If
 // fingerprint is empty, the agent must have exactly one Ed25519 key.
 func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 	var found []string
@@ -42,7 +40,7 @@ func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 		for _, k := range keys {
 			parsed, err := ssh.ParsePublicKey(k.Blob)
 			if err != nil {
-				continue // the type of this key is not known here
+				continue // a type that this program does not support
 			}
 			p, err := plain(parsed)
 			if own := ssh.FingerprintSHA256(parsed); err == nil && (fingerprint == "" || own == fingerprint) {
@@ -64,7 +62,7 @@ func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 	return public, nil
 }
 
-// Signer signs with a key in the agent of [SocketVariable]. It may be used concurrently.
+// Signer signs with a key in the agent of [SocketVariable]. It is safe for concurrent use.
 type Signer struct {
 	name   string
 	hash   uint32
@@ -88,9 +86,8 @@ func (s *Signer) Name() string { return s.name }
 // KeyHash implements [note.Signer].
 func (s *Signer) KeyHash() uint32 { return s.hash }
 
-// Sign implements [note.Signer]. It opens a new connection for each signature, so that it works
-// again after the agent was restarted or unlocked. It verifies the signature of the agent and
-// returns an error if the signature is wrong.
+// Sign implements [note.Signer]. It connects anew for each signature, so that it works after the
+// agent was restarted or unlocked. It returns an error if the agent's signature is wrong.
 func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	key, err := ssh.NewPublicKey(s.public)
 	if err != nil {
@@ -110,8 +107,7 @@ func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	return signature, err
 }
 
-// Ready returns nil if the agent has the key and can sign now. Otherwise the error says why not.
-// Ready signs nothing.
+// Ready returns nil if the agent has the key, or else the reason. It signs nothing.
 func (s *Signer) Ready() error {
 	fingerprint, err := Fingerprint(s.public)
 	if err != nil {
@@ -140,7 +136,7 @@ func ask(limit time.Duration, do func(agent.Agent) error) (err error) {
 	if err := conn.SetDeadline(end); err != nil {
 		return fmt.Errorf("%w: %w", ErrAgent, err)
 	}
-	// The client must not see the Close method of conn, because it would then start a goroutine.
+	// Hide the Close method of conn, because the client would start a goroutine for it.
 	err = do(agent.NewClient(struct{ io.ReadWriter }{conn}))
 	switch {
 	case err == nil:

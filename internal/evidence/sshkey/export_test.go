@@ -2,5 +2,4 @@ package sshkey
 
 import "time"
 
-// SetLimit shortens the time limit for the agent.
 func (s *Signer) SetLimit(d time.Duration) { s.limit = d }

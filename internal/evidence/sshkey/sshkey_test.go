@@ -61,7 +61,7 @@ func TestSigner_RealAgent(t *testing.T) {
 	if err := errors.Join(s.Ready(), opens(t, s, verifier)); err != nil {
 		t.Fatal(err)
 	}
-	// The file of the key signs the same.
+	// The key file gives the same signature.
 	inFile, text, err := sshkey.ReadFile(path, "jane")
 	if err != nil || text != verifier {
 		t.Fatalf("file: %s, %v, want %s", text, err, verifier)
@@ -98,7 +98,7 @@ func TestSigner_RealAgent(t *testing.T) {
 	}
 }
 
-// liar is an agent that signs something else, or with another key.
+// liar is an agent that signs other bytes, or with another key.
 type liar struct {
 	agent.Agent
 
@@ -231,7 +231,6 @@ func TestParsePublic(t *testing.T) {
 	}
 }
 
-// FuzzParsePublic holds that a parsed key is the one in the line.
 func FuzzParsePublic(f *testing.F) {
 	f.Add("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBeDo8TOdVrm6gVEZhRdTAmOwqQpaj2O2Nw4aWkRJhLn jane")
 	f.Add("from=\"x\" ssh-rsa AAAA")

@@ -1,7 +1,7 @@
 // Package statement signs statements about a ledger with the ledger's key and verifies them.
 //
-// A statement is a C2SP signed note with exactly one signature. Each kind of statement begins with
-// a different header, so a signature of one kind is never valid for another.
+// A statement is a C2SP signed note with exactly one signature. Its header names its kind, so that
+// no signature is valid for two kinds.
 package statement
 
 import (
@@ -14,12 +14,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ErrOtherKey is wrapped if the signing key is not the key that signed the newest checkpoint of the
-// ledger.
+// ErrOtherKey is wrapped if the signing key did not sign the newest checkpoint of the ledger.
 var ErrOtherKey = errors.New("the signing key is not the key that signed the newest checkpoint")
 
-// InCharge checks that public is the verifier key of signer, and that this key signed the
-// checkpoint. If not, the error wraps [ErrOtherKey].
+// InCharge checks that public is the key of signer and signed the checkpoint. If not, the error
+// wraps [ErrOtherKey].
 func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	key, _, err := ledger.ParseVerifier(public)
 	if err != nil {
@@ -34,8 +33,8 @@ func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	return nil
 }
 
-// Sign returns text as a signed note. The error wraps [ErrOtherKey] if the verifier key public does
-// not belong to signer.
+// Sign returns text as a signed note. The error wraps [ErrOtherKey] if the verifier key public is
+// not that of signer.
 func Sign(text string, signer note.Signer, public string) ([]byte, error) {
 	signed, err := note.Sign(&note.Note{Text: text}, signer)
 	if err != nil {
@@ -72,8 +71,7 @@ func Open(signed []byte, keys note.Verifiers) (text string, err error) {
 	return n.Text, nil
 }
 
-// EachField calls set with the name and value of each line of text. It stops at the first line that
-// is invalid or for which set returns an error.
+// EachField calls set for each line of text. It stops at the first error.
 func EachField(text string, set func(name, value string) error) error {
 	for line := range strings.Lines(text) {
 		name, raw, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

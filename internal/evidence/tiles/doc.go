@@ -2,6 +2,6 @@
 // static files. A log has a checkpoint, tiles of hashes and tiles of entries. The entries are
 // leaves, which do not contain payloads.
 //
-// The package only reads ledgers, and an auditor may write to them at the same time. It never
-// publishes entries that do not match the tree.
+// An auditor may write to the ledgers at the same time. Entries that do not match the tree are
+// never published.
 package tiles

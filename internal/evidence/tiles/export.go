@@ -12,10 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Export writes the ledger of r to the folder dir as a C2SP tlog-tiles log of static files. It
-// creates dir if necessary. The checkpoint is written last, so an interrupted export has no
-// checkpoint. If Export fails, it removes the files that it has written. It calls progress with the
-// number of files written so far and the number of all files.
+// Export writes the ledger of r to the folder dir as static files of a C2SP tlog-tiles log. dir
+// must be empty or missing. The checkpoint comes last, and a failed Export removes its files.
+// Export calls progress with the numbers of written and of all files.
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	entries, err := os.ReadDir(dir)
 	switch {

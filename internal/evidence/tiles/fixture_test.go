@@ -19,7 +19,6 @@ import (
 
 var began = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-// deadline returns a context that ends when the test hangs.
 func deadline(tb testing.TB) context.Context {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -27,13 +26,11 @@ func deadline(tb testing.TB) context.Context {
 	return ctx
 }
 
-// logs is a folder of ledgers and the key that signs them.
 type logs struct {
 	dir string
 	key note.Verifier
 }
 
-// write makes the ledgers of tenants with full and partial tiles.
 func write(tb testing.TB, tenants ...string) logs {
 	tb.Helper()
 	key, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
@@ -61,7 +58,6 @@ func write(tb testing.TB, tenants ...string) logs {
 	return logs{dir: dir, key: verifier}
 }
 
-// messages returns the messages of n tool calls.
 func messages(tb testing.TB, tenant string, n int) (all []ledger.Message) {
 	tb.Helper()
 	for i := range n {
@@ -80,7 +76,6 @@ func messages(tb testing.TB, tenant string, n int) (all []ledger.Message) {
 	return all
 }
 
-// export exports the log of acme to a new folder.
 func (l logs) export(tb testing.TB) (to string) {
 	tb.Helper()
 	to = filepath.Join(tb.TempDir(), "log")

@@ -20,12 +20,11 @@ const (
 	immutable = "public, max-age=31536000, immutable"
 	fresh     = "no-cache"
 
-	readers = 16 // maximum number of concurrent requests that read ledgers
+	readers = 16 // concurrent requests that read ledgers
 )
 
-// Handler serves the ledgers in the folder dir as read-only logs. If tenants is not empty, it
-// serves only theirs. The path of a log begins with its origin, which is "hooktrail/" and the
-// tenant. The handler may be used concurrently.
+// Handler serves the ledgers in the folder dir as read-only logs, or only those of tenants. The
+// path of a log begins with its origin, "hooktrail/TENANT". The handler is safe for concurrent use.
 func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 	h := &handler{dir: dir, tenants: tenants, logger: logger, slots: make(chan struct{}, readers), served: make(map[string]int64)}
 	mux := http.NewServeMux()
@@ -36,12 +35,12 @@ func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 
 type handler struct {
 	dir     string
-	tenants []string // tenants to serve; empty means all
+	tenants []string // empty means all
 	logger  *slog.Logger
-	slots   chan struct{} // holds one element for each open ledger
+	slots   chan struct{} // one element for each open ledger
 
 	mu     sync.Mutex       // guards served
-	served map[string]int64 // by tenant, the size of the last served checkpoint
+	served map[string]int64 // size of the last served checkpoint, by tenant
 }
 
 func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
@@ -53,9 +52,9 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// newest returns the last cosigned checkpoint. If the newest checkpoint is more than
-// [verifier.WitnessLag] later, newest returns that one. It never returns a smaller tree than
-// before, because a monitor would conclude that the log was truncated.
+// newest returns the last cosigned checkpoint, unless the newest is more than [verifier.WitnessLag]
+// later. It never returns a smaller tree than before, which to a monitor would look like a
+// truncated log.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {

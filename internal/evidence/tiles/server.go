@@ -11,27 +11,25 @@ import (
 	"time"
 )
 
-// shutdownTimeout is the time that open requests have to finish when the server stops.
 const shutdownTimeout = 5 * time.Second
 
 // Options are the settings of a [Server].
 type Options struct {
-	Listen   string      // address, such as 127.0.0.1:8555
-	Dir      string      // folder of the ledgers
-	Tenants  []string    // tenants to serve; empty means all
-	StandsBy func() bool // reports whether another auditor serves the logs now
+	Listen   string      // such as 127.0.0.1:8555
+	Dir      string      // of the ledgers
+	Tenants  []string    // empty means all
+	StandsBy func() bool // another auditor serves the logs now
 	Logger   *slog.Logger
 }
 
-// A Server serves logs while an auditor writes to the ledgers. A nil Server serves nothing.
+// A Server serves logs. A nil Server serves nothing.
 type Server struct {
 	listener net.Listener
 	server   *http.Server
 	logger   *slog.Logger
 }
 
-// Listen opens the address o.Listen and returns a server. The caller must call Close or Run, which
-// release the address.
+// Listen listens on o.Listen. The caller must call Close or Run, which release the address.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
@@ -59,7 +57,7 @@ func unlessStandby(standsBy func() bool, h http.Handler) http.Handler {
 	})
 }
 
-// Run answers requests until ctx ends. It returns after the last answer.
+// Run serves requests until ctx ends, and returns after the last answer.
 func (s *Server) Run(ctx context.Context) {
 	if s == nil {
 		return
@@ -74,12 +72,12 @@ func (s *Server) Run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := s.server.Shutdown(last); err != nil {
-		_ = s.server.Close() // closes connections that are still open
+		_ = s.server.Close() // connections that are still open
 	}
 	wg.Wait()
 }
 
-// Close releases the address of a server whose Run was not called.
+// Close releases the address if Run was not called.
 func (s *Server) Close() error {
 	if s == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Of two auditors with one key only the active one serves the log.
+// Of two auditors with one key, only the active one serves the log.
 //
 //guarantee:standby-quiet
 func TestServer_StandsBy(t *testing.T) {

@@ -13,8 +13,7 @@ import (
 
 var errNoTile = errors.New("the ledger has no such tile")
 
-// readTile returns the content of the tile t. It returns an error if an entry does not match its
-// hash in the tree.
+// readTile returns the content of the tile t. It fails if an entry does not match its hash.
 func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, stored tlog.HashReader) error {
 		c, err := ledger.ReadCheckpoint(signed)

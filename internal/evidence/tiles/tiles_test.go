@@ -24,7 +24,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// entryHashes hashes the entries of a tile as specified.
+// entryHashes hashes the entries of a tile as the specification says.
 func entryHashes(bundle []byte) (hashes [][]byte, err error) {
 	for len(bundle) > 0 {
 		if len(bundle) < 2 || len(bundle)-2 < int(bundle[0])<<8|int(bundle[1]) {
@@ -38,11 +38,9 @@ func entryHashes(bundle []byte) (hashes [][]byte, err error) {
 	return hashes, nil
 }
 
-// check runs Tessera's checker on a log.
 func (l logs) check(tb testing.TB, log fsck.Fetcher) error {
 	tb.Helper()
-	// Use one worker per tile because the checker hangs if a worker fails while others
-	// are idle.
+	// One worker per tile, because the checker hangs if a worker fails while others are idle.
 	return fsck.New("hooktrail/acme", l.key, log, entryHashes, fsck.Opts{N: 64}).Check(deadline(tb))
 }
 
@@ -73,7 +71,6 @@ func TestExport_ForTessera(t *testing.T) {
 	}
 }
 
-// A failed export leaves no files behind.
 func TestExport_TakesAwayWhatIsNotAll(t *testing.T) {
 	l := write(t, "acme")
 	r, err := ledger.OpenTenant(l.dir, "acme")
@@ -186,8 +183,6 @@ func TestHandler_ServesNothingElse(t *testing.T) {
 	}
 }
 
-// A changed ledger is not served.
-//
 //guarantee:tiles
 func TestHandler_RefusesDamage(t *testing.T) {
 	l := write(t, "acme")

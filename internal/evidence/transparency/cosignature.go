@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	algEd25519     = 0x01 // type of a log's key
-	algCosignature = 0x04 // type of a witness's key, which signs a time and the text with Ed25519
+	algEd25519     = 0x01 // key of a log
+	algCosignature = 0x04 // key of a witness, which signs a time and the text with Ed25519
 	algMLDSA       = 0x06
 
 	keyIDBytes       = 4
 	cosignatureBytes = 8 + ed25519.SignatureSize // time and signature
 
-	maxSeconds = 253_402_300_799 // end of the year 9999, the last year that RFC 3339 and JSON allow
+	maxSeconds = 253_402_300_799 // end of 9999, the last year in RFC 3339 and JSON
 )
 
 type cosigner struct {
@@ -34,9 +34,8 @@ type cosigner struct {
 	key  ed25519.PublicKey
 }
 
-// NewCosigner returns a verifier for the cosignatures of a witness (C2SP tlog-cosignature with
-// Ed25519). vkey has the form NAME+ID+KEY. ID is the key id in hex. KEY is the base64 of the byte 4
-// followed by the public key.
+// NewCosigner returns a verifier for a witness (C2SP tlog-cosignature with Ed25519). vkey is
+// NAME+ID+KEY: a name, the key id in hex, and the base64 of the byte 4 and the public key.
 func NewCosigner(vkey string) (note.Verifier, error) {
 	c, alg, err := parseVerifierKey(vkey)
 	if err != nil {
@@ -66,13 +65,13 @@ func (c *cosigner) Verify(text, signature []byte) bool {
 	}
 	seconds := binary.BigEndian.Uint64(signature)
 	if seconds == 0 || seconds > maxSeconds {
-		return false // the time of a cosignature must be valid
+		return false
 	}
 	signed := append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", seconds), text...)
 	return ed25519.Verify(c.key, signed, signature[8:])
 }
 
-// cosignedAt returns the time in a cosignature. It does not verify the signature.
+// cosignedAt returns the time in a cosignature without verifying it.
 func cosignedAt(s note.Signature) (time.Time, error) {
 	b, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil || len(b) != keyIDBytes+cosignatureBytes {

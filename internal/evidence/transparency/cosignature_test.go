@@ -18,7 +18,6 @@ import (
 
 const checkpointText = "hooktrail/acme\n1\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\nextension\n"
 
-// newWitness returns the signer and verifier key of a witness, from another library.
 func newWitness(tb testing.TB, name string) (note.Signer, string) {
 	tb.Helper()
 	secret, public, err := note.GenerateKey(rand.Reader, name)
@@ -36,7 +35,6 @@ func newWitness(tb testing.TB, name string) (note.Signer, string) {
 	return signer, vkey
 }
 
-// newLog returns the signer and verifier key of a log.
 func newLog(tb testing.TB, name string) (note.Signer, string) {
 	tb.Helper()
 	secret, public, err := note.GenerateKey(rand.Reader, name)
@@ -76,7 +74,6 @@ func TestCosigner_ReadsWhatOthersSign(t *testing.T) {
 	if err != nil || at.Before(before) || at.After(time.Now()) {
 		t.Errorf("got %v, %v, want a time from %v on", at, err, before)
 	}
-	// Other texts, times and lengths fail.
 	raw, err := base64.StdEncoding.DecodeString(n.Sigs[0].Base64)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +99,7 @@ func TestCosigner_ReadsWhatOthersSign(t *testing.T) {
 	}
 }
 
-// A cosignature's time fits RFC 3339, also if the witness's clock counts milliseconds.
+// RFC 3339 must be able to express the time. A clock that counts milliseconds exceeds it.
 func TestCosigner_Years(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 const MaxPolicyBytes = 256 << 10
 
 const (
-	maxPolicyNames = 256 // maximum number of logs, and of groups
-	maxKeyUses     = 100 // maximum number of signatures that a note can have
+	maxPolicyNames = 256 // logs, and groups
+	maxKeyUses     = 100 // signatures that a note can have
 )
 
-// Policy is a C2SP tlog-policy. It names witnesses and defines how many of them must cosign a
-// checkpoint. It can also name the logs whose checkpoints it accepts.
+// Policy is a C2SP tlog-policy. It names witnesses, how many of them must cosign a checkpoint, and
+// optionally the accepted logs.
 //
 //	witness X1 x1.example+1ff4a1b8+BMUq… https://x1.example/submit
 //	witness X2 x2.example+5f0dfd2b+BAA7…
@@ -32,7 +32,7 @@ const (
 type Policy struct {
 	Witnesses []Witness
 
-	logs   []ed25519.PublicKey // keys of the accepted logs; if empty, every log is accepted
+	logs   []ed25519.PublicKey // of the accepted logs; empty accepts all
 	groups []group
 	quorum component
 }
@@ -45,13 +45,13 @@ type Witness struct {
 	key      string
 }
 
-// component is the index of a witness or group in the policy. A negative number stands for "none".
+// component is the index of a witness or group. A negative number is "none".
 type component struct {
 	number  int
 	isGroup bool
 }
 
-// A group is met if at least threshold of its members are met.
+// A group is met if at least threshold of its members are.
 type group struct {
 	name      string
 	threshold int
@@ -60,7 +60,7 @@ type group struct {
 
 var errPolicy = errors.New("not a witness policy")
 
-// ParsePolicy parses a policy. Its errors contain the number of the line.
+// ParsePolicy parses a policy. Its errors name the line.
 func ParsePolicy(text []byte) (Policy, error) {
 	if len(text) > MaxPolicyBytes {
 		return Policy{}, fmt.Errorf("%w: longer than %d bytes", errPolicy, MaxPolicyBytes)

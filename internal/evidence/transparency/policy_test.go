@@ -8,7 +8,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// fiveWitnesses returns the signers of W0 to W4 and their policy lines.
 func fiveWitnesses(tb testing.TB) (signers []note.Signer, lines string) {
 	tb.Helper()
 	for i := range 5 {
@@ -120,7 +119,7 @@ func TestParsePolicy_Refuses(t *testing.T) {
 	}
 }
 
-// All witnesses together meet every policy, and more witnesses never unmeet one.
+// All witnesses together meet every policy. More cosignatures never make a policy unmet.
 func FuzzParsePolicy(f *testing.F) {
 	_, witnesses := fiveWitnesses(f)
 	_, logKey := newLog(f, "log")

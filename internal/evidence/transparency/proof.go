@@ -14,13 +14,12 @@ import (
 const (
 	proofHeader = "c2sp.org/tlog-proof@v1"
 
-	// These limits have room for a record, a checkpoint and one hash for each level of the tree.
+	// Room for a record, a checkpoint and one hash for each level of the tree.
 	maxProofBytes = 256 << 10
 	maxProofPath  = 63
 )
 
-// Proof is a C2SP tlog-proof. It proves that a record is in a log. Only the key of the log is
-// needed to check it.
+// Proof is a C2SP tlog-proof. It proves with the key of the log alone that a record is in the log.
 //
 //	c2sp.org/tlog-proof@v1
 //	extra aG9va3RyYWlsL2xlYWYvdjEKY2xhc3MgZXZlbnQK…
@@ -35,11 +34,11 @@ const (
 //
 //	— hooktrail hI2DJw…
 type Proof struct {
-	// Extra is not covered by the signature. A ledger stores the record here. Readers must hash it
-	// to check that it is the proven record.
+	// Extra is not signed. A ledger stores the record here, and readers must hash it to check that
+	// it is the proven one.
 	Extra      []byte
 	Index      int64
-	Path       []tlog.Hash // hashes from the sibling of the record up to the child of the root
+	Path       []tlog.Hash // from the record's sibling to the root's child
 	Checkpoint []byte      // signed note
 }
 
@@ -61,8 +60,8 @@ func (p Proof) Encode() []byte {
 
 var errProof = errors.New("not a tlog-proof")
 
-// ParseProof parses a text that [Proof.Encode] returned. It rejects every other text. It does not
-// verify the checkpoint.
+// ParseProof parses a text of [Proof.Encode] and rejects every other text. It does not verify the
+// checkpoint.
 func ParseProof(text []byte) (Proof, error) {
 	var p Proof
 	head, note, ok := bytes.Cut(text, []byte("\n\n"))
@@ -83,8 +82,7 @@ func ParseProof(text []byte) (Proof, error) {
 	return p, nil
 }
 
-// parse parses the lines after the header. It may accept lines that are not canonical, which
-// ParseProof then rejects.
+// parse may accept lines that are not canonical. ParseProof rejects them.
 func (p *Proof) parse(lines []string) (err error) {
 	if len(lines) > 0 {
 		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {
@@ -111,8 +109,8 @@ func (p *Proof) parse(lines []string) (err error) {
 	return nil
 }
 
-// Check returns an error unless record is in the tree with the given size and root. The caller must
-// have verified the signature of the root.
+// Check returns an error unless record is in the tree of this size and root, which the caller has
+// verified.
 func (p Proof) Check(record []byte, size int64, root tlog.Hash) error {
 	if p.Index >= size {
 		return fmt.Errorf("record %d is not among the %d of the checkpoint", p.Index, size)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// memory is a tree in memory that only the library computes.
+// memory is a tree in memory, computed by x/mod alone.
 type memory struct {
 	size   int64
 	hashes []tlog.Hash
@@ -27,7 +27,6 @@ func (m *memory) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 func record(n int64) []byte { return fmt.Appendf(nil, "record %d", n) }
 
-// tree returns a tree of size records and its root.
 func tree(tb testing.TB, size int64) (*memory, tlog.Hash) {
 	tb.Helper()
 	m := new(memory)

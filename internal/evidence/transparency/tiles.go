@@ -26,13 +26,13 @@ const CheckpointPath = "checkpoint"
 //	tile/1/004.p/12             the last tile of level 1, with 12 hashes
 //	tile/entries/x001/x234/067  the entries of the first one
 type Tile struct {
-	Level   int   // level of the hashes, 0 for entries
-	Number  int64 // number of the tile in its level, from 0
-	Width   int   // number of hashes or entries in the tile
+	Level   int   // 0 for entries
+	Number  int64 // in its level, from 0
+	Width   int   // number of hashes or entries
 	Entries bool
 }
 
-// Path returns the path of the tile relative to the prefix of the log.
+// Path returns the path below the prefix of the log.
 func (t Tile) Path() string {
 	path := t.hashes().Path()
 	if t.Entries {
@@ -48,20 +48,19 @@ func (t Tile) hashes() tlog.Tile {
 // First returns the index of the first entry that the tile covers.
 func (t Tile) First() int64 { return t.Number << (tileHeight * (t.Level + 1)) }
 
-// In reports whether a tree contains the whole tile. size is the number of leaves of the tree.
+// In reports whether a tree of size leaves contains the whole tile.
 func (t Tile) In(size int64) bool {
 	return (size>>(tileHeight*t.Level))-t.Number<<tileHeight >= int64(t.Width)
 }
 
-// Hashes returns the content of a tile of hashes. For a tile of entries it returns the hashes of
-// these entries.
+// Hashes returns the content of a tile of hashes, or the hashes of a tile of entries.
 func (t Tile) Hashes(stored tlog.HashReader) ([]byte, error) {
 	return tlog.ReadTileData(t.hashes(), stored)
 }
 
 var errTile = errors.New("not the path of a tile")
 
-// ParseTilePath parses a path that [Tile.Path] returned. It rejects every other path.
+// ParseTilePath parses a path of [Tile.Path] and rejects every other path.
 func ParseTilePath(path string) (Tile, error) {
 	rest, ok := strings.CutPrefix(path, "tile/")
 	if !ok {
@@ -72,7 +71,7 @@ func ParseTilePath(path string) (Tile, error) {
 		rest = "0/" + entries
 	}
 	h, err := tlog.ParseTilePath("tile/8/" + rest)
-	// The limits prevent integer overflows.
+	// Prevent integer overflows.
 	if err != nil || h.L < 0 || h.L > 6 || h.N < 0 || h.N > math.MaxInt64>>(tileHeight*(h.L+1)) {
 		return Tile{}, errTile
 	}
@@ -97,8 +96,7 @@ func Tiles(size int64) []Tile {
 	return all
 }
 
-// EncodeEntries returns the content of a tile with these entries. Each entry is preceded by its
-// length in two bytes.
+// EncodeEntries returns the content of a tile: the entries, each after its length in two bytes.
 func EncodeEntries(entries [][]byte) ([]byte, error) {
 	var data []byte
 	for _, e := range entries {

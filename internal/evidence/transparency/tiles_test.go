@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// The paths are the examples of the specification.
+// These are the examples of the specification.
 func TestTile_Path(t *testing.T) {
 	for path, tile := range map[string]Tile{
 		"tile/0/x001/x234/067":       {Number: 1234067, Width: TileWidth},
@@ -67,7 +67,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// The library's reader finds every hash of the tree in the tiles.
+// The tile reader of x/mod finds every hash of the tree.
 func TestTile_HashesAreThoseOfTheTree(t *testing.T) {
 	m, root := tree(t, 700)
 	tiles := tlog.TileHashReader(tlog.Tree{N: 700, Hash: root}, ownTiles{m})
@@ -82,7 +82,6 @@ func TestTile_HashesAreThoseOfTheTree(t *testing.T) {
 	}
 }
 
-// ownTiles serves this package's tiles to the library's reader.
 type ownTiles struct{ tree *memory }
 
 func (ownTiles) Height() int { return tileHeight }

@@ -14,19 +14,18 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// These are error codes of the NATS server. With codeWrongLast it rejects a write because another
-// one came first. With codeWrongLastBatch it does so while another batch is open.
+// Error codes of the NATS server. codeWrongLast rejects a write that is not the first on its
+// revision, and codeWrongLastBatch does so while another batch is open.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164
-	codeStoreFailed    = 10077 // the description has the reason
+	codeStoreFailed    = 10077 // the reason is in the description
 )
 
-// errUnanswered is wrapped if it is unknown whether a write was stored.
+// errUnanswered means that it is unknown whether a write was stored.
 var errUnanswered = errors.New("no answer")
 
-// write is one message for the bucket. The server stores it only if revision is still the last
-// revision of the subject.
+// write is a message for the bucket, stored only if revision is still the last of its subject.
 type write struct {
 	subject  string
 	data     []byte
@@ -42,8 +41,7 @@ func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// putAll stores all writes or none, and returns the revision of the last one. The writes get
-// consecutive revisions.
+// putAll stores all writes with consecutive revisions, or none. It returns the last revision.
 func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	nc := b.js.Conn()
 	inbox := nc.NewInbox()
@@ -51,7 +49,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("write to bucket %s: %w", b.Name(), err)
 	}
-	defer func() { _ = sub.Unsubscribe() }() // fails only if the connection is closed
+	defer func() { _ = sub.Unsubscribe() }() // fails only on a closed connection
 	id := nuid.Next()
 	for i, w := range writes {
 		msg := nats.Msg{Subject: w.subject, Data: w.data, Header: nats.Header{
@@ -59,7 +57,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
 		}}
 		if i == 0 {
-			// If the server refuses the batch, it says so in its answer to the first message.
+			// The server reports a refused batch in its answer to the first message.
 			msg.Reply = inbox
 		}
 		if i == len(writes)-1 {

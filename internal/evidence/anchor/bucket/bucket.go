@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ErrConflict is wrapped if another process has replaced the lease or a checkpoint in the meantime.
+// ErrConflict is wrapped if another process has replaced the lease or a checkpoint.
 var ErrConflict = errors.New("somebody else wrote there meanwhile")
 
 // Bucket is the checkpoint bucket of a deployment.
@@ -30,14 +30,14 @@ func At(js jetstream.JetStream, space subjects.Space) *Bucket { return &Bucket{j
 // Name returns the name of the bucket in NATS tools.
 func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 
-// Entry is the value of a key and its revision. A missing key has the zero Entry.
+// Entry is the value of a key and its revision. It is zero for a missing key.
 type Entry struct {
-	Data     []byte // nil if the key is missing or deleted
+	Data     []byte // nil if missing or deleted
 	Revision uint64 // 0 if the key never existed
 }
 
-// Newest returns the signed checkpoint of tenant. It reads it from the leader of the stream, so the
-// checkpoint is never outdated. It does not verify the signature.
+// Newest returns the signed checkpoint of tenant without verifying it. It reads from the leader of
+// the stream, so the checkpoint is never outdated.
 func (b *Bucket) Newest(ctx context.Context, tenant string) (Entry, error) {
 	key, subject, err := b.space.CheckpointKey(tenant)
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *Bucket) read(ctx context.Context, key, subject string) (Entry, error) {
 	return Entry{Data: msg.Data, Revision: msg.Sequence}, nil
 }
 
-// headerOperation is the header with which NATS tools mark deleted keys.
+// headerOperation marks deleted keys in NATS tools.
 const headerOperation = "KV-Operation"
 
 func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
@@ -78,15 +78,13 @@ func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Direct reads are answered by any replica. A replica that is behind would return old
-	// revisions.
+	// Any replica may answer direct reads, and one that is behind would return old revisions.
 	stream.CachedInfo().Config.AllowDirect = false
 	b.stream = stream
 	return stream, nil
 }
 
-// forget makes the next call look up the stream again, because the stream may have been deleted and
-// created again.
+// forget makes the next call look up the stream again, in case it was recreated.
 func (b *Bucket) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

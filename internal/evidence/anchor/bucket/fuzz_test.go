@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// An accepted lease encodes to a lease that parses the same.
+// Every accepted lease can be encoded and parsed again.
 func FuzzParseRecord(f *testing.F) {
 	for _, r := range []record{{"a", "a"}, {"a", "b"}, {"", "b"}} {
 		f.Add(r.encode())
@@ -23,7 +23,7 @@ func FuzzParseRecord(f *testing.F) {
 	})
 }
 
-// An answer is an error or the position of the whole batch.
+// An answer is an error or the last revision of the whole batch.
 func FuzzParseAnswer(f *testing.F) {
 	f.Add([]byte(`{"stream":"KV","seq":12,"batch":"x","count":3}`), 3)
 	f.Add([]byte(`{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 4"}}`), 3)

@@ -12,29 +12,27 @@ import (
 )
 
 const (
-	// TakeoverAfter is the time in which the holder of the lease must answer a challenge.
+	// TakeoverAfter is how long the holder of the lease has to answer a challenge.
 	TakeoverAfter = 2 * time.Second
-	// RefreshInterval is the interval at which [Lease.Refresh] should be called.
+	// RefreshInterval is how often to call [Lease.Refresh].
 	RefreshInterval = 250 * time.Millisecond
-	// HeldFor is the time for which [Lease.Held] trusts the last successful refresh. It is shorter
-	// than TakeoverAfter, so that two processes never believe that they hold the lease at the same
-	// time.
+	// HeldFor is how long [Lease.Held] trusts a refresh. It is shorter than TakeoverAfter, so that
+	// two processes never believe at the same time that they hold the lease.
 	HeldFor = TakeoverAfter - 2*RefreshInterval
 
-	// If the holder has not written for challengeAfter, other processes challenge it.
+	// Other processes challenge a holder that has not written for challengeAfter.
 	challengeAfter = 3 * RefreshInterval
 )
 
-// A Candidate describes a process that competes for a lease.
+// A Candidate is a process that competes for a lease.
 type Candidate struct {
-	Durable string // durable name of the auditors that share the lease, see [subjects.Space.LeaseKey]
+	Durable string // name shared by the auditors of the lease, see [subjects.Space.LeaseKey]
 	Standby bool   // wait TakeoverAfter before taking a free lease
 
 	now func() time.Time // for tests
 }
 
-// A Lease is one process's view of a lease in the bucket. The process uses it to take and keep the
-// lease.
+// A Lease is one process's view of a lease in the bucket.
 type Lease struct {
 	bucket       *Bucket
 	key, subject string
@@ -42,24 +40,22 @@ type Lease struct {
 	standby      bool
 	now          func() time.Time
 
-	// op guards record, revision, seen, challenged and taken. It is locked during requests to the
-	// broker, so that this process sends one request at a time. If a goroutine needs both mutexes,
-	// it locks op before mu.
+	// op guards record, revision, seen, challenged and taken, also during requests to the broker.
+	// Lock op before mu.
 	op       sync.Mutex
-	record   record // the lease as it was last read or written
+	record   record // as last read or written
 	revision uint64
-	seen     time.Time // time at which this revision was first read; zero after an error
-	// true after the first write; until then a challenge need not wait for challengeAfter.
+	seen     time.Time // when this revision was first read; zero after an error
+	// True after the first write. The first challenge does not wait for challengeAfter.
 	challenged bool
-	taken      int // number of times that this process took the lease
+	taken      int // how often this process took the lease
 
 	mu      sync.Mutex // guards held and checked
 	held    bool
 	checked time.Time
 }
 
-// Lease returns a Lease for the candidate c. It sends no request, and the process holds the lease
-// at the earliest after the first Refresh.
+// Lease returns a Lease for the candidate c. It sends no request. Refresh takes the lease.
 func (b *Bucket) Lease(c Candidate) *Lease {
 	if c.now == nil {
 		c.now = time.Now
@@ -73,23 +69,22 @@ func (b *Bucket) Lease(c Candidate) *Lease {
 	return l
 }
 
-// Held reports whether this process holds the lease, so that no other process can store
-// checkpoints. If the process was suspended, Held returns false until the next Refresh.
+// Held reports whether this process holds the lease, so that no other can store checkpoints. After
+// a suspension it returns false until the next Refresh.
 func (l *Lease) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.held && l.now().Sub(l.checked) < HeldFor
 }
 
-// Holder returns the last known holder of the lease and whether that is another process.
+// Holder returns the last holder of the lease that was read, and whether that is another process.
 func (l *Lease) Holder() (name string, other bool) {
 	l.op.Lock()
 	defer l.op.Unlock()
 	return l.record.Holder, l.record.Holder != "" && l.record.Holder != l.id
 }
 
-// Answered reports whether another process holds the lease and has answered a challenge of this
-// process.
+// Answered reports whether the lease is held by another process that has answered our challenge.
 func (l *Lease) Answered() bool {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -97,16 +92,16 @@ func (l *Lease) Answered() bool {
 	return r.Holder != "" && r.Holder != l.id && l.challenged && r.Writer == r.Holder
 }
 
-// Taken returns the number of times that this process took the lease. It increases even if this
-// process was the last holder and takes the lease again because the bucket was emptied.
+// Taken returns how often this process took the lease. It also counts retaking the lease after the
+// bucket was emptied.
 func (l *Lease) Taken() int {
 	l.op.Lock()
 	defer l.op.Unlock()
 	return l.taken
 }
 
-// Refresh reads the lease. If necessary, it answers a challenge, challenges the holder, or takes a
-// lease that is free or expired. It returns an error only if the bucket cannot be read or written.
+// Refresh reads the lease, and answers or sends challenges, or takes a free or expired lease, as
+// needed. It fails only if the bucket cannot be read or written.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -115,7 +110,7 @@ func (l *Lease) Refresh(ctx context.Context) error {
 	began := l.now()
 	entry, err := l.bucket.read(ctx, l.key, l.subject)
 	if err != nil {
-		// The holder may be unable to reach the bucket too, so its time to answer starts again.
+		// The holder may not reach the bucket either, so its time to answer starts again.
 		l.seen = time.Time{}
 		return err
 	}
@@ -128,7 +123,7 @@ func (l *Lease) Refresh(ctx context.Context) error {
 		l.seen = time.Time{}
 		return err
 	}
-	if err == nil { // after a conflict, the next Refresh reads the new holder
+	if err == nil { // after a conflict, the next Refresh reads the holder
 		l.setHeld(l.record.Holder == l.id, began)
 	}
 	return nil
@@ -139,10 +134,10 @@ func (l *Lease) observe(e Entry) {
 	if e.Data != nil {
 		var err error
 		if r, err = parseRecord(e.Data); err != nil {
-			r = record{Holder: "unreadable"} // a holder with this name never answers
+			r = record{Holder: "unreadable"} // never answers
 		}
 	}
-	// If the bucket was deleted and created again, a different record can have the same revision.
+	// A recreated bucket can have another record with the same revision.
 	if e.Revision == l.revision && r == l.record && !l.seen.IsZero() {
 		return
 	}
@@ -186,16 +181,15 @@ func (l *Lease) setHeld(held bool, at time.Time) {
 type Upload struct {
 	Tenant   string
 	Signed   []byte
-	Revision uint64 // revision of the checkpoint to replace; Put sets the new revision
+	Revision uint64 // revision to replace; Put updates it
 }
 
-// MaxUploads is the maximum number of uploads in one call of [Lease.Put].
+// MaxUploads limits the uploads of one [Lease.Put].
 const MaxUploads = 256
 
-// Put stores all checkpoints or none. When it returns nil, they are on the broker's disk. The error
-// wraps [ErrConflict] if another process has written the lease since the last Refresh or has
-// replaced one of the checkpoints. After any other error it is unknown whether the checkpoints are
-// stored.
+// Put stores all checkpoints or none. They are on the broker's disk when it returns nil. The error
+// wraps [ErrConflict] if another process has written the lease since the last Refresh or replaced
+// one of the checkpoints. After any other error they may or may not be stored.
 func (l *Lease) Put(ctx context.Context, all []Upload) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -225,7 +219,7 @@ func (l *Lease) Put(ctx context.Context, all []Upload) error {
 	return nil
 }
 
-// Release gives up the lease so that another process can take it at once.
+// Release gives up the lease at once.
 func (l *Lease) Release(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()

@@ -16,7 +16,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
 
-// clock is the clock of one candidate.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time          { return c.Time }
@@ -63,8 +62,8 @@ func wantNewest(tb testing.TB, b *Bucket, tenant, signed string) Entry {
 	return e
 }
 
-// A recreated bucket counts revisions from 1 again. A lease of another process with the
-// old revision is not taken for the own one.
+// A recreated bucket counts revisions from 1 again, so another process's lease may have the
+// revision of ours.
 func TestLease_SameRevisionInANewBucket(t *testing.T) {
 	js := broker(t)
 	old, c := At(js, subjects.Space{}), newClock()
@@ -88,9 +87,8 @@ func TestLease_SameRevisionInANewBucket(t *testing.T) {
 	}
 }
 
-// TestLease_StoppedHolderStoresNothing suspends the holder during a takeover.
-// Afterwards it does not hold the lease and its uploads are rejected, also for keys
-// that the new holder has not written.
+// A holder that was suspended during a takeover no longer holds the lease. Its uploads are
+// rejected, also for keys that the new holder has not written.
 //
 //guarantee:standby
 func TestLease_StoppedHolderStoresNothing(t *testing.T) {
@@ -105,7 +103,7 @@ func TestLease_StoppedHolderStoresNothing(t *testing.T) {
 	acme := put(t, first, "acme", "one", 0)
 	other := put(t, first, "other", "one", 0)
 
-	// The first process is suspended here while its clock continues.
+	// The first process is suspended here. Its clock continues.
 	pass(t, second, secondClock, challengeAfter+TakeoverAfter+2*RefreshInterval)
 	if !second.Held() {
 		t.Fatal("the second one did not take over")
@@ -143,7 +141,7 @@ func TestLease_HolderThatAnswersKeepsIt(t *testing.T) {
 	if !first.Held() || second.Held() || !second.Answered() {
 		t.Errorf("held: %v and %v; answered: %v", first.Held(), second.Held(), second.Answered())
 	}
-	// An upload also shows that the holder is alive.
+	// An upload shows that the holder is alive.
 	before := first.revision
 	put(t, first, "acme", "one", 0)
 	refresh(t, second)
@@ -152,7 +150,6 @@ func TestLease_HolderThatAnswersKeepsIt(t *testing.T) {
 	}
 }
 
-// An undisputed lease causes no writes.
 func TestLease_CostsNothingAlone(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	c := newClock()
@@ -185,7 +182,7 @@ func TestLease_Free(t *testing.T) {
 	if err := first.Release(t.Context()); err != nil || first.Held() {
 		t.Fatalf("release: %v, held: %v", err, first.Held())
 	}
-	if err := standby.Release(t.Context()); err != nil { // it does not hold the lease
+	if err := standby.Release(t.Context()); err != nil { // without holding it
 		t.Error(err)
 	}
 	pass(t, standby, c, TakeoverAfter+2*RefreshInterval)
@@ -199,7 +196,7 @@ func TestLease_Free(t *testing.T) {
 	}
 }
 
-// TakeoverAfter does not elapse while the broker is unreachable.
+// A lease does not expire while the broker is unreachable.
 func TestLease_BrokerAway(t *testing.T) {
 	s := natstest.Listen(t, t.TempDir())
 	b := At(s.JetStream(t), subjects.Space{})
@@ -286,8 +283,8 @@ func TestPut_AllOrNone(t *testing.T) {
 	}
 }
 
-// After an unanswered Put the bucket shows whether it was stored. A repeated Put with
-// the old revision is rejected, and with the current one it is stored.
+// After a Put without an answer, the bucket shows whether it was stored. A retry is rejected with
+// the old revision and stored with the current one.
 func TestPut_Unanswered(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	l := b.Lease(Candidate{Durable: "auditor"})
@@ -312,7 +309,7 @@ func TestPut_Unanswered(t *testing.T) {
 	wantNewest(t, b, "acme", "two")
 }
 
-// NATS tools can read the bucket. A key that they delete is empty.
+// NATS tools can read the bucket. Keys that they delete are empty.
 func TestBucket_IsKeyValue(t *testing.T) {
 	js := natstest.Start(t, natstest.Options{AllowTamper: true}).JetStream(t)
 	b := At(js, subjects.Space{})

@@ -10,9 +10,8 @@ import (
 //
 //	{"holder":"web1-4FjX…","writer":"web1-4FjX…"}
 //
-// The writer is the holder while the lease is undisputed. A candidate challenges the
-// holder by writing its own name as the writer, and the holder answers by restoring its
-// name. A released lease has an empty holder.
+// A candidate challenges the holder by writing itself as writer, and the holder answers by
+// restoring its own name. A released lease has an empty holder.
 type record struct {
 	Holder string `json:"holder"`
 	Writer string `json:"writer"`
@@ -30,7 +29,7 @@ func (r record) encode() []byte {
 	return data
 }
 
-// parseRecord parses a record. It ignores unknown members, because a later version may add some.
+// parseRecord ignores unknown members, which a later version may add.
 func parseRecord(data []byte) (record, error) {
 	var r record
 	if len(data) > maxRecord || !utf8.Valid(data) || json.Unmarshal(data, &r) != nil {

@@ -8,5 +8,5 @@
 // is the absolute path of the data directory, or "-" for any. Then come the verifier key and the
 // time at which the user first saw the key. Empty lines and lines that begin with "#" are kept.
 //
-// Changes to the file are atomic. A lock file next to it prevents concurrent changes.
+// Changes are atomic, under a lock file next to it.
 package pins

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// An entry with AnyOrigin or AnyDir applies to every origin or every data directory.
+// AnyOrigin and AnyDir match every origin and every data directory.
 const (
 	AnyOrigin = "*"
 	AnyDir    = "-"
@@ -21,13 +21,13 @@ const (
 
 // Entry is a key that the user has seen.
 type Entry struct {
-	Origin string // origin of a ledger, or [AnyOrigin]
-	Dir    string // absolute data directory, or [AnyDir]
-	Key    string // verifier key, as [Canonical] returns it
+	Origin string // of a ledger, or [AnyOrigin]
+	Dir    string // absolute path, or [AnyDir]
+	Key    string // as [Canonical] returns it
 	Seen   time.Time
 }
 
-// DirOf returns the absolute path of dataDir, as it is used in entries.
+// DirOf returns dataDir as an absolute path for entries.
 func DirOf(dataDir string) (string, error) {
 	dir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -36,8 +36,7 @@ func DirOf(dataDir string) (string, error) {
 	return dir, nil
 }
 
-// Canonical returns the verifier key in the form that is used in entries. The same key can be
-// written in several ways, but it has only one canonical form.
+// Canonical returns the only form of a verifier key that entries use.
 func Canonical(key string) (string, error) {
 	v, text, err := ledger.ParseVerifier(key)
 	if err != nil {
@@ -60,7 +59,7 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %s %s %s", e.Origin, dir, e.Key, e.Seen.UTC().Format(time.RFC3339))
 }
 
-// ParseEntry parses a line that [Entry.String] returned. It rejects every other line.
+// ParseEntry parses a line of [Entry.String] and rejects every other line.
 func ParseEntry(line string) (e Entry, err error) {
 	origin, rest, ok := strings.Cut(line, " ")
 	if !ok {

@@ -26,8 +26,8 @@ func DefaultPath() (string, error) {
 	return filepath.Join(dir, "hooktrail", "known_ledgers"), nil
 }
 
-// Read returns the entries of the file at path. A missing file has no entries. Read returns an
-// error if a line cannot be parsed, because that line may be the pin that the caller needs.
+// Read returns the entries of the file at path, none if it is missing. A line that cannot be parsed
+// is an error, because it may be the pin that the caller needs.
 func Read(path string) ([]Entry, error) {
 	_, entries, err := read(path)
 	if err != nil {
@@ -36,7 +36,6 @@ func Read(path string) ([]Entry, error) {
 	return entries, nil
 }
 
-// read returns all lines without line feeds, and the entries that they contain.
 func read(path string) (lines []string, entries []Entry, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,24 +62,22 @@ func read(path string) (lines []string, entries []Entry, err error) {
 // Outcome is the result of [Pin].
 type Outcome string
 
-// These are the possible outcomes of [Pin].
+// The outcomes of [Pin].
 const (
 	Added     Outcome = "added"
-	Unchanged Outcome = "unchanged" // the key was pinned already
+	Unchanged Outcome = "unchanged" // the key was already pinned
 	Replaced  Outcome = "replaced"
 	// Another key is pinned, and no signed change leads from it to the new one.
 	Refused Outcome = "refused"
 )
 
 // Pin adds e to the file at path. If another key is pinned for the same origin and data directory,
-// Pin calls follows with that key and replaces it only if follows returns true. The returned entry
-// before is the one that was pinned.
+// Pin replaces it only if follows returns true for it. The entry before is the one that was pinned.
 func Pin(ctx context.Context, path string, e Entry, follows func(key string) bool) (o Outcome, before Entry, err error) {
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err
 	}
-	// Usually the key is pinned already. That case needs no lock and works even if the file cannot
-	// be written.
+	// Usually the key is already pinned. This needs no lock and works on a read-only file.
 	if _, entries, err := read(path); err == nil {
 		if old, ok := find(entries, e); ok && old.Key == e.Key {
 			return Unchanged, old, nil
@@ -119,7 +116,6 @@ func pinLocked(ctx context.Context, path string, e Entry, follows func(key strin
 	return o, before, atomicfile.Write(path, []byte(strings.Join(lines, "\n")+"\n"))
 }
 
-// find returns the entry with the same origin and data directory as e.
 func find(entries []Entry, e Entry) (Entry, bool) {
 	for _, old := range entries {
 		if old.Origin == e.Origin && old.Dir == e.Dir {

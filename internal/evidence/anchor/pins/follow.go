@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Follow returns the keys that replaced key through signed changes, the oldest first. A change
-// counts if both the old and the new key signed it for at least one ledger.
+// Follow returns the keys that replaced key, the oldest first. A change counts if the old and the
+// new key signed it for at least one ledger.
 func Follow(key string, changes []ledger.KeyRotation) (later []string) {
 	for {
 		i := slices.IndexFunc(changes, func(c ledger.KeyRotation) bool { return c.Old == key && isSigned(c) })
@@ -29,7 +29,7 @@ func isSigned(c ledger.KeyRotation) bool {
 	return false
 }
 
-// Leads reports whether signed changes lead from the key from to the key to.
+// Leads reports whether signed changes lead from one key to another.
 func Leads(from, to string, changes []ledger.KeyRotation) bool {
 	return slices.Contains(Follow(from, changes), to)
 }

@@ -47,7 +47,7 @@ func entries(tb testing.TB, path string) []Entry {
 	return list
 }
 
-// The first key stays, and only a key that follows it takes its place.
+// The first key stays, unless a signed change leads to the new key.
 func TestPin(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made", "known_ledgers")
 	first := Entry{Origin: AnyOrigin, Dir: "/a \"b\"\n", Key: newKey(t), Seen: seen}
@@ -101,7 +101,7 @@ func TestPin_AtOnce(t *testing.T) {
 	}
 }
 
-// Comments stay, and a line that is none is reported and not skipped.
+// Comments are kept. An invalid line is an error.
 func TestRead(t *testing.T) {
 	path, key := filepath.Join(t.TempDir(), "known_ledgers"), newKey(t)
 	write := func(text string) {
@@ -151,7 +151,7 @@ func TestFollow(t *testing.T) {
 	if Leads(keys[2], keys[0], changes) || Leads(newKey(t), keys[2], changes) {
 		t.Error("a key that no change names is followed")
 	}
-	// The list alone is not signed.
+	// An unsigned change does not count.
 	thief := newKey(t)
 	changes[1].New = thief
 	if Leads(keys[0], thief, changes) {

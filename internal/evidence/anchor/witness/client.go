@@ -23,13 +23,13 @@ const (
 	sizeType      = "text/x.tlog.size"
 
 	maxAnswerBytes = 64 << 10
-	attempts       = 3                // attempts per checkpoint; the witness can report another size each time
-	idle           = 90 * time.Second // time after which an idle connection is closed
+	attempts       = 3                // per checkpoint, because the witness can report another size each time
+	idle           = 90 * time.Second // closes idle connections
 )
 
 var (
 	// ErrForked is wrapped if the checkpoint does not continue the tree that the witness has
-	// cosigned. The log was then rewritten, or it is an older copy.
+	// cosigned. The log was rewritten or is an older copy.
 	ErrForked = errors.New("the witness has cosigned another history of this log")
 	// ErrUnknownLog is wrapped if the witness does not know the log or its key.
 	ErrUnknownLog = errors.New("the witness does not know this log by this key: register its origin and verifier key there")
@@ -37,16 +37,16 @@ var (
 
 // A Checkpoint is a signed checkpoint that a witness should cosign.
 type Checkpoint struct {
-	Note []byte // checkpoint signed by the log
-	Size int64  // number of leaves in its tree
-	// Prove returns the proof that the tree continues the tree of its first old leaves.
+	Note []byte // signed by the log
+	Size int64  // leaves in its tree
+	// Prove returns the proof that the tree continues that of its first old leaves.
 	Prove func(ctx context.Context, old int64) ([]tlog.Hash, error)
 }
 
-// A Client submits checkpoints to witnesses. It may be used concurrently.
+// A Client submits checkpoints to witnesses. It is safe for concurrent use.
 type Client struct{ http *http.Client }
 
-// NewClient returns a client. The caller must close it.
+// NewClient returns a client that the caller must close.
 func NewClient() *Client {
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: idle, MaxIdleConnsPerHost: 4,
@@ -54,7 +54,7 @@ func NewClient() *Client {
 	}
 	return &Client{http: &http.Client{
 		Transport: transport,
-		// Redirects are not followed, because only the address in the policy may answer.
+		// Only the address in the policy may answer.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -62,12 +62,9 @@ func NewClient() *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Cosign submits the checkpoint cp to the witness w and returns the line with the verified
-// cosignature, including its line feed. old is the number of leaves that w has cosigned before, or
-// 0 if unknown.
-//
-// The same checkpoint may be submitted again. If the error wraps [ErrForked] or [ErrUnknownLog], an
-// operator must act.
+// Cosign submits cp to the witness w and returns the line with the verified cosignature, including
+// its line feed. w has cosigned old leaves before, or 0 if unknown. Repetitions are harmless. An
+// error that wraps [ErrForked] or [ErrUnknownLog] needs an operator.
 func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, old int64) (line []byte, err error) {
 	for range attempts {
 		if old > cp.Size {
@@ -135,7 +132,7 @@ func (a answer) size() (int64, error) {
 	text, ok := strings.CutSuffix(string(a.body), "\n")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || !ok || n < 0 || strconv.FormatInt(n, 10) != text {
-		if strings.TrimSpace(kind) != sizeType { // this is how older versions of the format answer
+		if strings.TrimSpace(kind) != sizeType { // answer of older versions of the format
 			return 0, fmt.Errorf("%w: it answers with a conflict", ErrForked)
 		}
 		return 0, errors.New("the witness does not report a valid size")
@@ -154,9 +151,9 @@ func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, erro
 		return nil, fmt.Errorf("the witness answers with status %d", a.status)
 	}
 	n, err := note.Open(append(bytes.Clone(signed), a.body...), note.VerifierList(w.Verifier))
-	// The witness must not have extended the text of the log.
+	// The witness must not extend the text of the log.
 	if err != nil || !strings.HasPrefix(string(signed), n.Text+"\n") {
-		// The error must not quote the untrusted answer.
+		// Do not quote the untrusted answer.
 		return nil, errors.New("the witness answers without a valid cosignature of its key in the policy")
 	}
 	return []byte("— " + n.Sigs[0].Name + " " + n.Sigs[0].Base64 + "\n"), nil

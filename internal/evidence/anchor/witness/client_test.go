@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testLog is a log in memory that only the library computes.
+// testLog is a log in memory, computed by x/mod alone.
 type testLog struct {
 	signer note.Signer
 	vkey   string
@@ -53,7 +53,6 @@ func (l *testLog) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return found, nil
 }
 
-// grow adds records that begin with word up to size.
 func (l *testLog) grow(tb testing.TB, word string, size int64) {
 	tb.Helper()
 	for ; l.size < size; l.size++ {
@@ -81,7 +80,6 @@ func (l *testLog) checkpoint(tb testing.TB) Checkpoint {
 	}}
 }
 
-// place returns a witness and its policy entry.
 func place(tb testing.TB) (*witnesstest.Witness, transparency.Witness) {
 	tb.Helper()
 	w := witnesstest.New(tb, "witness.example/w")
@@ -124,7 +122,7 @@ func TestClient_Cosign(t *testing.T) {
 		}
 		known = size
 	}
-	// A client with a missing or wrong size learns it from the witness.
+	// The witness tells a client with a wrong size the right one.
 	l.grow(t, "record", 301)
 	for _, wrong := range []int64{0, 5, 301} {
 		cp := l.checkpoint(t)
@@ -133,7 +131,7 @@ func TestClient_Cosign(t *testing.T) {
 	}
 }
 
-// A rewritten or truncated log is not cosigned.
+// A rewritten or truncated log gets no cosignature.
 //
 //guarantee:witness-fork
 func TestClient_ForkIsRefused(t *testing.T) {
@@ -176,7 +174,7 @@ func TestClient_UnknownLog(t *testing.T) {
 	}
 }
 
-// Every invalid answer gives an error soon.
+// Every invalid answer is an error without delay.
 //
 //guarantee:witness-fails
 func TestClient_BadAnswers(t *testing.T) {
@@ -244,7 +242,7 @@ func TestClient_EndsWithItsContext(t *testing.T) {
 	close(hang)
 }
 
-// Every answer gives a valid cosignature of the policy's key on this text, or an error.
+// Every answer is an error or a valid cosignature of this text by the policy's key.
 func FuzzAnswer(f *testing.F) {
 	l := newLog(f)
 	l.grow(f, "record", 3)

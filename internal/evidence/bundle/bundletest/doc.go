@@ -1,3 +1,3 @@
-// Package bundletest changes bundles in the way an attacker would who does not have the key. The
-// attacker repairs everything that needs no signature. The package uses no code of package bundle.
+// Package bundletest changes bundles like an attacker without the key, who repairs everything that
+// needs no signature. It shares no code with package bundle.
 package bundletest

@@ -27,7 +27,7 @@ func Open(tb testing.TB, path string) *Opened {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = z.Close() }() // the file was only read
+	defer func() { _ = z.Close() }() // it was only read
 	o := &Opened{tb: tb, Files: make(map[string]string)}
 	for _, f := range z.File {
 		in, err := f.Open()

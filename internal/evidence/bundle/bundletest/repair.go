@@ -50,8 +50,8 @@ func (o *Opened) Leaves() []Leaf {
 	return list
 }
 
-// Drop removes the records for which drop returns true. It adds their hashes to tree.txt and
-// repairs index.html and bundle.json, so that only the missing signature reveals the removal.
+// Drop removes the records for which drop returns true. It repairs tree.txt, index.html and
+// bundle.json, so that only the missing signature reveals the removal.
 func (o *Opened) Drop(drop func(Leaf) bool) (dropped []Leaf) {
 	o.tb.Helper()
 	var leaves, records []string
@@ -76,7 +76,6 @@ func (o *Opened) Drop(drop func(Leaf) bool) (dropped []Leaf) {
 	return dropped
 }
 
-// first returns the index of the first leaf in the subtree that line describes.
 func (o *Opened) first(line string) int64 {
 	var level, index int64
 	if _, err := fmt.Sscanf(line, "%d %d ", &level, &index); err != nil {
@@ -85,7 +84,6 @@ func (o *Opened) first(line string) int64 {
 	return index << level
 }
 
-// describe corrects the number of leaves and the seals in bundle.json after a change.
 func (o *Opened) describe() {
 	o.tb.Helper()
 	last := make(map[string]Leaf)
@@ -108,7 +106,7 @@ func (o *Opened) describe() {
 	})
 }
 
-// Repeat adds a line to again.jsonl that says that the event of l arrived again, as part of run.
+// Repeat adds a line to again.jsonl, as if the event of l had arrived again in run.
 func (o *Opened) Repeat(l Leaf, run string) {
 	o.tb.Helper()
 	line := o.json(map[string]any{
@@ -141,8 +139,8 @@ func (o *Opened) Downgrade() {
 	})
 }
 
-// Resign corrects the statement after a change and signs it with signer, which is not the ledger's
-// key.
+// Resign corrects the statement after a change and signs it with signer, which stands for a key of
+// the attacker.
 func (o *Opened) Resign(signer note.Signer) {
 	o.tb.Helper()
 	text, _, ok := strings.Cut(o.Files["selection.txt"], "\n\n")

@@ -1,5 +1,5 @@
-// Package witnesstest runs a C2SP witness for tests. It uses the libraries of transparency-dev to
-// verify proofs and sign, and shares no code with this module.
+// Package witnesstest runs a C2SP witness for tests. It uses libraries of transparency-dev and no
+// code of this module.
 package witnesstest
 
 import (
@@ -26,7 +26,7 @@ import (
 // A Witness is a running witness server. It stops when the test ends.
 type Witness struct {
 	VerifierKey string
-	URL         string // submission prefix of the witness
+	URL         string // submission prefix
 
 	signer note.Signer
 	web    *httptest.Server
@@ -37,7 +37,6 @@ type Witness struct {
 	hits int
 }
 
-// seen is the last tree of a log that the witness has cosigned.
 type seen struct {
 	key  note.Verifier
 	size uint64
@@ -76,14 +75,14 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Answer makes the witness answer all requests with say. If say is nil, it answers normally again.
+// Answer makes say answer all requests, or the witness again if say is nil.
 func (w *Witness) Answer(say http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.say = say
 }
 
-// Size returns the number of leaves of a log that the witness has cosigned.
+// Size returns how many leaves of a log the witness has cosigned.
 func (w *Witness) Size(origin string) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +92,7 @@ func (w *Witness) Size(origin string) uint64 {
 	return 0
 }
 
-// Hits returns the number of requests that the witness has received.
+// Hits returns the number of requests so far.
 func (w *Witness) Hits() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +123,7 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	w.add(rw, body)
 }
 
-// add handles a request to add-checkpoint as C2SP tlog-witness specifies.
+// add handles add-checkpoint of C2SP tlog-witness.
 func (w *Witness) add(rw http.ResponseWriter, body []byte) {
 	head, signed, ok := bytes.Cut(body, []byte("\n\n"))
 	old, hashes, err := parseHead(string(head))

@@ -22,7 +22,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// urls receives every "url" in the log.
 type urls struct {
 	slog.Handler
 
@@ -42,8 +41,8 @@ func (u urls) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// up stores checkpoints in the same places as auditor serve: a file, the bucket of the
-// broker, and a log for common tools.
+// up stores checkpoints in the same places as auditor serve: a file, the bucket of the broker, and
+// a tlog-tiles log.
 func TestRun_ShowsCheckpoints(t *testing.T) {
 	dir, away := t.TempDir(), t.TempDir()
 	t.Setenv(cli.EnvName("known-ledgers"), filepath.Join(away, "known"))

@@ -23,22 +23,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout limits how long a stop waits for open HTTP requests. It also limits how long the
-// publisher sends waiting events if it stops without a drain.
+// closeTimeout limits how long a stop waits for open HTTP requests, and how long the publisher
+// sends waiting events without a drain.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
 type Options struct {
 	DataDir      string // required
-	NATSURL      string // URL of an external broker; empty starts the embedded one
+	NATSURL      string // of an external broker; empty starts the embedded one
 	Login        broker.Login
 	Auth         broker.AuthMode
 	NATSListen   string // of the embedded broker; empty picks a free loopback port once
 	HTTPListen   string // required
-	AllowRemote  bool   // an HTTPListen address outside the loopback
+	AllowRemote  bool   // allow an HTTPListen address outside the loopback
 	Access       publisher.Access
 	Metrics      metrics.Access    // to /metrics
-	Tenants      *admission.Policy // tenants that publisher and auditor accept; nil accepts all
+	Tenants      *admission.Policy // accepted by publisher and auditor; nil accepts all
 	Tenant       string            // empty means all tenants
 	DrainTimeout time.Duration
 	Heartbeat    time.Duration // of the publisher's outboxes, as in [publish.Options]
@@ -50,7 +50,7 @@ type Options struct {
 	Listening    func(Addresses) // called once the HTTP server accepts events
 }
 
-// Addresses lists where the services can be reached.
+// Addresses are where the services can be reached.
 type Addresses struct {
 	HTTP    string `json:"http"`
 	NATS    string `json:"nats"`
@@ -71,9 +71,8 @@ func (o Options) Validate() error {
 	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote, Access: o.Access}.Validate()
 }
 
-// Run runs all services until ctx ends, then drains them. If the drain exceeds its deadline, Run
-// logs a warning and returns no error for it. Run fails if the broker is unreachable or the HTTP
-// address is in use.
+// Run runs all services until ctx ends, then drains them. A drain that exceeds its deadline is only
+// logged. Run fails if the broker is unreachable or the HTTP address is in use.
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
@@ -104,8 +103,8 @@ func newApp(opts Options, b *broker.Broker) *app {
 		Logger: opts.Logger, Registry: a.registry,
 	}
 	if opts.DrainTimeout > 0 {
-		// The tracker gets a third of the drain time, so that a backend that accepts no issues
-		// leaves time for the other services.
+		// The tracker gets a third of the drain time, so that an unavailable backend leaves time
+		// for the other services.
 		a.consumers.Track.SettleTimeout = opts.DrainTimeout / 3
 	}
 	a.services = append(a.services, newService(publisherName, a.publish), newService(outboxName, a.forwardShared))
@@ -185,8 +184,8 @@ func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	}
 }
 
-// drain stops the services in the order of the data flow. Then it runs the consumers once more,
-// until they have handled the remaining messages of the stream.
+// drain stops the services in the order of the data flow. Then it runs the consumers until they
+// have handled all messages.
 func (a *app) drain(ctx context.Context, stops []func()) {
 	began := time.Now()
 	log := a.opts.Logger
@@ -230,9 +229,8 @@ func (a *app) publish(ctx context.Context, report report) error {
 	return errors.Join(err, stopHooks(), publisher.Close(ctx, p, deadline, a.opts.Logger))
 }
 
-// forwardShared forwards the shared outbox of the hook commands.
 func (a *app) forwardShared(ctx context.Context, report report) error {
-	report(nil, 0) // report ready even while another process forwards the outbox
+	report(nil, 0) // ready, even while another process forwards the outbox
 	return publisher.RunShared(ctx, publisher.Options{
 		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Heartbeat: a.opts.Heartbeat,
 		Logger: a.opts.Logger.With("part", outboxName),

@@ -21,13 +21,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// running is a call of Run.
 type running struct {
 	Addresses
-	stop func() // stops it and fails the test if it does not end well
+	stop func() // fails the test if Run does not end well
 }
 
-// startUp runs all services in dir until the test ends or stops them.
 func startUp(t *testing.T, dir string, change ...func(*Options)) running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +60,6 @@ func startUp(t *testing.T, dir string, change ...func(*Options)) running {
 	}
 }
 
-// ready returns the answer of /readyz.
 func (r running) ready(t *testing.T) (int, Readiness) {
 	t.Helper()
 	status, body, err := ask(http.Get(r.HTTP + "/readyz"))
@@ -76,7 +73,6 @@ func (r running) ready(t *testing.T) (int, Readiness) {
 	return status, readiness
 }
 
-// until waits for /readyz to satisfy ok.
 func (r running) until(t *testing.T, what string, ok func(status int, services map[string]ServiceStatus) bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -98,7 +94,6 @@ func (r running) until(t *testing.T, what string, ok func(status int, services m
 
 func isReady(status int, _ map[string]ServiceStatus) bool { return status == http.StatusOK }
 
-// send posts events of a run, whose ids begin with prefix.
 func (r running) send(t *testing.T, prefix string, n int) {
 	t.Helper()
 	var batch []string
@@ -113,7 +108,6 @@ func (r running) send(t *testing.T, prefix string, n int) {
 	}
 }
 
-// verify checks the ledger in dir and returns how many custom events it holds.
 func verify(t *testing.T, dir string) int {
 	t.Helper()
 	key, _, err := ledger.ReadVerifier(auditor.KeyDir(dir))
@@ -142,7 +136,7 @@ func verify(t *testing.T, dir string) int {
 	return s.Kinds["custom"]
 }
 
-// After a stop right behind the last event, all events are in the ledger.
+// If up is stopped right after the last event, the ledger still gets all events.
 //
 //guarantee:up-stops
 func TestRun_DrainsWhatItTook(t *testing.T) {
@@ -159,7 +153,7 @@ func TestRun_DrainsWhatItTook(t *testing.T) {
 	}
 }
 
-// A failed tracker does not affect the others, and restarts.
+// A failed tracker does not affect the other services, and restarts.
 //
 //guarantee:service-fails
 func TestRun_ServiceFails(t *testing.T) {
@@ -259,7 +253,6 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// ask returns the status and the body of a response.
 func ask(r *http.Response, err error) (int, string, error) {
 	if err != nil {
 		return 0, "", err

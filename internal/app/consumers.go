@@ -23,7 +23,7 @@ type Consumers struct {
 	Audit    auditor.Options // anchors, retention and tiles only
 	Track    tracker.Options // rules and backend only
 	Logger   *slog.Logger
-	Registry *prometheus.Registry // receives the metrics; nil exposes none
+	Registry *prometheus.Registry // for the metrics; nil exposes none
 }
 
 type mode bool
@@ -46,8 +46,7 @@ const (
 	metricsName   = "metrics"
 )
 
-// stages returns the consumers in groups, in the order of the data flow. The consumers of a group
-// also read the events that earlier groups publish.
+// stages returns the consumers in groups. A group reads the events that earlier groups publish.
 func (c Consumers) stages() [][]consumer {
 	return [][]consumer{
 		{{trackerName, c.runTracker}},
@@ -55,8 +54,7 @@ func (c Consumers) stages() [][]consumer {
 	}
 }
 
-// Drain lets the consumers handle every message of the stream, including the messages that they
-// publish themselves.
+// Drain lets the consumers handle every message of the stream, including their own.
 func (c Consumers) Drain(ctx context.Context) error {
 	var errs []error
 	for _, stage := range c.stages() {

@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// filesWith returns the files below a data directory that contain text. It skips the
-// files of the broker, because the stream keeps its copy until it expires.
+// filesWith returns the files in dir that contain text, except for the broker's, because the stream
+// keeps its copy until it expires.
 func filesWith(t *testing.T, dir, text string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -46,8 +46,8 @@ func filesWith(t *testing.T, dir, text string) (files []string) {
 	return files
 }
 
-// No file of a service contains text of an erased run, not even free pages, logs and
-// outboxes. The ledger has the record of the erasure. Another run stays.
+// No file of a service has text of an erased run, not even in free pages, logs or outboxes. The
+// ledger has the record of the erasure. Another run stays.
 //
 //guarantee:erase-everywhere
 func TestRun_ErasedTextIsInNoFile(t *testing.T) {
@@ -64,7 +64,7 @@ func TestRun_ErasedTextIsInNoFile(t *testing.T) {
 	for run, text := range map[string]string{"r1": secret, "r2": other} {
 		add(run, "run.started", fmt.Sprintf(`{"run_type":"RESOLVE","title":%q}`, text))
 		add(run, "tool.result", fmt.Sprintf(`{"tool":"Read","status":"success","result":%q}`, text))
-		add(run, "tool.result", fmt.Sprintf(`{"tool":"Read","status":"success","result":%q}`, strings.Repeat(text+" ", 60_000))) // travels in parts
+		add(run, "tool.result", fmt.Sprintf(`{"tool":"Read","status":"success","result":%q}`, strings.Repeat(text+" ", 60_000))) // large enough to travel in parts
 		add(run, "step.finished", fmt.Sprintf(`{"agent_role":"CODER","step_status":"completed","output_summary":"Done. Out of scope: %s."}`, text))
 		add(run, "run.finished", fmt.Sprintf(`{"success":false,"error":{"message":%q}}`, text))
 	}

@@ -12,8 +12,7 @@ type gate struct {
 	deadline time.Time    // when the publisher must end; set when the drain starts
 }
 
-// ServeHTTP passes requests to the publisher. While the publisher does not run, ServeHTTP answers
-// 503.
+// ServeHTTP passes requests to the publisher, or answers 503 while it does not run.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.RLock()
 	handler := g.handler
@@ -32,7 +31,7 @@ func (g *gate) open(handler http.Handler) {
 	g.handler = handler
 }
 
-// close rejects further requests and returns the time by which the publisher must end.
+// close rejects further requests and returns the publisher's deadline.
 func (g *gate) close() (deadline time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -32,12 +32,11 @@ type BrokerStatus struct {
 	URL       string   `json:"url"`
 	Embedded  bool     `json:"embedded"`
 	Connected bool     `json:"connected"`
-	Warnings  []string `json:"warnings,omitempty"` // for operators; they do not affect Ready
+	Warnings  []string `json:"warnings,omitempty"` // for operators, without effect on Ready
 }
 
-// readiness returns the answer of /readyz. Ready is true if every service is running and no drain
-// has started. The connection to the broker needs no check here, because the consumers report Stuck
-// without it.
+// readiness is Ready if every service runs and no drain has started. Without a connection to the
+// broker, the consumers are Stuck.
 func (a *app) readiness() Readiness {
 	b := a.consumers.Broker
 	r := Readiness{Draining: a.gate.draining(), Broker: BrokerStatus{

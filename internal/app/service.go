@@ -16,7 +16,7 @@ const (
 	Starting ServiceState = "starting"
 	Running  ServiceState = "running"
 	Stuck    ServiceState = "stuck"   // running, but an error stops its progress
-	Waiting  ServiceState = "waiting" // failed, will restart after a pause
+	Waiting  ServiceState = "waiting" // failed, restarts after a pause
 	Stopped  ServiceState = "stopped"
 )
 
@@ -30,15 +30,14 @@ type ServiceStatus struct {
 	Error    string       `json:"error,omitempty"` // until the service runs again
 }
 
-// The back-off of restarts.
+// Pauses before restarts.
 const (
 	firstPause  = 500 * time.Millisecond
 	maxPause    = 30 * time.Second
 	stableAfter = 10 * time.Minute // a longer run resets the pause to firstPause
 )
 
-// service runs a function and restarts it when it ends early. Each service has its own restarts, so
-// a failure of one does not stop the others.
+// service runs a function and restarts it when it ends early.
 type service struct {
 	name string
 	run  func(ctx context.Context, report report) error
@@ -48,7 +47,7 @@ type service struct {
 }
 
 // report receives the error that stops the progress of a running service, or nil, and the number of
-// stream messages that the service has not handled yet.
+// unhandled stream messages.
 type report func(err error, lag uint64)
 
 func newService(name string, run func(ctx context.Context, report report) error) *service {
@@ -57,8 +56,7 @@ func newService(name string, run func(ctx context.Context, report report) error)
 
 var errEnded = errors.New("ended by itself")
 
-// supervise runs the service until ctx ends and restarts it whenever it returns before that.
-// supervise returns after the service has ended.
+// supervise runs the service until ctx ends, and restarts it whenever it returns earlier.
 func (s *service) supervise(ctx context.Context, log *slog.Logger) {
 	pause := firstPause
 	for {
@@ -117,7 +115,6 @@ func (s *service) current() ServiceStatus {
 	return s.status
 }
 
-// sleep waits for d. It returns false if ctx ends before d has passed.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// supervised runs a service until stop is called.
 func supervised(t *testing.T, run func(ctx context.Context, report report) error) (p *service, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,7 +72,7 @@ func TestService_BacksOffAndComesBack(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		})
-		expect(t, p, Waiting, 1) // tries at 0, 0.5, 1.5 and 3.5 s
+		expect(t, p, Waiting, 1) // attempts at 0, 0.5, 1.5 and 3.5 s
 		if got := p.current().Error; got != "ledger: locked" {
 			t.Errorf("got error %q", got)
 		}
@@ -93,7 +92,7 @@ func TestService_EndsByItself(t *testing.T) {
 		if got := p.current().Error; got != errEnded.Error() {
 			t.Errorf("got error %q, want %q", got, errEnded)
 		}
-		stop() // while it waits
+		stop() // during a pause
 		expect(t, p, Stopped, 1)
 	})
 }

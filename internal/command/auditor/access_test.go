@@ -32,8 +32,8 @@ func runAccess(tb testing.TB, args ...string) (list []access.Use, waiting uint64
 	return got.Accesses, got.Waiting
 }
 
-// Each use of evidence is recorded without a broker, and is in the ledger after the
-// next drain.
+// Each use of evidence is recorded without a broker. The next drain puts the record into the
+// ledger.
 //
 //guarantee:access-recorded
 func TestAccess_CommandsAreOnRecord(t *testing.T) {
@@ -78,7 +78,7 @@ func TestAccess_CommandsAreOnRecord(t *testing.T) {
 	if diff := cmp.Diff(want, list, ignored); diff != "" || waiting != 0 {
 		t.Errorf("%d wait, on record (-want +got):\n%s", waiting, diff)
 	}
-	// The replay of run-1 and the list about it belong to another run.
+	// The replay of run-1 and the list of run-1 are excluded.
 	list, _ = runAccess(t, append(in, "--run", "run-2")...)
 	if diff := cmp.Diff([]access.Use{want[1], want[2], want[3], want[5]}, list, ignored); diff != "" {
 		t.Errorf("about run-2 (-want +got):\n%s", diff)
@@ -93,8 +93,8 @@ func TestAccess_CommandsAreOnRecord(t *testing.T) {
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), "VERIFIED", "COMPLETE")
 }
 
-// The use of a copy of a ledger is not recorded, and the command says so. If a record
-// cannot be written, nothing is read.
+// The use of a copy of a ledger is not recorded, and the command says so. If a record cannot be
+// written, the evidence is not read.
 //
 //guarantee:access-recorded
 func TestAccess_WhatCannotBeRecorded(t *testing.T) {
@@ -129,7 +129,7 @@ func TestAccess_WhatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// An unreadable record that an engine published hides no other record.
+// An unreadable record from another producer hides no other record.
 //
 //guarantee:coverage
 func TestAccess_UnreadableOnesHideNothing(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// minFindingID is the least number of characters that a user must type of a finding's id.
+// minFindingID is how many characters of a finding's id a user must type.
 const minFindingID = 6
 
 type acknowledgeFlags struct {
@@ -92,7 +92,6 @@ func (f *acknowledgeFlags) run(cmd *cobra.Command, shared *cli.Shared, ids []str
 	})
 }
 
-// named verifies the ledger and returns the findings whose ids begin with the texts in ids.
 func (f *acknowledgeFlags) named(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, ids []string) (named []verifier.Matter, err error) {
 	opts := verifier.Options{Tenant: r.Tenant(), Silence: f.silence}
 	if opts.Key, err = f.verifier(shared); err != nil {

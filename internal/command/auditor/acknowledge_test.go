@@ -10,7 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// One ghost event makes a tenant UNPROVEN until it is acknowledged. A later one is new.
+// An event that no manifest lists makes a tenant UNPROVEN until it is acknowledged. A later one is
+// a new finding.
 //
 //guarantee:acknowledged
 func TestAcknowledge(t *testing.T) {

@@ -27,16 +27,16 @@ func agentfsCommand(shared *cli.Shared) *cobra.Command {
 }
 
 type agentfsFile struct {
-	ID    string `json:"id"` // the id for AgentFS tools
+	ID    string `json:"id"` // id for AgentFS tools
 	Agent string `json:"agent"`
 	Part  int    `json:"part"`
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
-	Calls int64  `json:"calls"`           // rows of tool_calls; -1 means unknown
-	Own   int64  `json:"own"`             // those of Calls that other tools wrote; -1 means unknown
-	Leaf  int64  `json:"leaf"`            // last leaf in the file; -1 means none
+	Calls int64  `json:"calls"`           // rows of tool_calls, or -1 if unknown
+	Own   int64  `json:"own"`             // those of Calls that other tools wrote, or -1 if unknown
+	Leaf  int64  `json:"leaf"`            // last leaf in the file, or -1
 	Busy  bool   `json:"busy,omitempty"`  // another process has it open
-	State string `json:"state,omitempty"` // why the file cannot be read
+	State string `json:"state,omitempty"` // why the file is unreadable
 }
 
 func agentfsListCommand(shared *cli.Shared) *cobra.Command {
@@ -75,8 +75,6 @@ has open is listed as in use, because its contents are unknown.`,
 	return cmd
 }
 
-// listFiles returns the AgentFS files of a tenant. If run is not empty, it returns only the files
-// that contain that run, and files that cannot be read.
 func listFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, error) {
 	found, err := agentfs.List(dir, tenant)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// While another program has an AgentFS file open, erase does not report success. The
-// payload is erased when the file is released.
+// erase does not report success while another program has an AgentFS file open. The payload is
+// erased when the file is released.
 //
 //guarantee:erase-agentfs
 func TestErase_AgentFSFileInUse(t *testing.T) {

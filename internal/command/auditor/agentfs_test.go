@@ -87,7 +87,6 @@ func TestCommand_AgentFSUnknownTenant(t *testing.T) {
 	}
 }
 
-// An unreadable file is listed as unreadable, and the other files are listed too.
 func TestCommand_AgentFSUnreadableFile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)

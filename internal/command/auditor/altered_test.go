@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// alteredLedger returns a data directory whose ledger has a record with one other byte, and
-// the leaf and id of the record.
 func alteredLedger(t *testing.T) (dir, id string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -13,8 +13,7 @@ import (
 
 const signerUsage = "`place` of the signing key: file, ssh-agent or ssh-agent:FINGERPRINT; the default is its present place, or a file for a new key"
 
-// AnchorFlags are the flags for the signing key, the anchors of checkpoints, and the server of
-// tiles.
+// AnchorFlags are the flags for the signing key, the anchors and the tile server.
 type AnchorFlags struct {
 	file   anchor.File
 	bucket bool
@@ -36,8 +35,8 @@ func (p *AnchorFlags) Register(cmd *cobra.Command) {
 		"`address` on which to serve the leaves of the ledgers as tlog-tiles, without payloads")
 }
 
-// Apply copies the values of the flags to o and reads the witness policy. The caller must set
-// o.Tenant first. An invalid value is a usage error.
+// Apply copies the flags to o, whose Tenant the caller has set, and reads the witness policy. An
+// invalid value is a usage error.
 func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 	if err := p.file.Validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)

@@ -19,8 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// anchorOnce stores the checkpoint of a tenant at the anchors of o, as an auditor does
-// at its end, and returns the failure.
 func anchorOnce(tb testing.TB, o auditor.Options, tenant string) error {
 	tb.Helper()
 	key, err := writer.OpenKey(auditor.KeyDir(o.DataDir))
@@ -67,7 +65,6 @@ func TestAnchor_File(t *testing.T) {
 		t.Errorf("the other tenant's: got %+v, %v", c, err)
 	}
 
-	// An older copy of the ledger does not replace the checkpoint.
 	auditortest.Put(t, auditortest.LedgerFile(t, dir, "acme"), string(older))
 	if status, text := command(t, check...); status != verifier.ExitDiverged {
 		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
@@ -79,14 +76,13 @@ func TestAnchor_File(t *testing.T) {
 	if !bytes.Equal(auditortest.ReadFile(t, file), newest) {
 		t.Error("the kept checkpoint was replaced by that of an older copy")
 	}
-	// The ledger reads the missing records from the stream again.
 	drainWith(t, auditor.Options{Broker: b, DataDir: dir, CheckpointFile: anchor.File(kept)})
 	if status, text := command(t, check...); status != 0 {
 		t.Errorf("read from the stream again: got status %d:\n%s", status, text)
 	}
 }
 
-// An address that cannot be listened on is rejected before anything runs.
+// An invalid address is rejected before anything runs.
 func TestAnchorFlags_TilesNowhere(t *testing.T) {
 	status, _ := command(t, "serve", "--data-dir", t.TempDir(), "--nats-url", "nats://127.0.0.1:1", "--tiles-listen", "8555")
 	if status != 2 {

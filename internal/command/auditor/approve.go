@@ -126,8 +126,8 @@ func (a *approval) sign(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader
 	return ledger.Approve(list[i].Signed, note.VerifierList(key), signer)
 }
 
-// signer returns the signing key of an approver in rules. It skips the approver with the name
-// proposer, because the person who gave an order must not approve it.
+// signer returns the signing key of an approver in rules other than proposer, because nobody may
+// approve their own order.
 func (a *approval) signer(rules ledger.Rules, proposer string) (note.Signer, error) {
 	var names []string
 	var errs error
@@ -200,7 +200,7 @@ type Approved struct {
 	Records  int64              `json:"records"`
 }
 
-// Waiting describes an order that waits for its approval.
+// Waiting is an order that waits for approval.
 type Waiting struct {
 	ID      string                `json:"id"`
 	Tenant  string                `json:"tenant"`
@@ -208,7 +208,7 @@ type Waiting struct {
 	What    ledger.OrderSelection `json:"selection,omitzero"`
 	Hold    string                `json:"hold,omitempty"`
 	Rule    string                `json:"rule,omitempty"`
-	Records int64                 `json:"records,omitempty"` // number of leaves that the order names
+	Records int64                 `json:"records,omitempty"` // leaves that the order names
 	Time    time.Time             `json:"time"`
 	Expires time.Time             `json:"expires"`
 	Expired bool                  `json:"expired,omitempty"`
@@ -247,7 +247,6 @@ func printProposed(out io.Writer, d ledger.Outcome) {
 	fmt.Fprintf(out, "proposed: %s\n  another person approves it with auditor approve %s\n", orderText(d.Order), d.Order.ID)
 }
 
-// orderText describes an order in one line.
 func orderText(o ledger.Order) string {
 	switch {
 	case o.Rule() != "":

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// The stream loses messages that were not read. Readiness and verify report it once,
-// and the numbers of the producers show the missing events as soon as they continue.
+// The stream loses unread messages. Readiness and verify report the break once. When the producers
+// continue, their sequence numbers show the missing events.
 //
 //guarantee:verify-stream-replaced
 func TestRun_StreamPurgedWhileAway(t *testing.T) {
@@ -28,7 +28,7 @@ func TestRun_StreamPurgedWhileAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantBroken(t, b, dir)
-	for range 2 { // the second finds nothing new
+	for range 2 { // the second drain finds nothing new
 		drain(t, b, dir)
 		for _, tenant := range []string{"acme", "other"} {
 			r := auditortest.Verify(t, dir, tenant)
@@ -54,8 +54,7 @@ func TestRun_StreamPurgedWhileAway(t *testing.T) {
 	}
 }
 
-// A bundle of everything has the verdict of the ledger, before and after the producers
-// continue.
+// A bundle of everything has the verdict of the ledger, before and after the producers continue.
 func TestExport_BundleAfterABreak(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	one, two := auditortest.Outbox(t, b, "coder", "acme"), auditortest.Outbox(t, b, "tester", "acme")
@@ -91,7 +90,6 @@ func TestExport_BundleAfterABreak(t *testing.T) {
 	}
 }
 
-// wantBroken drains and expects ErrStreamBroken in the progress.
 func wantBroken(tb testing.TB, b *broker.Broker, dir string) {
 	tb.Helper()
 	var said error

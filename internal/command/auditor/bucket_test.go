@@ -41,7 +41,6 @@ func TestAnchor_Bucket(t *testing.T) {
 		t.Errorf("the other tenant's: got %+v, %v", c, err)
 	}
 
-	// An older copy of the ledger does not replace the checkpoint.
 	auditortest.Put(t, auditortest.LedgerFile(t, dir, "acme"), string(older))
 	if status, text := command(t, check...); status != verifier.ExitDiverged {
 		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
@@ -61,8 +60,7 @@ func TestAnchor_Bucket(t *testing.T) {
 	}
 }
 
-// The bucket of the broker in the data directory is next to the ledgers. It is
-// compared, but it is not a checkpoint from elsewhere.
+// A bucket in the data directory is compared, but does not count as a checkpoint from elsewhere.
 func TestVerify_BucketInDataDir(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(auditortest.Deadline(t), broker.Options{DataDir: dir, Name: "test"})
@@ -97,7 +95,8 @@ func TestVerify_BucketInDataDir(t *testing.T) {
 	if status, _ := command(t, append(check, "--require-trusted")...); status != verifier.ExitUntrusted {
 		t.Errorf("required: got status %d, want %d", status, verifier.ExitUntrusted)
 	}
-	// The bucket is not read for a ledger elsewhere, or if the broker does not run.
+	// The bucket is not read for a ledger outside the data directory, or if the broker does not
+	// run.
 	for _, args := range [][]string{append(check, "--ledger", auditortest.LedgerFile(t, dir, "acme")), check} {
 		if args[len(args)-1] == "--json" {
 			end()
@@ -110,7 +109,6 @@ func TestVerify_BucketInDataDir(t *testing.T) {
 	}
 }
 
-// An unreachable broker is reported and does not change the verdict.
 func TestVerify_BucketOutOfReach(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

@@ -67,7 +67,7 @@ func TestCommand_VerifyOffline(t *testing.T) {
 	}
 }
 
-// The run is piped into a second pipeline.
+// Replayed events go through a second pipeline and give the same run.
 func TestCommand_ReplayGivesTheSameRun(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 30)
@@ -93,7 +93,7 @@ func TestCommand_ReplayGivesTheSameRun(t *testing.T) {
 	drain(t, second, copied)
 	auditortest.WantVerdicts(t, auditortest.Verify(t, copied, "acme"), verifier.Verified, verifier.Complete)
 	want, got := summary(t, dir), summary(t, copied)
-	got.Events, got.Kinds[events.RunSealed] = got.Events-1, 1 // its own seal
+	got.Events, got.Kinds[events.RunSealed] = got.Events-1, 1 // the second pipeline adds a seal
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("run (-want +got):\n%s", diff)
 	}
@@ -112,7 +112,6 @@ func summary(tb testing.TB, dir string) ledger.RunSummary {
 	return s
 }
 
-// A ledger in the place of another tenant's ledger is not shown.
 func TestCommand_LedgersSwapped(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "secret", 1)

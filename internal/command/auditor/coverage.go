@@ -23,7 +23,7 @@ type coverageFlags struct {
 	purpose
 	verification
 
-	during selection // only its fields from and to are used
+	during selection // only from and to are used
 }
 
 func coverageCommand(shared *cli.Shared) *cobra.Command {

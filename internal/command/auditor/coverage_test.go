@@ -25,12 +25,10 @@ func covered(tb testing.TB, want int, args ...string) (c coverage.Report) {
 	return c
 }
 
-// Records above the last cosigned checkpoint are not witnessed.
 func TestCoverage_Witnessed(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", 3)
 	drain(t, b, dir)
-	// Coverage does not verify cosignatures.
 	cosigned := auditortest.Verify(t, dir, "acme").Checkpoint.Note + "— witness.example " + base64.StdEncoding.EncodeToString(make([]byte, 76)) + "\n"
 	if err := ledger.WriteWitnessed(auditortest.LedgerFile(t, dir, "acme"), []byte(cosigned)); err != nil {
 		t.Fatal(err)
@@ -47,7 +45,7 @@ func TestCoverage_Witnessed(t *testing.T) {
 	}
 }
 
-// total sums up hours, because the test may begin in one hour and end in the next.
+// total sums up hours, because the test may run across an hour's end.
 func total(c coverage.Report) (sum coverage.Hour) {
 	for _, h := range c.Hours {
 		sum.Records, sum.Events, sum.Checkpoints = sum.Records+h.Records, sum.Events+h.Events, sum.Checkpoints+h.Checkpoints
@@ -59,8 +57,7 @@ func total(c coverage.Report) (sum coverage.Hour) {
 	return sum
 }
 
-// Coverage reports a sealed run, an open run, a silent run, an event that the stream
-// lost, and each use.
+// Coverage reports a sealed, an open and a silent run, a lost event, and each use.
 //
 //guarantee:coverage
 func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
@@ -90,7 +87,7 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	if len(sum.Accesses) != 1 || sum.Accesses[0].By != "jdoe" || sum.Accesses[0].Action != events.AuditReplay {
 		t.Errorf("used by %+v, want jdoe's replay", sum.Accesses)
 	}
-	// With a short --silence, the open run counts as ended.
+	// A short --silence ends the open run.
 	if sum = total(covered(t, verifier.ExitIncomplete, append(in, "--silence", "1ns")...)); sum.Open != 0 || sum.Unsealed != 1 {
 		t.Errorf("got %+v, want an unsealed run", sum)
 	}
@@ -98,7 +95,6 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	if c = covered(t, verifier.ExitIncomplete, append(in, "--from", tomorrow)...); len(c.Hours) != 0 {
 		t.Errorf("tomorrow has %+v", c.Hours)
 	}
-	// Years that no record can have limit nothing.
 	far := total(covered(t, verifier.ExitIncomplete, append(in, "--from", "1000-01-01", "--to", "9999-12-31")...))
 	if far.Records == 0 || far.Records != sum.Records {
 		t.Errorf("%d records from 1000 to 9999, want all %d", far.Records, sum.Records)

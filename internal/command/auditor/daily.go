@@ -21,7 +21,7 @@ type dailyFlags struct {
 	purpose
 	verification
 
-	during  selection // only its fields from and to are used
+	during  selection // only from and to are used
 	day     string
 	out     string
 	signing signing
@@ -68,7 +68,6 @@ access. auditor serve --report-dir writes a report every day.`,
 	return cmd
 }
 
-// period returns the range of time that the report covers. Without flags it is the day before now.
 func (d dailyFlags) period(now time.Time) (chosen ledger.Selection, err error) {
 	if chosen, err = d.during.parse(); err != nil {
 		return chosen, err
@@ -126,9 +125,8 @@ func (d dailyFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return nil
 }
 
-// make makes the report and signs it if possible. If the key in the data directory is not the key
-// of this ledger, the report stays unsigned. If the user named another key with --signing-key, make
-// fails.
+// make makes and signs the report. It stays unsigned if the key in the data directory is not that
+// of the ledger. A wrong --signing-key is an error.
 func (d dailyFlags) make(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, verified verifier.Report) (made daily.Made, err error) {
 	if verified.Checkpoint == nil {
 		return made, &cli.StatusError{Status: verified.Exit, Err: errors.New("the ledger has no readable checkpoint: auditor verify shows the problems")}
@@ -160,7 +158,7 @@ func (d dailyFlags) write(w io.Writer, shared *cli.Shared, made daily.Made) erro
 	return err
 }
 
-// say prints the facts that the report leaves out because they depend on where the command runs.
+// say prints facts that depend on where the command runs, which the report therefore omits.
 func (d dailyFlags) say(out io.Writer, made daily.Made, verified verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.anchor(verified.Anchor)

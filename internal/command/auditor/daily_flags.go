@@ -21,7 +21,7 @@ func (f *ReportFlags) Register(cmd *cobra.Command) {
 	flags.StringVar(&f.at, "report-at", defaultReportAt, "`time` in UTC from which the report about the day before is made")
 }
 
-// Apply copies the values of the flags to o. An invalid value is a usage error.
+// Apply copies the flags to o. An invalid value is a usage error.
 func (f *ReportFlags) Apply(o *auditor.Options) error {
 	at, err := time.Parse("15:04", f.at)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 
 var today = []string{"--from", "2020-01-01", "--to", "2100-01-01"} //nolint:gochecknoglobals // a constant
 
-// reportable returns a data directory whose ledger has a denied call, an access and a hold.
 func reportable(tb testing.TB) (*broker.Broker, string) {
 	tb.Helper()
 	b, dir := auditortest.Connect(tb, auditortest.Server(tb)), tb.TempDir()
@@ -48,8 +47,7 @@ func reported(tb testing.TB, want int, dir string, args ...string) (out string) 
 	return out
 }
 
-// A report has the facts of the time, the same bytes each time, and a signature that binds
-// its text and its JSON.
+// Reports of the same range are identical, and the signature covers both text and JSON.
 //
 //guarantee:report
 func TestReport_Signed(t *testing.T) {
@@ -105,7 +103,7 @@ func compact(tb testing.TB, text string) string {
 	return out.String()
 }
 
-// With the ledger at hand, verify finds out whether the ledger yields the report.
+// verify compares a report with the ledger if it has one.
 //
 //guarantee:report-compared
 func TestReport_Compared(t *testing.T) {
@@ -125,7 +123,7 @@ func TestReport_Compared(t *testing.T) {
 	}
 	checked(file, verifier.ExitIncomplete, "SIGNED", "SAME         the ledger yields exactly this report", "PINNED")
 	checked(unsigned, verifier.ExitIncomplete, "NOT SIGNED", "SAME", "PINNED")
-	drain(t, b, dir) // the access records of the reports
+	drain(t, b, dir) // records the use by the reports
 	checked(file, verifier.ExitIncomplete, "GROWN", "PINNED")
 	checked(unsigned, verifier.ExitUnanchored, "NOT SIGNED", "GROWN", "NONE")
 
@@ -136,7 +134,7 @@ func TestReport_Compared(t *testing.T) {
 	}
 }
 
-// A ledger that another history replaced does not yield the old report.
+// A ledger with another history does not match the report.
 //
 //guarantee:report-compared
 func TestReport_OtherHistory(t *testing.T) {
@@ -158,7 +156,7 @@ func TestReport_OtherHistory(t *testing.T) {
 	}
 }
 
-// The making of a report is on record, and a day without records is not COMPLETE.
+// Making a report is recorded. A day without records is not COMPLETE.
 //
 //guarantee:report
 func TestReport_IsRecorded(t *testing.T) {

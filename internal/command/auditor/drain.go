@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// drainUnserved reads the stream to its end for a tenant, as the auditor would. It does nothing if
-// an auditor is already running for the tenant.
+// drainUnserved reads the stream to its end for a tenant, unless an auditor serves it.
 func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
 	if err != nil || served {

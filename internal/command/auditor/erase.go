@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxRepeats limits how often an erasure is repeated for records that arrive meanwhile. Without the
-// limit, the erasure of an active run might never end.
+// maxRepeats limits the repetitions of an erasure for records that arrive meanwhile. An active run
+// could otherwise go on forever.
 const maxRepeats = 5
 
 type eraseFlags struct {
@@ -71,7 +71,7 @@ type Change struct {
 	Tenant string             `json:"tenant"`
 	Action events.AuditAction `json:"action"`
 	Orders []string           `json:"orders"`
-	// Records counts the records whose payloads the orders removed, or would remove without --dry-run.
+	// Records counts the records whose payloads are removed, or would be without --dry-run.
 	Records int64           `json:"records"`
 	DryRun  bool            `json:"dry_run,omitempty"`
 	Effects []ledger.Effect `json:"effects,omitempty"`
@@ -79,7 +79,7 @@ type Change struct {
 	Reason  string          `json:"reason"`
 	Ticket  string          `json:"ticket,omitempty"`
 	Stream  StreamCopy      `json:"stream_copy,omitempty"`
-	// Expires is the latest time at which the stream's copy expires.
+	// Expires is when the stream's copy expires at the latest.
 	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
 	What    ledger.OrderSelection `json:"selection"`
 }
@@ -156,8 +156,8 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 }
 
 // giveAll gives orders and waits for their effects. It repeats an erasure while more matching
-// records have arrived, for example from the tracker. If a repetition fails, giveAll returns the
-// error together with the results of the earlier orders.
+// records arrive, for example from the tracker. If a repetition fails, it returns the error and the
+// earlier outcomes.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {

@@ -27,7 +27,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// publishText publishes the result of a tool with this text.
 func publishText(tb testing.TB, p *publish.Publisher, run, user, text string) events.Event {
 	tb.Helper()
 	e, err := events.New(events.ToolResult, "/test", events.ToolResultData{
@@ -47,7 +46,6 @@ func publishText(tb testing.TB, p *publish.Publisher, run, user, text string) ev
 	return e
 }
 
-// filesWith returns the files below dir that contain text.
 func filesWith(tb testing.TB, dir, text string) (found []string) {
 	tb.Helper()
 	if err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -65,7 +63,6 @@ func filesWith(tb testing.TB, dir, text string) (found []string) {
 	return found
 }
 
-// order runs a command that gives an order and decodes its output.
 func order(tb testing.TB, want int, into any, args ...string) {
 	tb.Helper()
 	status, out := command(tb, append(args, "--json")...)
@@ -135,7 +132,7 @@ func TestErase_Command(t *testing.T) {
 	}
 }
 
-// Variables that are filters of other commands choose no target.
+// Environment variables of other commands' filters do not select what to erase.
 func TestErase_TargetOnTheCommandLine(t *testing.T) {
 	dir := recorded(t)
 	for _, name := range []string{"RUN", "EVENT", "USER", "FROM", "ALL"} {
@@ -156,7 +153,6 @@ func TestErase_TargetOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// Records of the run that are still in the stream are erased too.
 func TestErase_LateRecords(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
@@ -164,7 +160,7 @@ func TestErase_LateRecords(t *testing.T) {
 	publishText(t, p, "run-1", "jane", "the first half of the secret")
 	drain(t, b, dir)
 	between := time.Now()
-	publishText(t, p, "run-1", "jane", "the second half of the secret") // in the stream; nothing has read it
+	publishText(t, p, "run-1", "jane", "the second half of the secret") // still in the stream
 	var done Change
 	order(t, 0, &done, "erase", "--run", "run-1", "--reason", "subject request",
 		"--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
@@ -179,7 +175,6 @@ func TestErase_LateRecords(t *testing.T) {
 	}
 }
 
-// If a later order fails, the result of the earlier one is printed.
 func TestErase_LateOrderFails(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
@@ -203,7 +198,7 @@ func TestErase_LateOrderFails(t *testing.T) {
 		err = sqlitex.Execute(reader, "BEGIN", nil)
 	}
 	if err == nil {
-		_, err = orders(reader) // reads from here on: erase waits for it behind the first order
+		_, err = orders(reader) // the open read transaction delays erase after the first order
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -233,8 +228,6 @@ func TestErase_LateOrderFails(t *testing.T) {
 	}
 }
 
-// A running auditor carries the order out.
-//
 //guarantee:erase
 func TestErase_WhileServing(t *testing.T) {
 	const secret = "a sentence that nobody may read again"
@@ -319,7 +312,6 @@ func FuzzParseRetention(f *testing.F) {
 	})
 }
 
-// The auditor of another tenant runs in the data directory.
 func TestErase_OtherTenantServed(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

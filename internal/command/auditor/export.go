@@ -130,7 +130,6 @@ func (x exportFlags) checkFormat(cmd *cobra.Command) error {
 	return nil
 }
 
-// open opens the ledger and records that the records of chosen are exported.
 func (x exportFlags) open(cmd *cobra.Command, shared *cli.Shared, chosen ledger.Selection) (*ledger.Reader, error) {
 	d := x.access(events.AuditExport, access.SelectionOf(chosen))
 	d.As = x.format
@@ -144,8 +143,8 @@ func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, op
 	return bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts)
 }
 
-// keys returns the verifier key to put into a bundle, and the key that signs the statement of the
-// bundle. The signer is nil if the private key is not available.
+// keys returns the verifier key for a bundle and the signer of its statement, which is nil if the
+// private key is not available.
 func (x exportFlags) keys(stderr io.Writer, shared *cli.Shared) (public string, signer note.Signer, err error) {
 	signer, public, err = x.signing.key(stderr, shared)
 	if err != nil || x.signing.file != "" && x.key == "" {
@@ -167,8 +166,8 @@ func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 	return text, err
 }
 
-// writeTo calls write with a new file, or with out if file is empty. write fills a temporary file
-// first. It gets the name file only after it is complete on disk.
+// writeTo calls write with out, or with a temporary file that gets the name file when it is
+// complete on disk.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// asOf looks up how recent the ledger is before the export starts. It returns the function say,
-// which prints the result to stderr. say prints nothing if the export failed.
+// asOf finds out how recent the ledger is before the export. The returned function prints it to
+// stderr, unless the export failed.
 func (x exportFlags) asOf(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) (say func(error), err error) {
 	path, err := ledgerPath(shared.DataDir, r.Tenant(), x.file)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// signing holds the flags for the signature of a bundle or a report.
 type signing struct {
 	file     string
 	unsigned bool
@@ -32,9 +31,8 @@ func (s *signing) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the key that signs and its public key. Without --signing-key it uses the key in the
-// data directory. If that key is missing or not readable, or the ssh-agent does not sign with it,
-// key returns a nil signer and no error.
+// key returns the signer and its public key: that of --signing-key, or of the data directory. If
+// the latter cannot be used, the signer is nil.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil
@@ -53,8 +51,8 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 	return signer, public, err
 }
 
-// write writes a bundle. If the key in the data directory is not the key of this ledger, write
-// leaves the bundle unsigned. If the user named another key with --signing-key, write fails.
+// write writes a bundle. It stays unsigned if the key in the data directory is not that of the
+// ledger. A wrong --signing-key is an error.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	err := bundle.WriteBundle(cmd.Context(), w, r, opts)
 	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {

@@ -59,7 +59,6 @@ func TestExport_Signed(t *testing.T) {
 	}
 }
 
-// edit changes the ledger of acme behind its back.
 func edit(tb testing.TB, dir, statement string) {
 	tb.Helper()
 	conn, err := sqlite.OpenConn(auditortest.LedgerFile(tb, dir, "acme"), sqlite.OpenReadWrite)
@@ -71,7 +70,7 @@ func edit(tb testing.TB, dir, statement string) {
 	}
 }
 
-// Export does not vouch for a ledger that somebody edited.
+// Export does not sign an edited ledger.
 //
 //guarantee:verify-bundle-selection
 func TestExport_EditedLedger(t *testing.T) {
@@ -93,7 +92,7 @@ func TestExport_EditedLedger(t *testing.T) {
 	}
 }
 
-// A run, or a time, is judged in the ledger itself.
+// verify can judge one run, or a range of time.
 //
 //guarantee:verify-run
 func TestVerify_Run(t *testing.T) {
@@ -126,7 +125,6 @@ func TestVerify_Run(t *testing.T) {
 			}
 		})
 	}
-	// A bundle of the run has the same verdict.
 	for run, want := range map[string]verifier.Completeness{"r1": verifier.Gaps, "r2": verifier.Complete} {
 		zip := filepath.Join(t.TempDir(), run+".zip")
 		command(t, "export", "--data-dir", dir, "--tenant", "acme", "--run", run, "--out", zip)

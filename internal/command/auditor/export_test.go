@@ -38,7 +38,7 @@ func TestExport_BundleVerifiesOffline(t *testing.T) {
 	if status, text := command(t, append(at, "--run", "r1")...); status != 0 || text != string(auditortest.ReadFile(t, one)) {
 		t.Errorf("the same to stdout: status %d, %d bytes", status, len(text))
 	}
-	if err := os.RemoveAll(dir); err != nil { // nothing but the bundle and the key is left
+	if err := os.RemoveAll(dir); err != nil { // only the bundle and the key are left
 		t.Fatal(err)
 	}
 	verify, none := []string{"verify", "--data-dir", away, "--json"}, filepath.Join(away, "none")

@@ -50,8 +50,8 @@ func TestCommand_ExportTiles(t *testing.T) {
 	}
 }
 
-// serve --tiles-listen serves the ledgers of its tenants while the auditor runs, and
-// then releases its address.
+// serve --tiles-listen serves the ledgers of its tenants while the auditor runs, and then releases
+// its address.
 //
 //guarantee:tiles
 func TestServe_Tiles(t *testing.T) {
@@ -90,7 +90,6 @@ func TestServe_Tiles(t *testing.T) {
 	}
 }
 
-// serving runs a command until stop, and returns the first URL that it logs.
 func serving(tb testing.TB, args ...string) (url string, stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(auditortest.Deadline(tb))
@@ -101,7 +100,7 @@ func serving(tb testing.TB, args ...string) (url string, stop func()) {
 	status := make(chan int, 1)
 	go func() {
 		status <- cli.Execute(ctx, cmd, args)
-		_ = in.Close() // it never fails
+		_ = in.Close() // never fails
 	}()
 	found := make(chan string, 1)
 	go func() {

@@ -31,7 +31,6 @@ func tryDrain(tb testing.TB, o auditor.Options) error {
 	return auditor.Run(auditortest.Deadline(tb), o)
 }
 
-// embedded runs the embedded broker of a data directory.
 func embedded(tb testing.TB, dir string) *broker.Broker {
 	tb.Helper()
 	b, err := broker.Open(auditortest.Deadline(tb), broker.Options{DataDir: dir, Name: "test"})
@@ -46,7 +45,6 @@ func embedded(tb testing.TB, dir string) *broker.Broker {
 	return b
 }
 
-// command runs an auditor command and returns its exit status and output.
 func command(tb testing.TB, args ...string) (status int, stdout string) {
 	tb.Helper()
 	status, stdout, stderr := commandBoth(tb, args...)
@@ -67,7 +65,6 @@ func commandBoth(tb testing.TB, args ...string) (status int, stdout, stderr stri
 	return status, out.String(), errs.String()
 }
 
-// syncBuffer is a buffer for several goroutines.
 type syncBuffer struct {
 	mu sync.Mutex // guards Buffer
 	bytes.Buffer

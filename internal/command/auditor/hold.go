@@ -24,7 +24,7 @@ func holdAddCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		f      orderFlags
 		what   ledger.OrderSelection
-		during selection // only its fields from and to are used
+		during selection // only from and to are used
 		all    bool
 	)
 	cmd := &cobra.Command{
@@ -56,7 +56,7 @@ the key of the ledger. The command prints its id, which auditor hold lift takes.
 	flags.StringVar(&during.from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
 	flags.StringVar(&during.to, "to", "", "events before this `time`, in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
-	// A variable in the environment must not narrow a hold.
+	// The environment must not narrow a hold.
 	cli.LineOnly(cmd, "run", "event", "user", "from", "to", "all")
 	f.register(cmd)
 	return cmd
@@ -130,19 +130,18 @@ func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
 	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (see auditor hold list)", id, r.Tenant())
 }
 
-// Hold describes a hold, or the order that lifts one.
+// Hold is a hold or the order that lifts one.
 type Hold struct {
 	ID     string                `json:"id"`
 	Tenant string                `json:"tenant"`
 	Action events.AuditAction    `json:"action"`
-	Hold   string                `json:"hold,omitempty"` // for a lift, the hold that it ends
+	Hold   string                `json:"hold,omitempty"` // hold that a lift ends
 	What   ledger.OrderSelection `json:"selection"`
 	Time   time.Time             `json:"time"`
 	By     string                `json:"by"`
 	Reason string                `json:"reason"`
 	Ticket string                `json:"ticket,omitempty"`
-	// LiftProposed is the id of an order that would lift this hold. The order still waits for its
-	// approval.
+	// LiftProposed is the order that would lift this hold and waits for approval.
 	LiftProposed string `json:"lift_proposed,omitempty"`
 }
 
@@ -191,8 +190,7 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 	}
 }
 
-// withLifts converts holds for printing. It adds to each hold the order in waiting that would lift
-// it, unless that order has expired.
+// withLifts converts holds for printing and adds the unexpired orders that would lift them.
 func withLifts(holds []ledger.Order, waiting []ledger.Proposal) []Hold {
 	list := make([]Hold, 0, len(holds))
 	for _, h := range holds {

@@ -25,12 +25,12 @@ func issuerCommand(shared *cli.Shared) *cobra.Command {
 		issuerEndorseCommand(shared))
 }
 
-// Issuer describes an order that adds or revokes an issuer. Without an action, it describes the
-// issuer of the data directory.
+// Issuer is an order that adds or revokes an issuer, or, without an action, the issuer of the data
+// directory.
 type Issuer struct {
 	Key    string             `json:"issuer"`
 	Tenant string             `json:"tenant,omitempty"`
-	Action events.AuditAction `json:"action,omitempty"` // absent for the issuer of the data directory
+	Action events.AuditAction `json:"action,omitempty"`
 	Time   time.Time          `json:"time,omitzero"`
 	By     string             `json:"by,omitempty"`
 	Reason string             `json:"reason,omitempty"`
@@ -80,7 +80,7 @@ func issuers(cmd *cobra.Command, shared *cli.Shared) (all []Issuer, err error) {
 	}
 	r, err := ledger.OpenTenant(auditor.LedgerDir(shared.DataDir), shared.TenantOrDefault())
 	if errors.Is(err, fs.ErrNotExist) && len(all) > 0 {
-		return all, nil // the data directory of a publisher has no ledger
+		return all, nil // a publisher's data directory has no ledger
 	}
 	if err != nil {
 		return nil, err

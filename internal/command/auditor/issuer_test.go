@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// remote sends a run from an outbox of another data directory and returns its producer.
 func remote(t *testing.T, b *broker.Broker, issuer string) string {
 	t.Helper()
 	p, err := publish.Open(auditortest.Deadline(t), b.Conn(), publish.Options{

@@ -18,11 +18,11 @@ import (
 )
 
 type keyShown struct {
-	ID      string              `json:"id"`  // short name of the key in reports
-	Key     string              `json:"key"` // verifier key
+	ID      string              `json:"id"` // short name in reports
+	Key     string              `json:"key"`
 	Ledgers []logOrigin         `json:"ledgers"`
-	Changes []ledger.KeyChanged `json:"changes,omitempty"` // the oldest first
-	Anchor  *verifier.Anchor    `json:"anchor"`            // the pin that this user has for the key
+	Changes []ledger.KeyChanged `json:"changes,omitempty"` // oldest first
+	Anchor  *verifier.Anchor    `json:"anchor"`            // this user's pin for the key
 }
 
 type logOrigin struct {

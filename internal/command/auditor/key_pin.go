@@ -15,15 +15,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// keyPinned is the result of auditor key pin.
 type keyPinned struct {
 	Outcome pins.Outcome `json:"outcome"`
-	ID      string       `json:"id"` // short name of the key in reports
+	ID      string       `json:"id"` // short name in reports
 	Key     string       `json:"key"`
 	Origin  string       `json:"origin"`   // "*" means all ledgers of the data directory
-	DataDir string       `json:"data_dir"` // "-" means any data directory
+	DataDir string       `json:"data_dir"` // "-" means any
 	Since   time.Time    `json:"since"`
-	Was     string       `json:"was,omitempty"` // short name of the key that this one replaced
+	Was     string       `json:"was,omitempty"` // short name of the replaced key
 	File    string       `json:"file"`
 }
 
@@ -87,7 +86,6 @@ func pinNow(cmd *cobra.Command, shared *cli.Shared, path, key string) (done keyP
 	return done, nil
 }
 
-// pinOwn pins the current key of the data directory.
 func pinOwn(cmd *cobra.Command, shared *cli.Shared, path string) (o pins.Outcome, e, before pins.Entry, err error) {
 	shown, err := showKey(shared)
 	if err != nil {
@@ -96,8 +94,7 @@ func pinOwn(cmd *cobra.Command, shared *cli.Shared, path string) (o pins.Outcome
 	return auditor.PinKey(cmd.Context(), path, shared.DataDir, shown.Key, time.Now())
 }
 
-// entryOf returns the entry to pin for key, which is a value of --key: a verifier key or the name
-// of a file with one.
+// entryOf returns the entry to pin for --key, which is a verifier key or a file with one.
 func entryOf(cmd *cobra.Command, shared *cli.Shared, key string) (e pins.Entry, err error) {
 	text, err := keyFlag(key)
 	if err != nil {
@@ -117,7 +114,6 @@ func entryOf(cmd *cobra.Command, shared *cli.Shared, key string) (e pins.Entry, 
 	return e, nil
 }
 
-// String describes the result in one line.
 func (p keyPinned) String() string {
 	of := "any ledger"
 	switch {
@@ -137,8 +133,7 @@ func (p keyPinned) String() string {
 	return termtext.Printable(text)
 }
 
-// repin pins public, the new key of the data directory, in place of the key that it has just
-// replaced. It does nothing if the user had not pinned the old key.
+// repin replaces the user's pin, if there is one, after a rotation to public.
 func repin(ctx context.Context, shared *cli.Shared, known knownLedgers, public string) error {
 	entries, err := known.entries()
 	if err != nil {

@@ -35,7 +35,6 @@ func publicKey(tb testing.TB, dir string) string {
 	return text
 }
 
-// report returns the output of verify.
 func report(tb testing.TB, want int, args ...string) (r verifier.Report) {
 	tb.Helper()
 	status, out := command(tb, append([]string{"verify", "--tenant", "acme", "--json"}, args...)...)
@@ -45,8 +44,7 @@ func report(tb testing.TB, want int, args ...string) (r verifier.Report) {
 	return r
 }
 
-// The key is changed three times, with checkpoints in a file and in the bucket, and a
-// rebuild at the end.
+// The key changes three times, with checkpoints in a file and in the bucket, followed by a rebuild.
 //
 //guarantee:rotate
 func TestKeyRotate(t *testing.T) {
@@ -83,7 +81,7 @@ func TestKeyRotate(t *testing.T) {
 		}
 		auditortest.PublishRun(t, p, name, 1)
 		run()
-		run() // which has nothing to send any more
+		run() // nothing is left to send
 	}
 	check := func() verifier.Report {
 		t.Helper()
@@ -152,8 +150,8 @@ func TestKeyRotate_Refused(t *testing.T) {
 	}
 }
 
-// A standby follows the change when it has a copy of the new keys folder. Until then it
-// fails with the remedy.
+// A standby accepts the change once it has a copy of the new keys folder. Before, its error tells
+// what to do.
 //
 //guarantee:rotate-absent
 func TestKeyRotate_Standby(t *testing.T) {

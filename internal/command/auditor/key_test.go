@@ -43,7 +43,6 @@ func TestCommand_Key(t *testing.T) {
 	if diff := cmp.Diff(shown, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	// The origin is the first line of a checkpoint.
 	if note := auditortest.Verify(t, dir, "b c").Checkpoint.Note; note[:len("hooktrail/b=20c\n")] != "hooktrail/b=20c\n" {
 		t.Errorf("got\n%s", note)
 	}

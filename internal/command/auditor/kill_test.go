@@ -16,11 +16,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// process is an auditor in a separate process.
 type process struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
-	done   chan struct{} // closed when it has ended
+	done   chan struct{} // closed at its end
 }
 
 func start(tb testing.TB, args ...string) *process {
@@ -43,9 +42,8 @@ func start(tb testing.TB, args ...string) *process {
 	return p
 }
 
-// kill ends the process without a warning.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended by itself
+	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.done
 }
 
@@ -57,7 +55,7 @@ func leavesOf(tb testing.TB, dir, tenant string) int64 {
 	}
 	r, err := ledger.OpenReader(path)
 	if err != nil {
-		return 0 // it is about to be made
+		return 0 // the file is not there yet
 	}
 	c, err := r.Newest(tb.Context())
 	if err = errors.Join(err, r.Close()); err != nil {
@@ -74,12 +72,12 @@ func TestRun_KilledFiveTimes(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")
-	for i := range total - 4 { // the start, the end, its seal and one more
+	for i := range total - 4 { // without the start, the end, its seal and one more
 		if i%1000 == 0 {
 			auditortest.AppendEvent(t, p, "r", events.ToolBefore, fmt.Sprint(i), events.ToolBeforeData{Tool: "Bash"})
 			continue
 		}
-		auditortest.AppendEvent(t, p, "r", events.Custom, "", events.CustomData{Name: "x"}) // no row of an AgentFS file
+		auditortest.AppendEvent(t, p, "r", events.Custom, "", events.CustomData{Name: "x"}) // not a row of an AgentFS file
 	}
 	auditortest.PublishRun(t, p, "end", 0) // three
 	auditortest.AppendEvent(t, p, "", events.Custom, "", events.CustomData{Name: "x"})

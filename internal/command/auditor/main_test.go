@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// commandEnv makes this test binary run the auditor command, as a process that can be
-// killed.
+// commandEnv makes this test binary an auditor process that tests can kill.
 const commandEnv = "HOOKTRAIL_TEST_AUDITOR"
 
 func TestMain(m *testing.M) {
@@ -19,7 +18,7 @@ func TestMain(m *testing.M) {
 	cli.Main(Command())
 }
 
-// runTests keeps the pins of the tests out of the user's configuration folder.
+// runTests keeps the tests' pins out of the user's configuration folder.
 func runTests(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "known-ledgers-")
 	if err == nil {

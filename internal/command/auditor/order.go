@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	orderPoll = 50 * time.Millisecond // how often to look for the effect of an order
-	// filesPoll is longer than orderPoll, because each poll opens the AgentFS files.
+	orderPoll = 50 * time.Millisecond // interval of looking for the effect
+	// Longer than orderPoll, because each poll opens the AgentFS files.
 	filesPoll = 250 * time.Millisecond
 	orderWait = time.Minute
 )
@@ -47,8 +47,8 @@ func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	}, nil
 }
 
-// give gives orders, then waits until they have taken effect and no file contains removed payloads.
-// If no auditor is running, give reads the stream itself.
+// give gives orders and waits until they have taken effect and no file has removed payloads.
+// Without a running auditor, it reads the stream itself.
 func (f *orderFlags) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	ids, err := auditor.GiveOrders(cmd.Context(), shared.DataDir, orders)
 	if err != nil {

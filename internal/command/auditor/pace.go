@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// speed is a flag for the speed of a replay relative to the original run, such as 1x or 0.5x. The
-// value max is stored as zero and means no pauses.
+// speed is the pace of a replay relative to the original run, such as 1x or 0.5x. Zero is max,
+// without pauses.
 type speed float64
 
 const maxSpeed = "max"
@@ -47,9 +47,8 @@ type pacer struct {
 	first time.Time
 }
 
-// wait blocks until the event with timestamp t is due. It does not block for an event without a
-// timestamp. It also does not block for an event older than the first one, which occurs because
-// clocks differ.
+// wait blocks until the event of time t is due. It does not block without a time, or if t is before
+// the first event, as clocks differ.
 func (p *pacer) wait(ctx context.Context, t time.Time) error {
 	if p.speed == 0 || t.IsZero() {
 		return nil

@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// knownLedgers is the path of the file of pinned keys. If it is empty, the file is the default one
-// of the user.
+// knownLedgers is the path of the file of pinned keys. Empty means the user's default file.
 type knownLedgers string
 
 func (k *knownLedgers) register(flags *pflag.FlagSet) {
@@ -24,8 +23,7 @@ func (k knownLedgers) path() (string, error) {
 	return pins.DefaultPath()
 }
 
-// entries returns the entries of the file. A user without a configuration folder has no entries and
-// gets no error.
+// entries returns the entries of the file. A user without a configuration folder has none.
 func (k knownLedgers) entries() ([]pins.Entry, error) {
 	path, err := k.path()
 	if err != nil {
@@ -34,8 +32,8 @@ func (k knownLedgers) entries() ([]pins.Entry, error) {
 	return pins.Read(path)
 }
 
-// anchoring returns the pins that can confirm a key that the user did not name. The pins for
-// dataDir are binding. dataDir is empty for evidence outside any data directory, such as a bundle.
+// anchoring returns the pins that may confirm a key that was not named. The pins for dataDir are
+// binding. For evidence outside any data directory, dataDir is empty.
 func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	entries, err := k.entries()
 	if err != nil {
@@ -52,8 +50,8 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given returns the anchoring for a key that the user named with --key. The flag itself confirms
-// the key. The pins for dataDir are included, because they can contradict the flag.
+// given returns the anchoring for a key of --key. It has the pins for dataDir too, because they may
+// contradict the flag.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {
@@ -71,8 +69,8 @@ func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// pinsOf converts the entry e to pins. If e belongs to dataDir, the result also has each later key
-// that a signed change put in the place of the pinned one.
+// pinsOf converts the entry e to pins. If e is of dataDir, the keys that replaced the pinned one by
+// signed changes are pins too.
 func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	p := verifier.Pin{Seen: e.Seen}
 	if e.Origin != pins.AnyOrigin {
@@ -99,8 +97,8 @@ func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	return list, nil
 }
 
-// rotations returns the key changes of a data directory. If they cannot be read, it returns none,
-// so pins do not extend to later keys.
+// rotations returns the key changes of a data directory, or none if they are unreadable, so that
+// pins do not extend to later keys.
 func rotations(dataDir string) []ledger.KeyRotation {
 	_, public, err := ledger.ReadVerifier(auditor.KeyDir(dataDir))
 	if err != nil {
@@ -113,7 +111,6 @@ func rotations(dataDir string) []ledger.KeyRotation {
 	return changes
 }
 
-// anchorOf returns what the user's pins say about public, the key of the data directory.
 func (k knownLedgers) anchorOf(dataDir, public string) (*verifier.Anchor, error) {
 	a, err := k.anchoring(dataDir)
 	if err != nil {

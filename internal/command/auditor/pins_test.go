@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// recorded is a data directory with a run of tenant acme.
 func recorded(tb testing.TB) (dir string) {
 	tb.Helper()
 	b := auditortest.Connect(tb, auditortest.Server(tb))
@@ -23,8 +22,8 @@ func recorded(tb testing.TB) (dir string) {
 	return dir
 }
 
-// forged is a recorded data directory that an attacker made again with a key of their own.
-// It returns the ids of the pinned key and of theirs.
+// forged is a recorded data directory that an attacker wrote again with another key. It also
+// returns the ids of the pinned key and of the attacker's.
 func forged(tb testing.TB) (dir, pinned, own string) {
 	tb.Helper()
 	dir, other := recorded(tb), recorded(tb)
@@ -40,7 +39,6 @@ func forged(tb testing.TB) (dir, pinned, own string) {
 	return dir, pinned, own
 }
 
-// checkStatus runs a command and wants its status and texts in its output.
 func checkStatus(tb testing.TB, want int, args []string, texts ...string) {
 	tb.Helper()
 	status, out, errs := commandBoth(tb, args...)
@@ -54,13 +52,12 @@ func checkStatus(tb testing.TB, want int, args []string, texts ...string) {
 	}
 }
 
-// noPins names a file without pins.
 func noPins(tb testing.TB) []string {
 	tb.Helper()
 	return []string{"--known-ledgers", filepath.Join(tb.TempDir(), "known_ledgers")}
 }
 
-// An attacker writes all ledgers again with a key of their own and overwrites ledger.pub.
+// An attacker writes all ledgers again with another key and overwrites ledger.pub.
 //
 //guarantee:anchor-pinned
 func TestPins_LedgersRewritten(t *testing.T) {
@@ -75,7 +72,7 @@ func TestPins_LedgersRewritten(t *testing.T) {
 	checkStatus(t, verifier.ExitUnanchored, append(verify, noPins(t)...), "\nAnchor:       NONE ", own, "auditor key pin")
 	checkStatus(t, verifier.ExitUnanchored, append(append([]string{"coverage"}, at...), noPins(t)...), "anchor NONE")
 
-	// The auditor does not take the key for the pinned one either.
+	// The auditor does not accept the key either.
 	b := auditortest.Connect(t, auditortest.Server(t))
 	if err := tryDrain(t, auditor.Options{Broker: b, DataDir: dir}); err != nil {
 		t.Log(err)
@@ -87,7 +84,7 @@ func TestPins_LedgersRewritten(t *testing.T) {
 	checkStatus(t, verifier.ExitIncomplete, verify, "\nAnchor:       PINNED       key "+own+", first seen ") // the stream is another one
 }
 
-// A checkpoint that was kept before shows the rewrite too, also as jq writes it.
+// A checkpoint that was stored earlier shows the rewrite too, also if jq wrote it.
 //
 //guarantee:anchor-other-key
 func TestPins_KeptCheckpoint(t *testing.T) {
@@ -108,8 +105,7 @@ func TestPins_KeptCheckpoint(t *testing.T) {
 	}
 }
 
-// Without an anchor the status is 21, unless something is worse. verify itself pins
-// nothing.
+// Without an anchor the exit status is 21, unless something is worse. verify itself pins nothing.
 //
 //guarantee:anchor-none
 func TestPins_None(t *testing.T) {
@@ -119,7 +115,7 @@ func TestPins_None(t *testing.T) {
 	checkStatus(t, verifier.ExitUnanchored, append(verify, "--require-trusted"), "\nAnchor:       NONE ", "NOT FOUND")
 	checkStatus(t, verifier.ExitUnanchored, append(verify, "--json"), `"state": "NONE"`, `"exit": 21`)
 	checkStatus(t, verifier.ExitVerified, append(verify, "--key", publicKey(t, dir)), "\nAnchor:       GIVEN        by --key\n")
-	// The file next to the ledger can have been replaced with it.
+	// A file next to the ledger could have been replaced with it.
 	own := filepath.Join(dir, "keys", ledger.VerifierFile)
 	link := filepath.Join(t.TempDir(), "key")
 	if err := os.Symlink(own, link); err != nil {
@@ -141,7 +137,7 @@ func TestPins_None(t *testing.T) {
 	checkStatus(t, 0, append([]string{"key", "pin", "--data-dir", dir}, noPins(t)...), "pinned key ")
 }
 
-// A bundle and a proof verify with a pinned key from any folder, and not with their own.
+// A bundle or proof verifies with a pinned key, but not with the key that it contains.
 //
 //guarantee:anchor-exported
 func TestPins_Exported(t *testing.T) {
@@ -187,8 +183,8 @@ func TestPins_Exported(t *testing.T) {
 	}
 }
 
-// A signed change of the key leads from the pin to the new key: in the ledger, and for a
-// ledger that began later in the folder of the keys.
+// Signed changes connect a pin to the current key. They are in the ledger, and for younger ledgers
+// in the keys folder.
 //
 //guarantee:anchor-pinned
 func TestPins_Rotation(t *testing.T) {
@@ -214,14 +210,14 @@ func TestPins_Rotation(t *testing.T) {
 	if text := string(auditortest.ReadFile(t, absent[1])); !strings.Contains(text, first) {
 		t.Errorf("verify changed the pin:\n%s", text)
 	}
-	// The auditor of that user follows the signed change.
+	// An auditor of that user accepts the signed change too.
 	if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, KnownLedgers: absent[1]}); err != nil {
 		t.Fatal(err)
 	}
 	if text := string(auditortest.ReadFile(t, absent[1])); !strings.Contains(text, second) || strings.Contains(text, first) {
 		t.Errorf("the auditor did not replace the pin:\n%s", text)
 	}
-	// The list of changes alone is not signed.
+	// An unsigned change does not count.
 	changes := filepath.Join(auditor.KeyDir(dir), ledger.RotationsFile)
 	auditortest.Put(t, changes, strings.ReplaceAll(string(auditortest.ReadFile(t, changes)), "order/v1", "order/v2"))
 	late := noPins(t)
@@ -238,7 +234,7 @@ func TestPins_Rotation(t *testing.T) {
 	checkStatus(t, verifier.ExitDiverged, append([]string{"verify", "--data-dir", dir, "--tenant", "late"}, late...), first, second)
 }
 
-// The first start pins the key and says so, and later ones are silent.
+// The first start pins the key and logs that. Later ones are silent.
 //
 //guarantee:anchor-pinned
 func TestPins_Serve(t *testing.T) {

@@ -107,9 +107,8 @@ func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why pur
 	return ProveLeaf(ctx, r, e.Leaf)
 }
 
-// ProveLeaf returns the proof of one leaf of the ledger r, together with the bytes of the leaf. It
-// uses the newest checkpoint with cosignatures that covers the leaf. If there is none, it uses the
-// newest checkpoint.
+// ProveLeaf returns the proof of one leaf of r, with the bytes of the leaf. It uses the newest
+// cosigned checkpoint that covers the leaf, or else the newest one.
 func ProveLeaf(ctx context.Context, r *ledger.Reader, leaf int64) (transparency.Proof, error) {
 	p, ok, err := r.Tree().ProveWitnessed(ctx, leaf)
 	if err == nil && !ok {

@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// checkIndependently checks a tlog-proof by its specification, with the code of x/mod
-// and without the code of this repository, and returns the record.
+// checkIndependently checks a tlog-proof by its specification with x/mod and no code of this
+// repository. It returns the record.
 func checkIndependently(text, key string) (string, error) {
 	head, signed, ok := strings.Cut(text, "\n\n")
 	rows := strings.Split(head, "\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The stream still has erased payloads. Rebuilt files do not.
+// Rebuilt files do not have erased payloads, although the stream still does.
 //
 //guarantee:rebuild
 func TestRebuild_ShowsNothingErased(t *testing.T) {

@@ -90,8 +90,8 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return r.publish(cmd, shared, reader, chosen)
 }
 
-// checkSubject rejects a subject that the stream stores. The auditor would read an event replayed
-// there and count it as a repeated one.
+// checkSubject rejects subjects of the event stream, because the auditor would count replayed
+// events as repeated ones.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil
@@ -137,7 +137,7 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 		return fmt.Errorf("--subject needs a broker: %w", err)
 	}
 	defer nc.Close()
-	// LastError reports the same errors, so printing them here would repeat them
+	// LastError reports the same errors.
 	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "replay")
 	defer bar.Finish()
@@ -153,7 +153,7 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	first := true
 	if err := r.each(cmd.Context(), reader, chosen, flush, bar, func(e ledger.Entry) error {
 		err := nc.Publish(r.subject, e.Bytes)
-		// Flush after the first event, so that a missing right to publish is reported at once.
+		// Report a missing right to publish at once.
 		if err == nil && first {
 			first, err = false, flush()
 		}

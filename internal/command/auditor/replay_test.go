@@ -181,20 +181,19 @@ func TestReplay_ToTheEmbeddedBroker(t *testing.T) {
 	}
 }
 
-// A refusal of the broker is reported once and not for each event.
 func TestReplay_WithoutTheRight(t *testing.T) {
 	dir := t.TempDir()
 	b := embedded(t, dir)
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 50)
 	drain(t, b, dir)
-	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr")) // what libraries print there
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr")) // output of libraries
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := os.Stderr
 	os.Stderr = stderr
 	status, _, errs := commandBoth(t, "replay", "--data-dir", dir, "--tenant", "acme", "--run", "r1",
-		"--subject", "replay.acme", "--nats-url", b.URL()) // as a local client without credentials
+		"--subject", "replay.acme", "--nats-url", b.URL()) // a local client without credentials
 	os.Stderr = before
 	if err := stderr.Close(); err != nil {
 		t.Fatal(err)
@@ -208,7 +207,7 @@ func TestReplay_WithoutTheRight(t *testing.T) {
 //guarantee:replay
 func TestPacer_Waits(t *testing.T) {
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	// In seconds after the first event.
+	// Seconds after the first event.
 	happened := []int{0, 10, 5, 60, 60}
 	for _, tt := range []struct {
 		speed string

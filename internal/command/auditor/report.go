@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	maxLines  = 20 // most lines of one kind in a text report
-	maxListed = 5  // most names in one line
+	maxLines  = 20 // lines of one kind
+	maxListed = 5  // names in one line
 )
 
-// lines prints the lines of a text report. The first line of a group has a label. The next lines of
-// the group have an empty label.
+// lines prints a text report. Only the first line of a group has a label.
 type lines struct {
 	out     io.Writer
 	palette cli.Palette
@@ -35,7 +34,7 @@ func (l lines) print(label, verdict, text string) {
 	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, termtext.Printable(oneLine(text)))
 }
 
-// PrintReport prints r as text: the verdicts, their facts, and the limits of the proof.
+// PrintReport prints r as text.
 func PrintReport(out io.Writer, r verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.integrity(r)
@@ -261,7 +260,7 @@ func plural(n int64, one, many string) string {
 	return thousands(n) + " " + many
 }
 
-// thousands writes n with commas: 91,204.
+// thousands formats 91204 as 91,204.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

@@ -21,7 +21,7 @@ func (l lines) anchor(a *verifier.Anchor) {
 	l.print("Anchor", l.verdict(string(a.State), paint), AnchorText(a))
 }
 
-// AnchorText describes what confirms the key. If nothing does, it says what the user can do.
+// AnchorText describes what confirms the key, or what the user can do.
 func AnchorText(a *verifier.Anchor) string {
 	switch a.State {
 	case verifier.AnchorPinned:

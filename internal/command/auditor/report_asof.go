@@ -8,16 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// asOf prints the time and the stream position up to which the report is valid.
 func (l lines) asOf(r verifier.Report) {
 	if r.AsOf != nil {
-		// The line Completeness names the open runs, so this line only counts them.
+		// The line Completeness names the open runs.
 		l.print("As of", "", asOfText(*r.AsOf, plural(int64(len(r.Open)), "run", "runs")+" open"))
 	}
 }
 
-// runsText returns the number of open runs and some of their names. word describes the runs, for
-// example as "open" or "not sealed".
 func runsText(open []string, word string) string {
 	text := plural(int64(len(open)), "run", "runs") + " " + word
 	if len(open) > 0 {
@@ -59,8 +56,8 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes the outboxes with waiting events. If uses is false, it skips outboxes that
-// only have records of use.
+// waitingTexts describes the outboxes with waiting events. Without uses, it skips those that only
+// have records of use.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {
@@ -89,7 +86,7 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	return texts
 }
 
-// behindLines lists what the ledger does not have yet, if that makes its completeness unproven.
+// behindLines lists what the ledger lacks, if that makes it unproven.
 func behindLines(r verifier.Report) (texts []string) {
 	if r.AsOf == nil || !r.AsOf.Behind() {
 		return nil

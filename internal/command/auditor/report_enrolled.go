@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// enrolled prints how many producers are enrolled and names the producers that are not.
 func (l lines) enrolled(r verifier.Report) {
 	if len(r.Producers) == 0 {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// foreign prints two lists. The first has the records that carry a producer's name without a valid
-// signature of that producer. The second has the producers that first sent without a key.
+// foreign prints the records with a producer's name but without its signature, and the producers
+// that first sent without a key.
 func (l lines) foreign(r verifier.Report) {
 	if r.ForeignCount > 0 {
 		l.print("Foreign", l.verdict(fmt.Sprintf("FOUND (%s)", thousands(r.ForeignCount)), l.palette.Bad),

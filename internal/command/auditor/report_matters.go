@@ -9,12 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// shortID returns the first 12 characters of the id of a finding. They are enough for auditor
-// acknowledge.
+// shortID returns enough of the id of a finding for auditor acknowledge.
 func shortID(id string) string { return id[:min(12, len(id))] }
 
-// matters prints the findings that can be acknowledged with their ids. Then it prints the
-// acknowledged findings and who acknowledged them.
 func (l lines) matters(r verifier.Report) {
 	news := make([]verifier.Matter, 0, len(r.Matters))
 	var known []verifier.Matter

@@ -16,8 +16,8 @@ func (v verification) options() (verifier.Options, error) {
 	}, err
 }
 
-// foundNothing returns an error if the ledger has no record of the selected run and time. A verdict
-// about no records would be meaningless.
+// foundNothing returns an error if the ledger has no selected record, because a verdict about none
+// would be meaningless.
 func (v verification) foundNothing(opts verifier.Options, r verifier.Report) error {
 	if v.only.isAll() || r.Integrity != verifier.Verified || !r.IsOfNothing() {
 		return nil
@@ -25,7 +25,6 @@ func (v verification) foundNothing(opts verifier.Options, r verifier.Report) err
 	return nothingChosen(r.Tenant, ledger.Selection{Run: opts.Run, From: opts.From, To: opts.To})
 }
 
-// only prints the selected run and time. It prints nothing if the report is about the whole ledger.
 func (l lines) only(r verifier.Report) {
 	if text := onlyText(r); text != "" {
 		l.print("Only", "", text+": completeness is about nothing else, integrity about the whole ledger")

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// absent returns the producers that are silent or whose outboxes are lost.
 func absent(r verifier.Report) (texts []string) {
 	var silent, lost []string
 	for _, p := range r.Producers {

@@ -17,7 +17,7 @@ import (
 
 func (l lines) redacted(r verifier.Redacted) {
 	l.rules(r)
-	// Other lines print the orders about keys, rules and issuers.
+	// Other lines print these orders.
 	others := func(o verifier.OrderAt) bool {
 		return o.Action != events.AuditKey && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
 	}
@@ -54,8 +54,6 @@ func stopper(e ledger.Effect) string {
 	return "a hold"
 }
 
-// rules prints the orders that set a rule for later orders. Then it prints the orders that wait for
-// their approval.
 func (l lines) rules(r verifier.Redacted) {
 	label := "Rules"
 	for i, o := range r.Rules {

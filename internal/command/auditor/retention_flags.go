@@ -20,7 +20,7 @@ const (
 )
 
 // ParseRetention parses a retention rule such as "tool.*=90d", "prompt.submit=26w",
-// "issue.*=forever" or "*=7y". A day has 24 hours, a week 7 days, a year 365 days.
+// "issue.*=forever" or "*=7y". A day has 24 hours, a year 365 days.
 func ParseRetention(text string) (ledger.RetentionRule, error) {
 	kind, age, ok := strings.Cut(text, "=")
 	if _, err := path.Match(kind, ""); !ok || kind == "" || err != nil {
@@ -63,7 +63,7 @@ func (r *RetentionFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().Var(&r.floor, "retention-floor", "least `age` of a record for pruning, recorded in each ledger that has a lower one: 180d, 7y")
 }
 
-// Apply copies the values of the flags to o.
+// Apply copies the flags to o.
 func (r *RetentionFlags) Apply(o *auditor.Options) {
 	o.Retention, o.Floor = r.rules, time.Duration(r.floor)
 }

@@ -56,8 +56,7 @@ With auditor serve --retention-floor the auditor sets the floor of all tenants.`
 	return cmd
 }
 
-// ParseFloor parses a retention floor such as "180d". For no floor, text is empty or "0", and the
-// result is 0.
+// ParseFloor parses a retention floor such as "180d". "" and "0" mean none.
 func ParseFloor(text string) (time.Duration, error) {
 	if text == "" || text == "0" {
 		return 0, nil
@@ -147,7 +146,6 @@ func secondPerson(people, actions []string, within string) (s ledger.SecondPerso
 	return s, s.Validate()
 }
 
-// rule gives the order in rule, which sets a rule for later orders, and prints the result.
 func (f *orderFlags) rule(cmd *cobra.Command, shared *cli.Shared, rule ledger.Order) (err error) {
 	o, err := f.order(rule.Action)
 	if err != nil {
@@ -175,7 +173,7 @@ func (f *orderFlags) rule(cmd *cobra.Command, shared *cli.Shared, rule ledger.Or
 	})
 }
 
-// Rule describes an order that sets a rule for later orders.
+// Rule is an order that sets a rule for later orders.
 type Rule struct {
 	ID     string             `json:"id"`
 	Tenant string             `json:"tenant"`

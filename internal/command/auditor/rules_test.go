@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/sshagent"
 )
 
-// ruleWorld runs commands on the ledger of one tenant.
 type ruleWorld struct {
 	*testing.T
 
@@ -36,7 +35,6 @@ func newRuleWorld(t *testing.T) (w ruleWorld, publish func(run string)) {
 	return w, publish
 }
 
-// do runs a command and requires its status and a text in its output.
 func (w ruleWorld) do(status int, want string, args ...string) string {
 	w.Helper()
 	args = append(args, "--data-dir", w.dir, "--tenant", "acme")
@@ -72,7 +70,7 @@ func TestApprove(t *testing.T) {
 	id := w.proposal()
 	w.do(0, "waits for its approval", "verify", "--key", publicKey(t, w.dir))
 	w.do(1, "no order", "approve", "none")
-	// With the approver's key and without write access, and then the other way round.
+	// First with the approver's key and without write access, then the other way round.
 	file := filepath.Join(t.TempDir(), "approved.txt")
 	w.do(0, "", "approve", id, "--identity", amy, "--out", file)
 	w.do(0, "approved by amy: erase run r0", "approve", "--signed", file)

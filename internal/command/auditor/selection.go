@@ -47,8 +47,7 @@ func (s selection) parse() (ledger.Selection, error) {
 	return chosen, nil
 }
 
-// parseTime parses a timestamp or a date. A date means midnight UTC of that day. For empty text it
-// returns the zero time.
+// parseTime parses a timestamp, or a date as midnight UTC. Empty text is the zero time.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

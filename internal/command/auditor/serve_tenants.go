@@ -16,12 +16,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// cacheBytes is the memory for caches. The auditors of all tenants in a process share it.
+// cacheBytes is shared by all auditors of a process.
 const cacheBytes = 64 << 20
 
-// serveTenants runs one auditor for each tenant. Each auditor has its own connection, rights,
-// durables, positions and locks, so that a tenant can move to another process. When one auditor
-// ends, serveTenants stops the others. With --drain the others continue to the end of the stream.
+// serveTenants runs one auditor per tenant with its own connection, rights, durables, positions and
+// locks, so that a tenant can move to another process. When one ends, the others stop, or with
+// --drain continue to the end of the stream.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Two processes serve two sets of tenants in one data directory. Each writes only its
-// ledgers, and a tenant moves from one set to the other without being read twice.
+// Two processes serve two sets of tenants in one data directory. Each writes only its ledgers. A
+// tenant that moves to the other set is not read twice.
 //
 //guarantee:split-auditors
 func TestServe_SeveralTenants(t *testing.T) {
@@ -41,7 +41,7 @@ func TestServe_SeveralTenants(t *testing.T) {
 			t.Errorf("agentfs files: got %q, %v", files, err)
 		}
 	}
-	drain(t, b, dir) // and one of all goes on where they were
+	drain(t, b, dir) // an auditor of all tenants continues there
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "beta"), verifier.Verified, verifier.Complete)
 }
 

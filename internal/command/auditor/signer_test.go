@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/sshagent"
 )
 
-// both returns the output and the errors in one text.
 func both(tb testing.TB, args ...string) (status int, text string) {
 	tb.Helper()
 	status, out, errs := commandBoth(tb, args...)
@@ -29,8 +28,8 @@ func both(tb testing.TB, args ...string) (status int, text string) {
 	return status, out + errs
 }
 
-// A key moves from the agent to another one of the agent, to a file, and back. Checkpoints,
-// orders, selections of bundles and rotations are signed at each place.
+// The key moves from one agent key to another, to a file, and back. Everything is signed at each
+// place.
 //
 //guarantee:signer-agent
 func TestSigner_Places(t *testing.T) {
@@ -89,7 +88,7 @@ func TestSigner_Places(t *testing.T) {
 	if status, text := both(t, "verify", out, "--key", first); status != 0 || !strings.Contains(text, "COMPLETE") {
 		t.Errorf("bundle: status %d: %s", status, text)
 	}
-	// Without the agent the selection stays unsigned, and orders are refused.
+	// Without the agent, exports are unsigned and orders fail.
 	a.Kill()
 	out += ".2"
 	if status, text := both(t, "export", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL(), "--out", out); status != 0 || !strings.Contains(text, "ssh-agent does not sign") {

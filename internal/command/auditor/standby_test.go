@@ -33,7 +33,6 @@ func TestStandby_Options(t *testing.T) {
 	}
 }
 
-// history collects the writes to the bucket.
 type history struct {
 	mu      sync.Mutex // guards entries
 	entries []jetstream.KeyValueEntry
@@ -53,7 +52,7 @@ func watchBucket(tb testing.TB, b *broker.Broker) *history {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for e := range w.Updates() {
-			if e != nil { // between what was there and what comes
+			if e != nil { // nil separates old and new entries
 				h.mu.Lock()
 				h.entries = append(h.entries, e)
 				h.mu.Unlock()
@@ -67,15 +66,13 @@ func watchBucket(tb testing.TB, b *broker.Broker) *history {
 	return h
 }
 
-// putCheckpoint is a checkpoint in the bucket, and the holder of the lease at that
-// time.
 type putCheckpoint struct {
 	ledger.Checkpoint
 	holder string
 }
 
-// checkpoints returns the checkpoints of tenant in order, and the holders of the lease.
-// It fails the test if a new holder has not challenged the previous one.
+// checkpoints returns the checkpoints of tenant and the holders of the lease. A new holder must
+// have challenged the previous one.
 func (h *history) checkpoints(tb testing.TB, tenant string) (all []putCheckpoint, holders []string) {
 	tb.Helper()
 	h.mu.Lock()
@@ -107,7 +104,6 @@ func (h *history) checkpoints(tb testing.TB, tenant string) (all []putCheckpoint
 	return all, holders
 }
 
-// reached reports whether the newest checkpoint in the bucket has so many leaves.
 func (h *history) reached(tb testing.TB, tenant string, leaves int64) bool {
 	tb.Helper()
 	all, _ := h.checkpoints(tb, tenant)

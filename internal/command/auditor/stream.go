@@ -95,8 +95,6 @@ func (s streamFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return siem.Follow(cmd.Context(), o)
 }
 
-// defaultPosition returns the path of the position file for this tenant and receiver, and creates
-// its folder.
 func (s streamFlags) defaultPosition(shared *cli.Shared) (string, error) {
 	token, err := subjects.Token(shared.TenantOrDefault())
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// StreamCopy describes whether the stream still has the payloads that an order removed from the
-// ledger. The stream deletes messages only when they reach its limits.
+// StreamCopy reports whether the stream still has payloads that an order removed. The stream
+// deletes messages only at its limits.
 type StreamCopy string
 
 // The values of StreamCopy.
@@ -24,11 +24,11 @@ const (
 	CopyKept    StreamCopy = "kept"    // until it expires
 	CopyEndless StreamCopy = "endless" // the stream has no age limit
 	CopyGone    StreamCopy = "gone"
-	CopyUnknown StreamCopy = "unknown" // the stream could not be read
+	CopyUnknown StreamCopy = "unknown" // the stream is unreadable
 )
 
-// streamCopy sets c.Stream and c.Expires. If the stream cannot be read, it only logs a warning,
-// because the orders have succeeded.
+// streamCopy sets c.Stream and c.Expires. Errors are only logged, because the orders have
+// succeeded.
 func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)
@@ -48,9 +48,8 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf returns the state of messages that the stream stored at the time last or earlier, and when
-// the last of them expires. first is the time of the oldest message in the stream. maxAge is the
-// age limit of the stream, or 0 for none.
+// copyOf returns the state of messages stored up to last, and when they expire. first is the oldest
+// message in the stream. maxAge is the stream's age limit, or 0.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

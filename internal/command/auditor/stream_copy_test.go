@@ -7,8 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 )
 
-// The result of an erasure includes the expiry of the stream's copy.
-//
 //guarantee:erase-everywhere
 func TestErase_TellsWhenTheStreamsCopyExpires(t *testing.T) {
 	s := auditortest.Server(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// frame reads one message with octet counting.
+// frame reads one message with octet counting (RFC 6587).
 func frame(r *bufio.Reader) (string, error) {
 	head, err := r.ReadString(' ')
 	if err != nil {
@@ -34,8 +34,7 @@ func frame(r *bufio.Reader) (string, error) {
 	return string(data), err
 }
 
-// A receiver that ends in the middle gets the rest after a new connection, over TCP and TLS.
-// Every record arrives in the order of the ledger.
+// A receiver that restarts gets all remaining records in order, over TCP and TLS.
 //
 //guarantee:siem
 func TestStream_ReceiverRestarts(t *testing.T) {
@@ -100,8 +99,8 @@ func TestStream_ReceiverRestarts(t *testing.T) {
 	}
 }
 
-// A stream continues behind its position, leaves an access record at each start, and
-// refuses a ledger that does not continue the position.
+// A stream continues after its position, records an access at each start, and refuses a ledger that
+// does not continue the position.
 //
 //guarantee:siem
 func TestStream_Resumes(t *testing.T) {
@@ -143,7 +142,7 @@ func TestStream_Resumes(t *testing.T) {
 	}
 }
 
-// A receiver that is away does not end the stream, and a signal does.
+// An unreachable receiver does not end the stream, but a signal does.
 //
 //guarantee:siem
 func TestStream_ReceiverAway(t *testing.T) {
@@ -157,7 +156,7 @@ func TestStream_ReceiverAway(t *testing.T) {
 	if status != 0 {
 		t.Errorf("status %d", status)
 	}
-	drain(t, b, dir) // the ledger goes on
+	drain(t, b, dir) // the ledger grows
 }
 
 func TestStream_UDP(t *testing.T) {

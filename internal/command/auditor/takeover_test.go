@@ -17,8 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// takeover limits the time without checkpoints in the bucket, on a machine that is not
-// busy.
+// takeover limits the time without checkpoints on an idle machine.
 const takeover = 5 * time.Second
 
 func (p *process) signal(tb testing.TB, s os.Signal) {
@@ -28,8 +27,8 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// The holder of the lease is stopped repeatedly, and continues after the other auditor
-// took over. All checkpoints belong to one tree, and a stopped holder adds none.
+// The holder of the lease is suspended repeatedly and resumed after the other auditor took over.
+// All checkpoints are of one tree, and a suspended holder adds none.
 //
 //guarantee:standby
 func TestStandby_TakesOver(t *testing.T) {
@@ -71,7 +70,7 @@ func TestStandby_TakesOver(t *testing.T) {
 	}
 	wantOneTree(t, h, dirs)
 
-	// The current holder is killed, and follows the other auditor after its restart.
+	// The holder is killed. After its restart it is the standby.
 	auditors[0].kill()
 	grow()
 	auditortest.Until(t, "the checkpoint of the one that is left", func() bool { return h.reached(t, "acme", leavesOf(t, dirs[0], "acme")+1) })
@@ -92,9 +91,8 @@ func TestStandby_TakesOver(t *testing.T) {
 	wantOneTree(t, h, dirs)
 }
 
-// wantOneTree expects that every checkpoint that was in the bucket belongs to the tree
-// of both ledgers, is not shorter than its predecessor, and was stored by a holder of
-// the lease.
+// wantOneTree expects that every checkpoint in the bucket belongs to the tree of both ledgers,
+// never shrinks, and is from a holder of the lease.
 func wantOneTree(tb testing.TB, h *history, dirs [2]string) {
 	tb.Helper()
 	all, holders := h.checkpoints(tb, "acme")

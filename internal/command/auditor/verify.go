@@ -27,11 +27,11 @@ type verification struct {
 	key            string
 	trusted        string
 	requireTrusted bool
-	// requireEnrolled makes each producer without enrolment count for the exit status.
+	// Producers that are not enrolled affect the exit status.
 	requireEnrolled bool
 	allowKnown      bool // acknowledged findings do not affect the exit status
 	checkpointFile  anchor.File
-	bucket          bool // compare with the checkpoint in the broker's bucket, if there is a broker
+	bucket          bool // compare with the bucket, if there is a broker
 	witnessPolicy   string
 	known           knownLedgers
 	silence         time.Duration
@@ -40,7 +40,7 @@ type verification struct {
 	proof  string
 	event  string
 	report string
-	only   selection // the run and time for which completeness is judged
+	only   selection // judge the completeness of this run and time
 }
 
 func verifyCommand(shared *cli.Shared) *cobra.Command {
@@ -120,7 +120,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	// The file of --ledger may belong to any tenant, unless --tenant is given.
+	// A --ledger file without --tenant may be of any tenant.
 	if v.file == "" || shared.Tenant != "" {
 		opts.Tenant = shared.TenantOrDefault()
 	}
@@ -136,7 +136,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		if err := v.checkpointFile.Validate(opts.Tenant); err != nil {
 			return cli.Usage("%w", err)
 		}
-		// Read the checkpoint before the ledger, because the ledger may grow while verify reads it.
+		// Before the ledger, which may grow while verify reads it.
 		opts.Anchored = append(opts.Anchored, v.checkpointFile.Checkpoint(cmd.Context(), opts.Tenant))
 	}
 	report, err := v.verify(cmd, shared, opts)
@@ -157,7 +157,7 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	return report, err
 }
 
-// judge verifies the ledger alone. It also returns which events the ledger does not have yet.
+// judge verifies the ledger alone, and returns what it lacks.
 func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (_ verifier.Report, _ *verifier.AsOf, err error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
@@ -199,8 +199,8 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// anchoring returns the evidence that can confirm the key of a ledger. The pin of the data
-// directory is binding if the key or the ledger comes from there.
+// anchoring returns what may confirm the key of a ledger. The pin of the data directory is binding
+// if the key or the ledger comes from there.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -217,14 +217,14 @@ func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error)
 	return v.known.given("")
 }
 
-// ownKey reports whether --key names the key file that lies in the same data directory as the
-// ledger. Such a file cannot confirm the ledger, because an attacker could have replaced both.
+// ownKey reports whether --key names the key file of the ledger's data directory. That file
+// confirms nothing, because an attacker could have replaced both.
 func (v verification) ownKey(dataDir string) bool {
 	named, err := os.Stat(v.key)
 	if err != nil {
 		return false
 	}
-	if v.file != "" { // its path is DATA/ledger/TENANT/ledger.db
+	if v.file != "" { // DATA/ledger/TENANT/ledger.db
 		file, err := filepath.Abs(v.file)
 		if err != nil {
 			return false
@@ -235,8 +235,7 @@ func (v verification) ownKey(dataDir string) bool {
 	return err == nil && os.SameFile(named, own)
 }
 
-// exported returns the evidence that can confirm the key of a bundle, proof or report, which lie
-// outside any data directory.
+// exported returns what may confirm the key of evidence outside any data directory.
 func (v verification) exported() (*verifier.Anchoring, error) {
 	if v.key == "" {
 		return v.known.anchoring("")
@@ -244,8 +243,7 @@ func (v verification) exported() (*verifier.Anchoring, error) {
 	return v.known.given("")
 }
 
-// keyFlag returns the verifier key in value, which is a key or the name of a file with one. The
-// result has the same form as the keys in pins, so that both can be compared.
+// keyFlag returns the canonical verifier key in value, or in the file of that name.
 func keyFlag(value string) (text string, err error) {
 	text = value
 	if data, err := os.ReadFile(value); err == nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// defaultWait is how long a verification waits for a running auditor to write the events that exist
-// now.
+// defaultWait is how long a verification waits for a running auditor to write existing events.
 const defaultWait = 5 * time.Second
 
 const asOfHelp = `The line "As of" names the position in the stream up to which the verdicts speak. If a
@@ -37,12 +36,10 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 	flags.DurationVar(&v.wait, "wait", defaultWait, waitUsage)
 }
 
-// source is the ledger that a command reads. path is its file. file is the value of --ledger and
-// may be empty.
+// source is the ledger at path. file is the value of --ledger.
 type source struct{ file, path string }
 
-// question finds out which existing events a ledger does not have yet. A nil question returns only
-// the data of the checkpoint.
+// question finds out which events a ledger lacks. A nil question knows only the checkpoint.
 type question struct {
 	*asof.Question
 
@@ -50,8 +47,8 @@ type question struct {
 	conn   *nats.Conn // nil if the stream was not asked
 }
 
-// ask notes which events exist now and waits until a running auditor has written them. It returns
-// nil if the ledger cannot be read. The verification reports that error.
+// ask notes which events exist and waits for a running auditor to write them. It returns nil if the
+// ledger is unreadable, which the verification reports.
 func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *question {
 	r, err := ledger.OpenReader(s.path)
 	if err != nil {
@@ -62,7 +59,7 @@ func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *
 	if s.file == "" {
 		o.DataDir = shared.DataDir
 		o.Written, err = auditor.LooksServed(cmd.Context(), shared.DataDir, r.Tenant())
-		// After an error, assume that an auditor runs, because another user may run it.
+		// On an error, another user may run an auditor.
 		o.Written = o.Written || err != nil
 	}
 	if shared.NATSURL != "" || s.file == "" {
@@ -75,7 +72,6 @@ func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *
 	return q
 }
 
-// dial connects to the broker of --nats-url, or to the broker that runs in the data directory.
 func (q *question) dial(cmd *cobra.Command, shared *cli.Shared, o *asof.Options) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), askLimit)
 	defer cancel()
@@ -94,15 +90,12 @@ func (q *question) dial(cmd *cobra.Command, shared *cli.Shared, o *asof.Options)
 	}
 }
 
-// answer adds to r which events the verified ledger or bundle does not have yet.
 func (q *question) answer(ctx context.Context, r *verifier.Report) {
 	if at := q.about(ctx, *r); at != nil {
 		r.SetAsOf(*at)
 	}
 }
 
-// about returns which events the verified ledger or bundle of r does not have yet. It returns nil
-// if r has no checkpoint.
 func (q *question) about(ctx context.Context, r verifier.Report) *verifier.AsOf {
 	if r.Checkpoint == nil {
 		return nil
@@ -114,7 +107,6 @@ func (q *question) about(ctx context.Context, r verifier.Report) *verifier.AsOf 
 	return new(q.at(ctx, c))
 }
 
-// at returns which events a ledger with the checkpoint c does not have yet.
 func (q *question) at(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	if q == nil {
 		return verifier.AsOfCheckpoint(c)

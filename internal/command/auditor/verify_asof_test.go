@@ -22,7 +22,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// verified runs auditor verify --json.
 func verified(tb testing.TB, args ...string) (status int, r verifier.Report) {
 	tb.Helper()
 	status, text := command(tb, append([]string{"verify", "--json"}, args...)...)
@@ -35,7 +34,6 @@ func verified(tb testing.TB, args ...string) (status int, r verifier.Report) {
 	return status, r
 }
 
-// serveIn runs an auditor until stop is called.
 func serveIn(tb testing.TB, b *broker.Broker, dir string) (stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(auditortest.Deadline(tb))
@@ -108,8 +106,8 @@ func TestVerify_StreamHasLaterEvents(t *testing.T) {
 	}
 }
 
-// A verification waits for a running auditor, and events that arrive meanwhile do not
-// change its verdict.
+// A verification waits for a running auditor. Events that arrive meanwhile do not change its
+// verdict.
 func TestVerify_AuditorRuns(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
@@ -136,12 +134,11 @@ func TestVerify_AuditorRuns(t *testing.T) {
 	wg.Wait()
 }
 
-// Two auditors with one consumer take messages from each other. The one that lacks events
-// says so.
+// Two auditors with one consumer take messages from each other. Each reports that it lacks events.
 //
 //guarantee:verify-as-of
 func TestVerify_TwoAuditorsWithoutStandby(t *testing.T) {
-	const ownKeys = "--checkpoint-bucket=false" // the bucket has a checkpoint of one of the two keys
+	const ownKeys = "--checkpoint-bucket=false" // the bucket has a checkpoint of only one key
 	s := auditortest.Server(t)
 	b, dirs := auditortest.Connect(t, s), [2]string{t.TempDir(), t.TempDir()}
 	p := auditortest.Outbox(t, b, "coder", "acme")
@@ -173,7 +170,7 @@ func TestVerify_TwoAuditorsWithoutStandby(t *testing.T) {
 	}
 }
 
-// The writer drops exact copies, so the ledger has them.
+// Exact copies do not count as missing, although the ledger drops them.
 func TestVerify_StreamHasCopies(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
@@ -196,7 +193,6 @@ func TestVerify_StreamHasCopies(t *testing.T) {
 	}
 }
 
-// A ledger of another stream has nothing of this one.
 func TestVerify_OtherStream(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
@@ -213,8 +209,8 @@ func TestVerify_OtherStream(t *testing.T) {
 	}
 }
 
-// Events that wait in an outbox of the data directory are not in the ledger. Records of
-// the use of evidence are named apart.
+// Events in an outbox of the data directory are not in the ledger. Records of use are listed
+// separately.
 //
 //guarantee:verify-as-of
 func TestVerify_EventsInAnOutbox(t *testing.T) {
@@ -257,7 +253,6 @@ func TestVerify_EventsInAnOutbox(t *testing.T) {
 	}
 }
 
-// A broker that does not answer does not stop a verification.
 func TestVerify_StreamCannotBeAsked(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
@@ -274,7 +269,6 @@ func TestVerify_StreamCannotBeAsked(t *testing.T) {
 	}
 }
 
-// The events of a hook that could not reach its outbox count too.
 func TestVerify_EventsInTheSpool(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)

@@ -18,11 +18,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// askLimit limits how long a verification waits for the broker. It does not need a broker.
+// askLimit is how long a verification waits for the broker, which it can do without.
 const askLimit = 5 * time.Second
 
-// askBucket adds the checkpoint in the broker's bucket to opts. The broker is the one of
-// --nats-url, or the one that runs in the data directory. askBucket does not start a broker.
+// askBucket adds the checkpoint in the bucket to opts, from the broker of --nats-url or of the data
+// directory. It does not start a broker.
 func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil

@@ -18,7 +18,7 @@ import (
 
 var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "report", "run", "from", "to"} //nolint:gochecknoglobals // a constant
 
-// otherFiles maps the first bytes of files that are not bundles to the flag that verifies them.
+// otherFiles maps the first bytes of other files to the flag that verifies them.
 var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof", "hooktrail/report/v1\n": "report"} //nolint:gochecknoglobals // a constant
 
 func notABundle(path string) (err error) {
@@ -45,7 +45,7 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, AllowAcknowledged: v.allowKnown, Tenant: shared.Tenant,
 	}
 	var err error
-	// Without a key or a pin, the key inside the bundle is used. The report says so.
+	// Otherwise the key inside the bundle is used, and the report says so.
 	if v.key != "" {
 		if opts.Key, err = v.verifier(shared); err != nil {
 			return err

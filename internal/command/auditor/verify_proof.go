@@ -24,11 +24,11 @@ type proofReport struct {
 	Problem    string              `json:"problem,omitempty"`
 	Tenant     string              `json:"tenant,omitempty"`
 	Leaf       int64               `json:"leaf"`
-	Leaves     int64               `json:"leaves"` // number of leaves that the checkpoint covers
+	Leaves     int64               `json:"leaves"` // that the checkpoint covers
 	Checkpoint time.Time           `json:"checkpoint"`
 	Key        string              `json:"key"`
 	Record     *provedRecord       `json:"record,omitempty"`    // nil if not proved
-	Event      string              `json:"event,omitempty"`     // file with the bytes of the record, if given
+	Event      string              `json:"event,omitempty"`     // file with the bytes of the record
 	Anchor     *verifier.Anchor    `json:"anchor,omitempty"`    // nil if not proved
 	Witnesses  *verifier.Witnesses `json:"witnesses,omitempty"` // nil without a policy
 	Exit       int                 `json:"exit"`
@@ -75,8 +75,8 @@ func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 	return printVerdict(cmd, shared, r, r.Exit, func(out io.Writer) { r.print(lines{out: out, palette: cli.PaletteFor(out)}) })
 }
 
-// check checks the proof in text with key. If event is not nil, the proof must be that of event. If
-// tenant is not empty, the ledger of the proof must belong to tenant.
+// check checks the proof in text with key. If given, event must be the proven record, and tenant
+// that of the ledger.
 func (r *proofReport) check(text, event []byte, key note.Verifier, tenant string) error {
 	p, err := transparency.ParseProof(text)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *proofReport) check(text, event []byte, key note.Verifier, tenant string
 		Class: l.Class, ID: l.ID, Producer: l.Producer, Sequence: l.Sequence,
 		Run: l.Run, Kind: l.Kind, Time: l.Time, SHA256: l.Hash.String(),
 	}
-	// The file may end with a line feed, because replay adds one to each event.
+	// Replay adds a line feed to each event.
 	if event != nil && events.HashOf(bytes.TrimSuffix(event, []byte("\n"))) != l.Hash {
 		return errors.New("the proof is that of other bytes than the event's")
 	}

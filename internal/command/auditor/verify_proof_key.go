@@ -12,14 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// proofKey returns the key with which to check the proof in text, and sets the anchor of r. If a
-// pinned key signed the proof, proofKey prefers it to the key of the data directory.
+// proofKey returns the key for the proof in text, and sets the anchor of r. It prefers a pinned key
+// that signed the proof to the key of the data directory.
 func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) (note.Verifier, error) {
 	var signed []byte
 	var said ledger.Checkpoint
 	if p, err := transparency.ParseProof(text); err == nil {
 		signed = p.Checkpoint
-		said, _ = ledger.ReadCheckpoint(signed) // an error here is reported by check
+		said, _ = ledger.ReadCheckpoint(signed) // check reports the error
 	}
 	keys, anchor, err := v.keysOf(shared, said.Tenant, func(k ledger.Keys) bool {
 		_, err := ledger.OpenCheckpoint(signed, k.At(said.Size))
@@ -32,9 +32,9 @@ func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) 
 	return keys.Chain[0], nil
 }
 
-// keysOf returns the keys with which to check evidence outside any data directory, and the anchor
-// for these keys. leads reports whether the evidence is signed by the given keys. A pinned key for
-// which leads returns true is preferred to the key of the data directory.
+// keysOf returns the keys for evidence outside any data directory, and their anchor. It prefers a
+// pinned key for which leads returns true, which means that it signed the evidence, to the key of
+// the data directory.
 func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledger.Keys) bool) (ledger.Keys, *verifier.Anchor, error) {
 	a, err := v.exported()
 	if err != nil {
@@ -51,7 +51,6 @@ func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledge
 	return keys, anchor, nil
 }
 
-// conclude sets the exit status of a valid proof from its cosignatures and its anchor.
 func (r *proofReport) conclude() {
 	r.Anchor.Witnessed(r.Witnesses)
 	if r.Anchor.State == verifier.AnchorNone {

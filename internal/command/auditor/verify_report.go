@@ -15,15 +15,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// reportReport is the result of auditor verify --report.
 type reportReport struct {
 	File      string             `json:"file"`
 	Integrity verifier.Integrity `json:"integrity"` // of the report
 	Problem   string             `json:"problem,omitempty"`
 	Signed    bool               `json:"signed"`
-	Key       string             `json:"key,omitempty"` // the key that signed it
+	Key       string             `json:"key,omitempty"` // that signed it
 	Tenant    string             `json:"tenant,omitempty"`
-	Leaves    int64              `json:"leaves"` // of the ledger that the report is about
+	Leaves    int64              `json:"leaves"` // of the reported ledger
 	Root      string             `json:"root,omitempty"`
 	From      time.Time          `json:"from,omitzero"`
 	To        time.Time          `json:"to,omitzero"`
@@ -32,20 +31,18 @@ type reportReport struct {
 	Completeness verifier.Completeness `json:"completeness,omitempty"`
 	Reported     int                   `json:"reported_exit"`
 
-	Ledger *ledgerOfReport  `json:"ledger,omitempty"` // nil if the ledger is not available here
+	Ledger *ledgerOfReport  `json:"ledger,omitempty"` // nil if the ledger is not here
 	Anchor *verifier.Anchor `json:"anchor,omitempty"`
 	Exit   int              `json:"exit"`
 }
 
-// ledgerOfReport describes whether the ledger agrees with the report.
 type ledgerOfReport struct {
 	Compared  daily.Compared     `json:"compared,omitempty"`
 	Integrity verifier.Integrity `json:"integrity"`
 	Leaves    int64              `json:"leaves"`
 }
 
-// maxReportBytes limits the size of a report. The lists of a report are limited, so a report is
-// always smaller.
+// maxReportBytes exceeds every report, because the lists in it are limited.
 const maxReportBytes = 64 << 20
 
 func (v verification) runReport(cmd *cobra.Command, shared *cli.Shared) error {
@@ -86,7 +83,6 @@ func readReport(path string) (f daily.File, err error) {
 	return f, nil
 }
 
-// openReport checks the file f without the ledger and stores the result in r.
 func (v verification) openReport(shared *cli.Shared, f daily.File, r *reportReport) (daily.Statement, error) {
 	tenant, size, signed := f.Claims()
 	var keys ledger.Keys
@@ -113,8 +109,8 @@ func (v verification) openReport(shared *cli.Shared, f daily.File, r *reportRepo
 	return s, nil
 }
 
-// compareReport compares the report with the ledger, which is the one of --ledger or in the data
-// directory. It does nothing if the data directory has no such ledger.
+// compareReport compares the report with --ledger or the ledger in the data directory, if there is
+// one.
 func (v verification) compareReport(cmd *cobra.Command, shared *cli.Shared, s daily.Statement, r *reportReport) (err error) {
 	in := *shared
 	in.Tenant = r.Tenant
@@ -123,7 +119,7 @@ func (v verification) compareReport(cmd *cobra.Command, shared *cli.Shared, s da
 		return err
 	}
 	if _, err := os.Stat(path); err != nil && v.file == "" {
-		return nil // the ledger is not available here
+		return nil // the ledger is not here
 	}
 	reader, err := openLedger(in.DataDir, r.Tenant, v.file)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A mistake in the command line is reported as such, and not as damage of the evidence.
+// A mistake in the command line is not reported as damaged evidence.
 func TestVerify_Mistakes(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")
@@ -37,7 +37,7 @@ func TestVerify_Mistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The variable is meant for auditor serve, and for verify of a ledger.
+	// The variable is for auditor serve and for verify of a ledger.
 	t.Setenv("HOOKTRAIL_CHECKPOINT_FILE", filepath.Join(t.TempDir(), "{tenant}.checkpoint"))
 	for _, tt := range []struct {
 		name string
@@ -72,7 +72,6 @@ func TestVerify_Mistakes(t *testing.T) {
 	}
 }
 
-// A change of the key redacts nothing.
 func TestPrintReport_KeyOrderAlone(t *testing.T) {
 	for action, want := range map[events.AuditAction]bool{events.AuditKey: false, events.AuditHold: true} {
 		var out strings.Builder

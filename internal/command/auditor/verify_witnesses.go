@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// askWitnesses reads the witness policy and looks for a checkpoint that fulfils it: first next to
-// the ledger at path, then in opts.Anchored. It runs before the ledger is read, because the ledger
-// may grow meanwhile.
+// askWitnesses looks for a checkpoint that meets the witness policy, first next to the ledger at
+// path, then in opts.Anchored. It runs first, because the ledger may grow.
 func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil

@@ -52,7 +52,7 @@ func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 	if status != 0 || w == nil || !w.Met || len(w.By) != 3 || w.Of != 3 || w.Behind != 0 || w.Size != r.Leaves {
 		t.Fatalf("got status %d, %+v", status, w)
 	}
-	// The witnesses vouch for the key too.
+	// The witnesses also confirm the key.
 	if status, r := verifyWitnessed(t, dir, file, noPins(t)...); status != 0 || r.Anchor.State != verifier.AnchorGiven {
 		t.Errorf("without a pin: got status %d, %+v", status, r.Anchor)
 	}
@@ -60,8 +60,7 @@ func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 
-	// An older copy of the ledger comes back with its files, and continues with another
-	// history. No witness cosigns it.
+	// An older copy of the ledger is restored and continues differently. No witness cosigns that.
 	auditortest.Put(t, auditortest.LedgerFile(t, dir, "acme"), string(older))
 	other := auditortest.Connect(t, auditortest.Server(t))
 	auditortest.PublishRun(t, auditortest.Outbox(t, other, "coder", "acme"), "r3", 9)
@@ -74,11 +73,11 @@ func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 			t.Errorf("witness %d stands at %d, want %d", i, got, w.Size)
 		}
 	}
-	// The cosigned checkpoint of the original history shows the fork.
+	// The cosigned checkpoint shows the fork.
 	if status, r := verifyWitnessed(t, dir, file); status != verifier.ExitDiverged || r.Witnesses.Met {
 		t.Errorf("a fork: got status %d, %+v", status, r.Witnesses)
 	}
-	// With the older checkpoint in its place, the ledger continued without witnesses.
+	// With the older cosigned checkpoint, the ledger merely has later records without cosignatures.
 	if err := ledger.WriteWitnessed(auditortest.LedgerFile(t, dir, "acme"), olderWitnessed); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 	}
 }
 
-// witnessesLater returns the verdict about witnesses when the ledger is older than
+// witnessesLater returns the verdict about witnesses as if the newest checkpoint were signed after
 // [verifier.WitnessLag].
 func witnessesLater(tb testing.TB, dir, file string) *verifier.Witnesses {
 	tb.Helper()
@@ -221,7 +220,7 @@ func TestWitness_CosignaturesGoAlong(t *testing.T) {
 	if status, text := command(t, check...); status != verifier.ExitUnwitnessed || !strings.Contains(text, "1 of 3 witnesses") {
 		t.Errorf("proof without two of them: got status %d:\n%s", status, text)
 	}
-	// A copied ledger has no checkpoint next to it, and the stored one is used.
+	// A copied ledger has no checkpoint next to it, so the stored one is used.
 	moved := filepath.Join(t.TempDir(), "ledger.db")
 	auditortest.Put(t, moved, string(auditortest.ReadFile(t, auditortest.LedgerFile(t, dir, "acme"))))
 	if status, r := verifyWitnessed(t, dir, file, "--ledger", moved); status != verifier.ExitUnwitnessed {

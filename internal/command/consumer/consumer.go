@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Drain calls run, which must read the stream to its end. Before that it sets *progress to a
-// function that draws a progress bar with this label.
+// Drain sets *progress to a function that draws a progress bar, and calls run, which must read the
+// stream to its end.
 func Drain(cmd *cobra.Command, label string, progress *func(consume.Progress), run func() error) error {
 	bar := cli.NewProgress(cmd.ErrOrStderr(), label)
 	defer bar.Finish()

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// addAltered adds to fold a record that differs from its leaf. The leaf is signed, so addAltered
-// takes the id, kind, run and time from it. It takes only further details from the altered bytes.
+// addAltered adds a record that differs from its leaf. The id, kind, run and time come from the
+// leaf, which is signed, and only other details from the altered bytes.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {
@@ -23,8 +23,6 @@ func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordErro
 	fold.AddAltered(e, runtree.Altered{Leaf: wrong.Leaf, ID: wrong.ID, Kind: entry.Kind, Reason: wrong.Err.Error()})
 }
 
-// failure returns an error if the trace shows altered records or successful results of denied
-// calls.
 func (t runTrace) failure() error {
 	altered, denied := 0, 0
 	for one := range t.All() {
@@ -68,8 +66,7 @@ func alarms(r *runtree.Row) (list []string) {
 	return list
 }
 
-// alteredRecord returns the RecordError in err, if there is one. Such an error is about a single
-// record, so the caller can continue with the next one.
+// alteredRecord returns the RecordError in err. The caller can continue with the next record.
 func alteredRecord(err error) (*ledger.RecordError, bool) {
 	return errors.AsType[*ledger.RecordError](err)
 }

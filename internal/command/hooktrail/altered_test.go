@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ledgerOf writes a ledger into a new data directory and changes it.
 func ledgerOf(t *testing.T, f *ledgertest.Feed, statements ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

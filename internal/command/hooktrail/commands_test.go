@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// commands are the five commands of the image.
 func commands() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"hooktrail": Command, "publisher": publisher.Command, "auditor": auditor.Command,
@@ -27,7 +26,6 @@ func commands() map[string]func() *cobra.Command {
 	}
 }
 
-// leaves returns the commands below root that do something.
 func leaves(root *cobra.Command) []*cobra.Command {
 	if !root.HasSubCommands() {
 		return []*cobra.Command{root}
@@ -39,7 +37,6 @@ func leaves(root *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// execute runs a command in this process.
 func execute(root *cobra.Command, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	root.SetOut(&out)
@@ -97,7 +94,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// foreignFlags describes flags of other programs.
+// foreignFlags is a document with flags of other programs.
 const foreignFlags = "docs/hooks-policies.md"
 
 // The flags and variables in the documents exist.
@@ -118,7 +115,7 @@ func TestDocs_Flags(t *testing.T) {
 	}
 	streams := []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "HOOKTRAIL_CHECKPOINTS"}
 	flag := regexp.MustCompile("[ `(]--([a-z][a-z-]+)")
-	git := regexp.MustCompile("(?m)\\bgit [^`\n]*|^(nats|docker|curl) [^`\n]*") // their flags are their own
+	git := regexp.MustCompile("(?m)\\bgit [^`\n]*|^(nats|docker|curl) [^`\n]*") // flags of other programs
 	variable := regexp.MustCompile(`\bHOOKTRAIL_[A-Z_]*`)
 	for _, name := range documents(t) {
 		doc := git.ReplaceAllString(readDoc(t, name), "git")

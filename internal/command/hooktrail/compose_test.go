@@ -73,11 +73,10 @@ func checkConfined(t *testing.T, s types.ServiceConfig) {
 	}
 }
 
-// once lists the services that run once and end.
 var once = []string{"credentials", "streams"}
 
-// checkStart checks the health check of a service, and that a service waits for those
-// that run once.
+// checkStart checks that services wait for each other's health, and for the end of those that run
+// once.
 func checkStart(t *testing.T, s types.ServiceConfig, project *types.Project) {
 	t.Helper()
 	for name, d := range s.DependsOn {
@@ -98,8 +97,8 @@ func checkStart(t *testing.T, s types.ServiceConfig, project *types.Project) {
 	checkHealth(t, s)
 }
 
-// checkVolumes checks that each mount is a volume at a folder that the image has for
-// this user, and that a service can read only its own key.
+// checkVolumes checks that each mount is a volume at a folder that the image has for this user, and
+// that a service can read only its own key.
 func checkVolumes(t *testing.T, s types.ServiceConfig, project *types.Project, image stage) {
 	t.Helper()
 	for _, v := range s.Volumes {
@@ -119,7 +118,7 @@ func checkVolumes(t *testing.T, s types.ServiceConfig, project *types.Project, i
 			t.Errorf("it has the volume %s", v.Source)
 		case isKey && (!v.ReadOnly || *s.Environment["HOOKTRAIL_NATS_NKEY"] != v.Target+"/"+owner+".nk"):
 			t.Errorf("it does not use %s", v.Source)
-		case v.Source == s.Name+"-pins": // apart from the ledgers that they vouch for
+		case v.Source == s.Name+"-pins": // separate from the ledgers
 			if file := *s.Environment["HOOKTRAIL_KNOWN_LEDGERS"]; v.Target == "/data" || filepath.Dir(file) != v.Target || v.ReadOnly {
 				t.Errorf("the pins are in %s, and %s is at %s", file, v.Source, v.Target)
 			}
@@ -129,8 +128,7 @@ func checkVolumes(t *testing.T, s types.ServiceConfig, project *types.Project, i
 	}
 }
 
-// checkHealth checks that the health check asks a port of the service, or looks for its
-// process.
+// checkHealth checks that the health check uses a port or the process of the service.
 func checkHealth(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	if s.HealthCheck == nil || len(s.HealthCheck.Test) < 3 {
@@ -156,7 +154,6 @@ func checkHealth(t *testing.T, s types.ServiceConfig) {
 	}
 }
 
-// checkCommand checks that the command, flags and variables of a service exist.
 func checkCommand(t *testing.T, name string, s types.ServiceConfig) {
 	t.Helper()
 	command, ok := commands()[s.Command[0]]

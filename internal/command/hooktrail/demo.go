@@ -86,7 +86,7 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, d demo, keep bool) (err err
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 	d.dir, d.tenant, d.progress = dir, shared.TenantOrDefault(), bar.Set
-	d.log = slog.New(slog.DiscardHandler) // the report shows the results instead
+	d.log = slog.New(slog.DiscardHandler) // the report shows the results
 	if shared.Verbose {
 		d.log = shared.Logger(cmd)
 	}
@@ -163,7 +163,7 @@ func (d demo) files() ([]string, error) {
 	return sessionFiles(d.session)
 }
 
-// look reads the results from files. It runs after the broker and the services have stopped.
+// look reads the results from files after the broker and the services have stopped.
 func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	if err := d.readLedger(ctx, report); err != nil {
 		return err
@@ -195,8 +195,6 @@ func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	return err
 }
 
-// readLedger reads the summaries of the imported runs and the title of the first run. Runs of
-// sub-agents come last.
 func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
 	r, err := openLedger(d.dir, d.tenant)
 	if err != nil {

@@ -25,7 +25,7 @@ func runQuietDemo(t *testing.T, ctx context.Context, session string) (DemoReport
 	return d.run(ctx)
 }
 
-// The ledger and the metrics count the same.
+// The ledger and the metrics have the same counts.
 func TestDemo(t *testing.T) {
 	r, err := runQuietDemo(t, t.Context(), "")
 	if err != nil {
@@ -79,7 +79,7 @@ func TestDemo_Interrupted(t *testing.T) {
 	}
 }
 
-// The summary shows all problems, and text of agents cannot move the cursor.
+// The summary shows all problems, and agents' texts cannot move the cursor.
 func TestWriteDemo_Bad(t *testing.T) {
 	evil := "\x1b[2Jtitle"
 	r := DemoReport{

@@ -1,4 +1,4 @@
-// Package hooktrail implements the hooktrail command. Its subcommands run the demo, run all
-// services in one process (up), show the runs in the ledger, check hooks.yaml files, and manage the
-// accounts and tenants of a NATS server.
+// Package hooktrail implements the hooktrail command. It runs the demo and all services in one
+// process (up), shows the runs in the ledger, checks hooks.yaml files, and manages accounts and
+// tenants of a NATS server.
 package hooktrail

@@ -23,7 +23,6 @@ func readDoc(t *testing.T, name string) string {
 	return string(data)
 }
 
-// documents returns the paths of all documents below the root of the repository.
 func documents(t *testing.T) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.md", "docs/*.md"} {

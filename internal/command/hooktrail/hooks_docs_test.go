@@ -17,8 +17,7 @@ var (
 	took  = regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)`)
 )
 
-// The commands of docs/hooks-yaml.md print the text below them, and every hooks.yaml in it
-// is valid.
+// The commands in docs/hooks-yaml.md print the text below them, and each hooks.yaml there is valid.
 func TestHooksYAMLDoc(t *testing.T) {
 	doc := readDoc(t, "docs/hooks-yaml.md")
 	if !strings.HasPrefix(doc, "# hooks.yaml\n\n```yaml hooks.yaml\n") {
@@ -60,5 +59,4 @@ func TestHooksYAMLDoc(t *testing.T) {
 	}
 }
 
-// timeless replaces the durations in the output of a command.
 func timeless(s string) string { return strings.TrimSpace(took.ReplaceAllString(s, "1ms")) }

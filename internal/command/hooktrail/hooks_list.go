@@ -101,7 +101,6 @@ func printHooks(cmd *cobra.Command, shared *cli.Shared, registered []hooks.Regis
 	})
 }
 
-// writeTable prints rows as a table. The first row has the titles.
 func writeTable(w io.Writer, rows [][]string) {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	for _, row := range rows {

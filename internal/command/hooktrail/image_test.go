@@ -17,7 +17,7 @@ type stage struct {
 	copies  []copied
 }
 
-// copied is one COPY. Without from it copies from the repository.
+// copied is one COPY. An empty from means the repository.
 type copied struct {
 	from    string
 	owner   string
@@ -25,7 +25,6 @@ type copied struct {
 	to      string
 }
 
-// dockerfile reads the stages of the Dockerfile, and only the instructions in it.
 func dockerfile(t *testing.T) []stage {
 	t.Helper()
 	text := strings.ReplaceAll(readDoc(t, "Dockerfile"), "\\\n", " ")

@@ -16,7 +16,7 @@ func TestNATSInit(t *testing.T) {
 	if status, _, stderr := execute(Command(), append(at, "--replicas", "3", "--max-bytes", "67108864")...); status != 1 || !strings.Contains(stderr, "replicas") {
 		t.Errorf("replicas without a cluster: status %d, %s", status, stderr)
 	}
-	for range 2 { // what is there is left as it is
+	for range 2 { // the second call changes nothing
 		if status, _, stderr := execute(Command(), append(at, "--max-bytes", "67108864")...); status != 0 {
 			t.Fatalf("status %d, %s", status, stderr)
 		}

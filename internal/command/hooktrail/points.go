@@ -17,8 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Fired is the JSON output of run show --points. Later versions may add fields but never rename
-// them.
+// Fired is the output of run show --points --json. Fields are never renamed.
 type Fired struct {
 	Run    string        `json:"run"`
 	Tenant string        `json:"tenant"`
@@ -33,9 +32,9 @@ type FiredPoint struct {
 	Fired      int          `json:"fired"`
 	Denied     int          `json:"denied"`
 	Asked      int          `json:"asked"`
-	Executions int          `json:"executions"` // executions of hooks, including asynchronous ones
+	Executions int          `json:"executions"` // of hooks, including asynchronous ones
 	Failed     int          `json:"failed"`
-	Hooks      []*FiredHook `json:"hooks"` // sorted by name
+	Hooks      []*FiredHook `json:"hooks"` // by name
 }
 
 // FiredHook counts what one hook did at one hook point.
@@ -45,10 +44,10 @@ type FiredHook struct {
 	Executions int            `json:"executions"`
 	Failed     int            `json:"failed"`
 	TimedOut   int            `json:"timed_out"`
-	Late       int            `json:"late"` // executions that timed out and ended later
+	Late       int            `json:"late"` // timed out and ended later
 	Denied     int            `json:"denied"`
 	Modified   int            `json:"modified"`
-	Errors     map[string]int `json:"errors,omitempty"` // number of failures by reason
+	Errors     map[string]int `json:"errors,omitempty"` // failures by reason
 }
 
 func readFired(ctx context.Context, r *ledger.Reader, name string) (Fired, error) {
@@ -75,8 +74,7 @@ func newPointCounter() *pointCounter {
 	return c
 }
 
-// add counts an event. If the payload of a hook point is invalid, add counts the event as a
-// dispatch without hooks.
+// add counts an event. With an invalid payload it counts as a dispatch without hooks.
 func (c *pointCounter) add(e events.Event) {
 	if e.Kind() == events.HookExecuted {
 		if data, err := events.Payload[events.HookExecutedData](e); err == nil {
@@ -89,7 +87,7 @@ func (c *pointCounter) add(e events.Event) {
 		return
 	}
 	p.Fired++
-	// Only decisions and transforms have a verdict. Notifications have only executions.
+	// Only decisions and transforms have a verdict.
 	var said events.Outcome
 	if json.Unmarshal(e.Data, &said) != nil {
 		return
@@ -106,8 +104,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts one execution of a hook at a point. If late is true, the execution was already
-// counted when it timed out. Then executed only increments Late.
+// executed counts one execution of a hook at a point. A late one was already counted when it timed
+// out, so only Late increases.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

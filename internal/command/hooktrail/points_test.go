@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// counted is an Appender that folds its events.
 type counted struct{ c *pointCounter }
 
 func (a counted) Append(_ context.Context, e events.Event) (events.Event, error) {
@@ -69,7 +68,7 @@ func TestFired_OfAnEngine(t *testing.T) {
 	}
 }
 
-// fired builds the events of a run with hooks that failed in every way.
+// fired returns a run with hooks that failed in every way.
 func fired(t *testing.T) *timeline {
 	t.Helper()
 	l := newTimeline(t)

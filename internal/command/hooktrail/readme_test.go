@@ -14,12 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// demoLimit is the time limit of the demo without its build.
 const demoLimit = 5 * time.Second
 
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// varying matches text that differs between two demos.
 var varying = []struct{ pattern, with string }{
 	{`\d+ messages of the stream`, "113 messages of the stream"},
 	{`\d+ leaf records`, "113 leaf records"},
@@ -27,8 +25,8 @@ var varying = []struct{ pattern, with string }{
 	{`Took( +)\d+\.\d s`, "Took${1}1.2 s"},
 }
 
-// The first command of the README prints the output in the README. CI runs the second
-// one, which is the whole test run.
+// The first command of the README prints what the README shows. The second is the whole test run,
+// which CI runs.
 func TestREADME_Commands(t *testing.T) {
 	readme := readDoc(t, "README.md")
 	var got []string
@@ -63,7 +61,6 @@ func TestREADME_Commands(t *testing.T) {
 	checkDemoBlock(t, readme, stdout.String())
 }
 
-// checkDemoBlock compares the output of the demo with the README. -update writes it.
 func checkDemoBlock(t *testing.T, readme, printed string) {
 	t.Helper()
 	for _, v := range varying {

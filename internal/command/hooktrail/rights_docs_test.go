@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// The table of rights in the documents has exactly the rights of the services.
+// The table of rights in docs/operations.md has exactly the rights of the services.
 func TestDocs_Rights(t *testing.T) {
 	doc := readDoc(t, "docs/operations.md")
 	_, doc, _ = strings.Cut(doc, "\n| user | publishes to |")

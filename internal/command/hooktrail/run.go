@@ -126,8 +126,6 @@ type runReport interface {
 	failure() error
 }
 
-// readTrace returns the trace of a run with the runs of its sub-agents. name is the id of the run
-// or the start of it.
 func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, error) {
 	run, err := findRun(ctx, r, name)
 	if err != nil {
@@ -181,7 +179,7 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the id of a run. name is that id, or the start of the id of exactly one run.
+// findRun returns the id of the only run whose id is or starts with name.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
 	has, err := r.Has(ctx, name)
 	if err != nil || has {
@@ -193,8 +191,8 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	}
 	var near []string
 	for _, info := range runs {
-		// The run of a sub-agent has the id SESSION/…, which starts with the session's id. Such a
-		// run counts only if name has a slash too.
+		// The ids of sub-agents' runs, SESSION/…, start with the session's id. They match only a
+		// name with a slash.
 		if rest, ok := strings.CutPrefix(info.Run, name); ok && name != "" && (strings.Contains(name, "/") || !strings.Contains(rest, "/")) {
 			near = append(near, info.Run)
 		}
@@ -209,7 +207,7 @@ const listCommand = "hooktrail run list"
 
 type noRunError struct {
 	name, tenant string
-	near         int    // number of runs whose ids start with the name
+	near         int    // runs whose ids start with the name
 	list         string // command that lists the runs
 }
 
@@ -229,8 +227,7 @@ func listHint(shared *cli.Shared) string {
 	return hint
 }
 
-// listRuns returns the latest limit runs and the number of older runs. If limit is 0, it returns
-// all runs.
+// listRuns returns the latest limit runs, or all for 0, and the number of older ones.
 func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
 	runs, err := r.Runs(ctx)
 	if err != nil {

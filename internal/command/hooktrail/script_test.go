@@ -46,7 +46,6 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// freeAddress returns an unused address of the loopback.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +54,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// await URL [PATTERN] waits until a URL answers with 200 and a body that matches.
+// await URL [PATTERN] waits until URL answers 200 with a matching body.
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || len(args) > 2 {
 		ts.Fatalf("usage: await URL [PATTERN]")
@@ -74,7 +73,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// post FILE URL sends a file as a batch of CloudEvents, which must be accepted.
+// post FILE URL sends a batch of CloudEvents, which must be accepted.
 func post(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: post FILE URL")
@@ -85,7 +84,7 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// decide FILE URL PATTERN sends a document, and matches the answer.
+// decide FILE URL PATTERN sends a document and matches the answer.
 func decide(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: decide FILE URL PATTERN")

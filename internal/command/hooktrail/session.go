@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// recordedSession is the session of the demo in the format of Claude Code, with a
-// sub-agent. It was written for the demo.
+// recordedSession is a Claude Code session with a sub-agent, written for the demo.
 //
 //go:embed session
 var recordedSession embed.FS
@@ -21,12 +20,10 @@ const (
 	sessionFile = sessionName + ".jsonl"
 )
 
-// globEscape escapes the special characters of a path, so that the path can be used in a glob
-// pattern.
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // unpackSession writes the recorded session into the folder dir. It returns the paths of the
-// transcripts. The main transcript comes first.
+// transcripts, the main one first.
 func unpackSession(dir string) ([]string, error) {
 	tree, err := fs.Sub(recordedSession, sessionRoot)
 	if err != nil {
@@ -38,8 +35,8 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles returns the path of a transcript and the paths of the transcripts of its sub-agents.
-// Claude Code stores these in a folder that has the name of the session.
+// sessionFiles returns a transcript and those of its sub-agents, which Claude Code stores in a
+// folder with the name of the session.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)

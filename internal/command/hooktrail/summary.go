@@ -22,7 +22,7 @@ import (
 
 const labelWidth = 11
 
-// writeDemo writes a summary of the demo. It should be short enough to read in ten seconds.
+// writeDemo writes a summary that can be read in ten seconds.
 func writeDemo(w io.Writer, r DemoReport) {
 	paint := cli.PaletteFor(w)
 	line := func(label, format string, args ...any) {
@@ -163,7 +163,6 @@ func total(runs []ledger.RunSummary) totals {
 	return all
 }
 
-// byName lists the tools with their number of calls, the most frequent ones first.
 func byName(tools map[string]int) string {
 	const most = 7
 	names := slices.SortedFunc(maps.Keys(tools), func(a, b string) int {
@@ -180,8 +179,7 @@ func byName(tools map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// ofThem returns a phrase such as ", 2 failed" about n of the items counted before. For n = 0 it
-// returns an empty string.
+// ofThem returns a phrase such as ", 2 failed", or "" for n = 0.
 func ofThem(n int, one, many string) string {
 	switch n {
 	case 0:

@@ -28,8 +28,8 @@ type added struct {
 
 	Seed string `json:"seed,omitempty"` // absent if File has it
 	File string `json:"file,omitempty"`
-	// Endorsed reports whether an endorsement was written next to File. Engines with the key need
-	// it to enrol their outboxes.
+	// Endorsed means that an endorsement was written next to File. Engines with the key need it to
+	// enrol their outboxes.
 	Endorsed bool `json:"endorsed,omitempty"`
 }
 
@@ -80,8 +80,8 @@ run "hooktrail nats creds" again.`,
 	return cmd
 }
 
-// endorseTenant writes an endorsement of the key in file for a tenant, signed with the key of the
-// ledgers. It returns false if that key is missing or not readable in the data directory.
+// endorseTenant endorses the key in file for a tenant with the ledgers' key. It returns false if
+// the data directory has no readable ledger key.
 func endorseTenant(dataDir, file, tenant string) (bool, error) {
 	signer, public, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(dataDir)))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Widths of the columns. A line of a waterfall fits into 100 columns.
+// A line of a waterfall fits into 100 columns.
 const (
 	nameWidth   = 12
 	detailWidth = 40
@@ -21,7 +21,6 @@ const (
 	inputWidth  = 64
 )
 
-// waterfall writes one line for the run, one for each step and one for each tool call.
 func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
@@ -173,8 +172,7 @@ func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
 	return paint.Good(bar)
 }
 
-// timeBar draws a bar of barWidth characters for the time whole. It marks the part that begins at
-// start and has the given length.
+// timeBar draws a bar for the time whole, with the part from start marked.
 func timeBar(start, length, whole time.Duration) string {
 	if whole <= 0 {
 		return strings.Repeat("·", barWidth)
@@ -220,7 +218,6 @@ func rowMark(r *runtree.Row, paint cli.Palette) string {
 	return paint.Dim("•")
 }
 
-// shown returns s on one line without control characters, cut to at most width characters.
 func shown(s string, width int) string {
 	return runtree.Clip(termtext.Printable(runtree.OneLine(s)), width)
 }
@@ -229,8 +226,7 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
 }
 
-// tenantFlag returns the --tenant flag for a command that is printed as a hint. It is empty for the
-// default tenant.
+// tenantFlag returns the --tenant flag for a printed hint. The default tenant needs none.
 func tenantFlag(tenant string) string {
 	if tenant == "default" {
 		return ""

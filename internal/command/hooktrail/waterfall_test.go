@@ -23,7 +23,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares got with testdata/name.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -41,7 +40,6 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// recorded returns the fold of the built-in session.
 func recorded(t *testing.T) *runtree.Fold {
 	t.Helper()
 	fold := &runtree.Fold{Tenant: "default"}
@@ -85,7 +83,6 @@ func TestWaterfall(t *testing.T) {
 	}
 }
 
-// timeline builds events of one run, a second apart.
 type timeline struct {
 	t   *testing.T
 	now time.Time
@@ -146,7 +143,6 @@ func TestWaterfall_Subagents(t *testing.T) {
 	}
 }
 
-// A sub-agent without a start event is shown.
 func TestWaterfall_SubagentWithoutStart(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.SubagentStopped, "s", "", events.SubagentStoppedData{Subagent: "a1"})

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// execute runs the metrics command and returns its exit status and output.
 func execute(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	cmd := Command()

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// publish stores events in the stream.
 func publish(tb testing.TB, js jetstream.JetStream, all ...events.Event) {
 	tb.Helper()
 	for _, e := range all {
@@ -26,7 +25,6 @@ func publish(tb testing.TB, js jetstream.JetStream, all ...events.Event) {
 	}
 }
 
-// recorded returns the events of a run with tool calls of every status.
 func recorded(tb testing.TB) []events.Event {
 	tb.Helper()
 	start := time.Date(2026, 3, 1, 10, 0, 0, 123_456_789, time.UTC)

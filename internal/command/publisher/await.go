@@ -18,7 +18,6 @@ const awaitHelp = "At the end it waits up to --wait-timeout until a running audi
 	"ledger. Without one it says so. The events are in the stream in any case, so the exit status does\n" +
 	"not depend on that.\n\n"
 
-// waiting holds the flags of commands that wait for the auditor.
 type waiting struct {
 	skip    bool
 	timeout time.Duration
@@ -29,8 +28,8 @@ func (w *waiting) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&w.timeout, "wait-timeout", defaultWait, "how long to wait for a running auditor")
 }
 
-// await waits until the ledger has the events in sent. If the ledger is still behind at the end,
-// await only prints that to stderr. It is not an error, because the stream already has the events.
+// await waits until the ledger has the events in sent. A timeout is only printed, because the
+// stream already has the events.
 func (w *waiting) await(cmd *cobra.Command, b *broker.Broker, sent publisher.Sent) publisher.Audited {
 	if w.skip {
 		return publisher.AuditedSkipped

@@ -27,7 +27,7 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// list replaces a nil slice with an empty one, so that JSON shows [] instead of null.
+// list makes JSON show [] instead of null.
 func list[T any](s []T) []T {
 	if s == nil {
 		return []T{}

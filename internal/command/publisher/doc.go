@@ -1,5 +1,4 @@
-// Package publisher implements the publisher command: its subcommands, flags, help texts, output
-// and progress bars.
+// Package publisher implements the publisher command.
 //
 //	import         reads transcripts, once or as they grow
 //	pipe           reads CloudEvents as JSON lines

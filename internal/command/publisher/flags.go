@@ -49,8 +49,7 @@ func (r *Redaction) Register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data unchanged")
 }
 
-// Redactor returns the redactor for the publisher. Without --no-redact it returns nil, which stands
-// for all rules of pkg/redact.
+// Redactor returns nil, which stands for all rules of pkg/redact, unless --no-redact is set.
 func (r *Redaction) Redactor() publish.Redactor {
 	if r.off {
 		return publish.NoRedaction
@@ -66,8 +65,8 @@ func (f *HookFile) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
 }
 
-// Load reads the hooks file, checks that its hooks can be registered, and logs its warnings. It
-// returns nil if the flag is not set.
+// Load reads and checks the hooks file and logs its warnings. It returns nil if the flag is not
+// set.
 func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
 	if f.path == "" {
 		return nil, nil //nolint:nilnil // no file, no hooks
@@ -76,7 +75,7 @@ func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.Fil
 	if err != nil {
 		return nil, err
 	}
-	var client decision.Client // without a connection, because registering hooks sends no request
+	var client decision.Client // registering hooks sends no request, so no connection is needed
 	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Requester: client, Own: client.Own}); err != nil {
 		return nil, err
 	}

@@ -17,11 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// tokenVariable is the environment variable with the token for --publisher. There is no flag for
-// it, because other users can read command lines.
+// tokenVariable holds the token for --publisher. A flag would be visible to other users.
 const tokenVariable = "HOOKTRAIL_TOKEN"
 
-// hookFlags holds the flags of publisher hook and publisher install.
 type hookFlags struct {
 	hooks      string
 	failClosed bool
@@ -39,8 +37,7 @@ func (f *hookFlags) register(cmd *cobra.Command) {
 	f.redaction.Register(cmd)
 }
 
-// validate reports the first invalid flag to publisher install. The command publisher hook does not
-// call it, but replaces invalid values and continues.
+// validate is for publisher install. publisher hook replaces invalid values and continues.
 func (f *hookFlags) validate() error {
 	if f.timeout <= 0 {
 		return fmt.Errorf("--timeout %v: must be positive", f.timeout)
@@ -68,7 +65,7 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 		Example: "  publisher hook claude-code < payload.json\n" +
 			"  publisher hook claude-code --hooks hooks.yaml --fail-closed < payload.json\n" +
 			"  publisher hook copilot-cli preToolUse < payload.json",
-		// If cobra parsed the flags, a usage error would set an exit status that agents take for a
+		// If cobra parsed the flags, agents would take the exit status of a usage error for a
 		// denial.
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
@@ -81,8 +78,8 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// runHook answers one hook payload. After an error or a panic it exits with status 0, because
-// agents would take another status for a denial.
+// runHook answers one hook payload. It exits with status 0 even after a panic, because agents would
+// take another status for a denial.
 func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string) (err error) {
 	stderr := cmd.ErrOrStderr()
 	defer func() {
@@ -111,7 +108,7 @@ func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []st
 	return cli.Exit(result.Reply.Exit)
 }
 
-// parseHookFlags parses args and returns the first error. An invalid flag keeps its default value.
+// parseHookFlags returns the first error. An invalid flag keeps its default value.
 func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error {
 	cmd.DisableFlagParsing = false
 	err := cmd.ParseFlags(args)
@@ -128,8 +125,8 @@ func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error
 	return err
 }
 
-// hookOptions converts flags and args to options. It replaces invalid values and adds a message
-// about each of them to opts.Problems.
+// hookOptions converts flags and args. It replaces invalid values and reports them in
+// opts.Problems.
 func hookOptions(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string, invalid error) hookclient.Options {
 	opts := hookclient.Options{
 		DataDir: shared.DataDir, Tenant: shared.Tenant, Hooks: flags.hooks, Timeout: flags.timeout, FailClosed: flags.failClosed,
@@ -137,8 +134,7 @@ func hookOptions(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args 
 	}
 	problem := func(err error) { opts.Problems = append(opts.Problems, err.Error()) }
 	if invalid != nil {
-		// Parsing stopped at the invalid flag, so search the remaining arguments for --fail-closed
-		// and the name of the agent.
+		// Parsing stopped at the invalid flag, so look for --fail-closed and the agent in the rest.
 		problem(invalid)
 		opts.FailClosed = opts.FailClosed || slices.Contains(args, "--fail-closed")
 		args = slices.DeleteFunc(args, func(arg string) bool { return !slices.Contains(agents.Names(), arg) })

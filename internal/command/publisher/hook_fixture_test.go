@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// execHook runs publisher hook on a payload.
 func execHook(tb testing.TB, dir, payload string, args ...string) hookclienttest.Output {
 	tb.Helper()
 	var out, errs bytes.Buffer
@@ -24,8 +23,8 @@ func execHook(tb testing.TB, dir, payload string, args ...string) hookclienttest
 	return hookclienttest.Output{Status: status, Stdout: out.String(), Stderr: errs.String()}
 }
 
-// recorded returns the events that hook commands have left in a data directory. On
-// a busy machine they can be in the spool.
+// recorded returns the events that hook commands left in a data directory. On a busy machine they
+// can be in the spool.
 func recorded(tb testing.TB, dir string) []events.Event {
 	tb.Helper()
 	if err := hookclient.Sweep(tb.Context(), dir); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Events are redacted before they are sent. The stored copy is the same.
+// Sent and stored events are redacted in the same way.
 func TestHook_Redacts(t *testing.T) {
 	const payload = `{"session_id":"s1","cwd":"/p","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"who"},"tool_response":{"stdout":"ann@example.com"},"tool_use_id":"t0"}`
 	var sent []string

@@ -39,7 +39,7 @@ func TestHook_UnreadableSpoolFile(t *testing.T) {
 	}
 }
 
-// An event that does not fit on a full disk is lost and recorded as a gap.
+// An event that does not fit on a full disk is recorded as a gap.
 func TestHook_FullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("hooktrail-test", dir, "tmpfs", 0, "size=2m"); err != nil {
@@ -55,7 +55,7 @@ func TestHook_FullDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = f.Write(make([]byte, size)) // as much as there is room for
+		_, _ = f.Write(make([]byte, size)) // fill the disk
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}

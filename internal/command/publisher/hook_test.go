@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Errors in the command line or the payload are reported and recorded. They deny the
-// call only with --fail-closed.
+// Errors in the command line or the payload are reported and recorded. They deny the call only with
+// --fail-closed.
 //
 //guarantee:hook-misconfigured
 func TestHook_Misconfigured(t *testing.T) {
@@ -70,8 +70,8 @@ func TestHook_Misconfigured(t *testing.T) {
 	}
 }
 
-// Without a publisher a call goes on and is recorded once. With --fail-closed it is
-// denied in the format of the tool, and recorded.
+// Without a publisher, a call is allowed and recorded. With --fail-closed it is denied in the
+// format of the tool, and recorded.
 //
 //guarantee:hook-offline
 func TestHook_NoPublisher(t *testing.T) {
@@ -98,8 +98,8 @@ func TestHook_NoPublisher(t *testing.T) {
 	}
 }
 
-// A publisher that hangs costs a quarter second if nothing is decided, and --timeout
-// otherwise.
+// A hung publisher delays a call by a quarter second if no hook decides, and otherwise by
+// --timeout.
 func TestHook_HungPublisher(t *testing.T) {
 	dir := t.TempDir()
 	l, err := net.Listen("unix", filepath.Join(dir, hookclient.SocketName))
@@ -142,8 +142,8 @@ func TestHook_HungPublisher(t *testing.T) {
 	}
 }
 
-// While another process blocks the shared outbox, events are spooled and redacted. The
-// next command moves them into the outbox.
+// While another process blocks the shared outbox, events are spooled and redacted. The next command
+// moves them to the outbox.
 //
 //guarantee:hook-offline
 func TestHook_StoppedWriter(t *testing.T) {

@@ -42,7 +42,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.PublisherRole), func(b *broker.Broker) error {
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 				if opts.Follow {
-					bar = nil // with --follow there is no known total
+					bar = nil // the total is unknown with --follow
 				}
 				opts.Broker, opts.DataDir, opts.Tenant = b, shared.DataDir, shared.TenantOrDefault()
 				opts.Redactor, opts.Progress, opts.Logger = redaction.Redactor(), bar.Set, shared.Logger(cmd)

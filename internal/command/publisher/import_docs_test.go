@@ -19,8 +19,7 @@ var (
 	docFlag   = regexp.MustCompile("--([a-z][a-z-]*)")
 )
 
-// docs/import.md lists the formats in the order of the help, and names only flags
-// that import has.
+// docs/import.md lists the formats in the order of the help, and only existing flags.
 func TestImportPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "import.md"))
 	if err != nil {
@@ -34,7 +33,7 @@ func TestImportPage(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("formats (-import +page):\n%s", diff)
 	}
-	others := []string{"json"} // of every command, or of another program's
+	others := []string{"json"} // flags of every command, or of other programs
 	command := importCommand(&cli.Shared{})
 	for _, flag := range docFlag.FindAllSubmatch(page, -1) {
 		if name := string(flag[1]); command.Flag(name) == nil && !slices.Contains(others, name) {

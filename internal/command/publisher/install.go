@@ -22,7 +22,7 @@ type installFlags struct {
 	project   string
 	dryRun    bool
 	uninstall bool
-	hook      hookFlags // flags to write into the hook command
+	hook      hookFlags // to write into the hook command
 }
 
 func installCommand(shared *cli.Shared) *cobra.Command {
@@ -50,8 +50,8 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// validate reports the first flag that the hook command could not use. Without this check, the
-// error would occur later and only in the agent.
+// validate rejects flags that the hook command could not use, because that error would only appear
+// in the agent.
 func (f *installFlags) validate() error {
 	if f.uninstall {
 		return nil
@@ -128,7 +128,7 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// hookArgs returns the flags for the hook command to install. Paths are absolute, because an agent
+// hookArgs returns the flags of the hook command to install. Paths are absolute, because an agent
 // can start the command in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
@@ -163,8 +163,7 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	return termtext.ShellQuote(args...), nil
 }
 
-// programName returns the name with which agents start this program. It is the base name if the
-// PATH leads to this program, and otherwise the full path.
+// programName returns the name of this program if PATH leads to it, and otherwise its full path.
 func programName() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

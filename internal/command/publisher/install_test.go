@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// installs runs publisher install with --json.
 func installs(t *testing.T, args ...string) (out installed, stderr string) {
 	t.Helper()
 	cmd := Command()
@@ -50,8 +49,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// Flags and environment variables of install are passed to the hook command, with
-// absolute paths.
+// The hook command gets the flags and environment variables of install, with absolute paths.
 func TestInstall_PassesOn(t *testing.T) {
 	t.Setenv("HOOKTRAIL_TENANT", "fromenv")
 	project := t.TempDir()
@@ -113,7 +111,6 @@ func TestInstall_Refuses(t *testing.T) {
 	}
 }
 
-// Programs that go run has built are recognised.
 func TestIsGoRun(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/tmp/go-build1550836143/b001/exe/publisher":      true,

@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// appendShared appends one event to the shared outbox of a data directory.
 func appendShared(t *testing.T, dataDir string) {
 	t.Helper()
 	e, err := events.New(events.PromptSubmit, "/test", events.PromptSubmitData{Prompt: "hello"})
@@ -29,7 +28,7 @@ func appendShared(t *testing.T, dataDir string) {
 	}
 }
 
-// status shows the readable outboxes, and fails because of the others.
+// status shows the readable outboxes and fails because of the others.
 func TestOutboxStatus_OneCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	appendShared(t, dir)
@@ -70,7 +69,7 @@ func TestOutboxFlush_Timeout(t *testing.T) {
 	}
 }
 
-// rekey replaces the key of an outbox, and the next process uses it.
+// The next process uses the key that rekey wrote.
 //
 //guarantee:producer-key
 func TestOutboxRekey(t *testing.T) {

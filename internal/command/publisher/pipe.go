@@ -22,8 +22,7 @@ func (s *strictness) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
 }
 
-// check returns err. If err is nil and the flags make malformed lines an error, it returns an error
-// with their number.
+// check returns err, or an error about malformed lines if the flags demand it.
 func (s *strictness) check(err error, malformed int) error {
 	if err == nil && malformed > 0 && (s.strict || !s.lenient) {
 		err = fmt.Errorf("%s malformed", count(malformed, "line is", "lines are"))

@@ -14,8 +14,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"publisher": func() { cli.Main(Command()) }})
 }
 
-// TestScripts runs the scripts that specify the command. Each has its own data
-// directory.
+// TestScripts runs each script in its own data directory.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",

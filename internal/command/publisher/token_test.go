@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
-// command runs publisher with args and returns its stdout.
 func command(t *testing.T, args ...string) (stdout string, err error) {
 	t.Helper()
 	cmd := Command()
@@ -21,7 +20,6 @@ func command(t *testing.T, args ...string) (stdout string, err error) {
 	return out.String(), err
 }
 
-// A token is created, listed without its secret, and revoked by its tenant.
 func TestTokenCommand(t *testing.T) {
 	dir := t.TempDir()
 	text, err := command(t, "token", "create", "--data-dir", dir, "--tenant", "acme", "--note", "farm")

@@ -1,4 +1,4 @@
-// Package service holds code that the commands of all services share.
+// Package service has code that the commands of all services share.
 package service
 
 import (
@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker returns the options of a broker connection according to the shared flags. The connection
-// gets the name of role.
+// Broker returns the options of a connection for role according to the shared flags.
 func Broker(cmd *cobra.Command, shared *cli.Shared, role subjects.Role) broker.Options {
 	return broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth),

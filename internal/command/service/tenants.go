@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Tenants holds the flags that decide whether tenants without a key or token are accepted.
+// Tenants has the flags that decide whether tenants without a key or token are accepted.
 type Tenants struct {
 	open  bool
 	limit int
@@ -28,8 +28,8 @@ func (t *Tenants) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("open-tenants", "new-tenants")
 }
 
-// Policy returns the admission policy for the data directory. It returns nil if every tenant is
-// accepted. If tokenFile is empty, the token file of the data directory is used.
+// Policy returns the admission policy for the data directory, or nil if every tenant is accepted.
+// An empty tokenFile means that of the data directory.
 func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Policy, error) {
 	switch {
 	case t.limit < 0:
@@ -58,9 +58,9 @@ func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Polic
 	}), nil
 }
 
-// withLedger returns the tenants that have a ledger in the data directory. It reads only the names
-// of folders, so that publishers do not have to link the ledger package. A tenant whose id is too
-// long for a folder name is not in the list and counts as new.
+// withLedger returns the tenants that have a ledger, by the names of the folders, so that
+// publishers need not link the ledger package. Tenants with ids too long for a folder name are
+// missing and count as new.
 func withLedger(dataDir string) (tenants []string) {
 	folders, _ := os.ReadDir(filepath.Join(dataDir, "ledger")) // the auditor reports an unreadable folder
 	for _, f := range folders {

@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The reason of a person becomes the reason of the issue everywhere, and a secret in
-// it is stored nowhere.
+// A person's reason for closing appears everywhere, but a secret in it is not stored.
 func TestClose_Reason(t *testing.T) {
 	p := newPipeline(t)
 	p.Publish("engine", rulestest.Story(t)...)

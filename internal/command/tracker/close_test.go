@@ -17,8 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// serve runs a tracker until the returned function is called. The tracker is running
-// when serve returns.
 func (p *pipeline) serve() (stop func()) {
 	p.TB.Helper()
 	b, err := broker.Open(p.TB.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: tracker.Name})
@@ -58,7 +56,7 @@ func TestClose(t *testing.T) {
 	if len(list) < 3 {
 		t.Fatalf("got %d open issues, want 3", len(list))
 	}
-	// No tracker is running. The next one applies the stored edit.
+	// Without a running tracker, the next one applies the stored edit.
 	waiting := callJSON[tracker.Closing](t, p.DataDir, "close", list[0].ID, "--tenant", "acme", "--reason", "done by hand", "--by", "jdoe")
 	if waiting.Taken || waiting.Status == rules.Closed || waiting.Action != "closed" {
 		t.Errorf("without a tracker: %+v", waiting)

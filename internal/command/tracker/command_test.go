@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// trackingOf returns the id of acme's only tracking issue.
 func trackingOf(t *testing.T, dataDir string) string {
 	t.Helper()
 	list := callJSON[[]tracker.Issue](t, dataDir, "list", "--tenant", "acme", "--kind", "tracking")

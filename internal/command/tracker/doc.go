@@ -1,3 +1,3 @@
-// Package tracker implements the flags, help texts and output of the tracker command. The service
-// itself is [github.com/hooktrail/hooktrail/internal/tracking/tracker].
+// Package tracker implements the tracker command. The service is
+// [github.com/hooktrail/hooktrail/internal/tracking/tracker].
 package tracker

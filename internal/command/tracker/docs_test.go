@@ -16,7 +16,7 @@ var (
 	docCommand = regexp.MustCompile(`(?s)echo '(\{.*?\})' \|\s+tracker whatif --events -`)
 )
 
-// TestDocs_Examples compares the examples in docs/tracker.md with the output of whatif.
+// The examples in docs/tracker.md show the output of whatif.
 func TestDocs_Examples(t *testing.T) {
 	doc := rulestest.ReadFile(t, filepath.Join("..", "..", "..", "docs", "tracker.md"))
 	examples := docExample.FindAllStringSubmatch(doc, -1)
@@ -39,8 +39,8 @@ func TestDocs_Examples(t *testing.T) {
 	}
 }
 
-// TestDocs_Why compares the explanations in docs/tracker.md with the output of why. Each
-// explains an event of the nearest example above it.
+// The explanations in docs/tracker.md show the output of why. Each is about an event of the nearest
+// example above it.
 func TestDocs_Why(t *testing.T) {
 	doc := rulestest.ReadFile(t, filepath.Join("..", "..", "..", "docs", "tracker.md"))
 	shown := docWhy.FindAllStringSubmatchIndex(doc, -1)

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// hostile contains texts that do harm if a program interprets them.
 var hostile = []string{
 	"run $(touch x) and `touch x`; touch x | sh > x",
 	"two\nlines\r\nht-forged00000  closed  tracking\tcell\vand\fmore\u0085again\u2028on",
@@ -24,7 +23,7 @@ var hostile = []string{
 	`"quoted", {"json": [1]} \u0000 </script> 'single' \`,
 }
 
-// hostileHistory returns events with these texts in every field that an agent chooses.
+// hostileHistory has these texts in every field that an agent chooses.
 func hostileHistory(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	for i, text := range hostile {
@@ -49,7 +48,7 @@ func hostileHistory(tb testing.TB) (list []events.Event) {
 	return append(list, last)
 }
 
-// No text of an agent adds a line or a cell, moves the cursor or breaks JSON.
+// An agent's text cannot add a line or a cell, move the cursor or break JSON.
 //
 //guarantee:title-hostile
 func TestCommands_HostileTexts(t *testing.T) {
@@ -103,7 +102,6 @@ func TestCommands_HostileTexts(t *testing.T) {
 	}
 }
 
-// checkHarmless checks that text contains no terminal commands and no forged line.
 func checkHarmless(t *testing.T, args []string, text string) {
 	t.Helper()
 	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {

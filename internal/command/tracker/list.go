@@ -21,7 +21,7 @@ var (
 	kinds    = []rules.Kind{rules.Tracking, rules.Failure, rules.Followup, rules.Digest}
 )
 
-// filter selects issues. An empty field matches all issues.
+// filter selects issues. Empty fields match all.
 type filter struct {
 	status, kind string
 	labels       []string
@@ -75,11 +75,10 @@ func list(cmd *cobra.Command, shared *cli.Shared, f filter) error {
 	})
 }
 
-// otherTenants returns a hint that names the tenants with issues, or "" if there are none.
 func otherTenants(ctx context.Context, dataDir string) string {
 	list, err := tracker.List(ctx, dataDir, "")
 	if err != nil || len(list) == 0 {
-		return "" // the hint is optional, so its error is ignored
+		return "" // the hint is optional
 	}
 	var tenants []string
 	for _, i := range list {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Issues are listed in the order of their creation. Issues of one event are in the
-// order of its text. Ids and tenant names do not matter.
+// Issues are listed in the order of their creation, and those of one event in the order of its
+// text, whatever their ids and tenants.
 func TestCommands_OrderOfTheMaking(t *testing.T) {
 	const left = "Follow-up: add retry to the webhook client. Out of scope: migrate the billing schema. TODO: tidy the fixtures."
 	want := []string{"add retry to the webhook client", "migrate the billing schema", "tidy the fixtures"}

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker/trackertest"
 )
 
-// call runs a tracker command and returns its exit status and output.
 func call(t *testing.T, dataDir string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	return execute(t, Command(), append(args, "--data-dir", dataDir))
@@ -37,7 +36,6 @@ func execute(t *testing.T, cmd *cobra.Command, args []string) (status int, stdou
 	return status, out.String(), errs.String()
 }
 
-// decode returns the JSON output of a command that succeeded.
 func decode[T any](t *testing.T, args []string, status int, stdout, stderr string) (v T) {
 	t.Helper()
 	if status != cli.ExitOK {
@@ -56,7 +54,6 @@ func newPipeline(tb testing.TB) *pipeline {
 	return &pipeline{trackertest.New(tb)}
 }
 
-// mustDrain runs a tracker over the events that are in the stream.
 func (p *pipeline) mustDrain(change ...func(*tracker.Options)) {
 	p.TB.Helper()
 	b, err := broker.Open(p.TB.Context(), broker.Options{URL: p.Server.URL(), DataDir: p.DataDir, Name: tracker.Name})
@@ -73,7 +70,6 @@ func (p *pipeline) mustDrain(change ...func(*tracker.Options)) {
 	}
 }
 
-// open returns the issues of acme that are not closed.
 func (p *pipeline) open() (list []tracker.Issue) {
 	p.TB.Helper()
 	all, err := tracker.List(p.TB.Context(), p.DataDir, "acme")

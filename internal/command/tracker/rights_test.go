@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// The rights of a tracker suffice for all its commands, with a server in another
-// process.
+// A tracker's rights suffice for all its commands with a server in another process.
 func TestCommand_WithATrackersRights(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, Name: "owner"})

@@ -15,15 +15,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// Setup holds the flags that configure a tracker.
+// Setup has the flags that configure a tracker.
 type Setup struct {
 	config, backend, bd string
 	orderKey            string
 	timeout             time.Duration
-	prefix              string // prefix of the flag names, with "--"
+	prefix              string // of the flag names, with "--"
 }
 
-// Register adds the flags to a command that runs only a tracker.
+// Register adds the flags of a command that runs only a tracker.
 func (s *Setup) Register(cmd *cobra.Command) {
 	s.RegisterAs(cmd, "")
 	cmd.Flags().StringVar(&s.orderKey, "order-key", "", "verifier `key` of erasure orders, or a file that contains it; "+
@@ -31,8 +31,8 @@ func (s *Setup) Register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&s.timeout, "settle-timeout", tracker.DefaultSettleTimeout, "how long a drain waits for an unavailable backend")
 }
 
-// RegisterAs adds the flags to a command that runs a tracker and other services. Each flag name
-// begins with prefix.
+// RegisterAs adds the flags of a command that also runs other services, with prefix before each
+// name.
 func (s *Setup) RegisterAs(cmd *cobra.Command, prefix string) {
 	s.prefix, s.timeout = "--"+prefix, tracker.DefaultSettleTimeout
 	flags := cmd.Flags()
@@ -41,7 +41,7 @@ func (s *Setup) RegisterAs(cmd *cobra.Command, prefix string) {
 	flags.StringVar(&s.bd, prefix+"bd", "", "`path` of the Beads CLI, for the backend bd; default is bd in PATH")
 }
 
-// Apply copies the flag values into o.
+// Apply copies the flags to o.
 func (s *Setup) Apply(o *tracker.Options) error {
 	if s.config != "" {
 		c, err := store.LoadConfig(s.config)
@@ -80,7 +80,6 @@ func readKey(value string) (string, error) {
 	return text, nil
 }
 
-// connected sets o from the flags, connects to the broker, sets o.Broker and calls do.
 func (s *Setup) connected(cmd *cobra.Command, shared *cli.Shared, o *tracker.Options, do func() error) error {
 	o.DataDir, o.Tenant, o.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
 	if err := s.Apply(o); err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An invalid tenant name is rejected before a command does anything.
 func TestCommands_RefuseWhatIsNoTenant(t *testing.T) {
 	path := rulestest.WriteEvents(t, rulestest.Story(t)...)
 	commands := [][]string{
@@ -42,7 +41,6 @@ func TestCommands_RefuseWhatIsNoTenant(t *testing.T) {
 	}
 }
 
-// A tenant name may look like a path.
 func TestCommands_TenantCalledAsAPath(t *testing.T) {
 	for _, tenant := range []string{"a/b", "..", "*", "a b"} {
 		e := rulestest.At(t, tenant, "r1", 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})

@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// scenarios returns the events of all labelled histories in the order of delivery.
-// Each history has its own tenants.
+// scenarios returns the events of all labelled histories in the order of delivery. Each history has
+// its own tenants.
 func scenarios(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	for _, sc := range rulestest.Load(tb) {
@@ -29,7 +29,7 @@ func scenarios(tb testing.TB) (list []events.Event) {
 			}
 			e := d.Event
 			e.Tenant = sc.Name + "-" + e.Tenant
-			if d.IssueOf != "" { // the same, said without an id that nobody knows yet
+			if d.IssueOf != "" { // the same without an id that is not assigned yet
 				edit, err := events.Payload[events.IssueEditedData](e)
 				if err != nil {
 					tb.Fatal(err)
@@ -45,8 +45,8 @@ func scenarios(tb testing.TB) (list []events.Event) {
 	return list
 }
 
-// gastown returns the history of Gastown's issues as events. An issue is a run that is
-// started, returned and closed.
+// gastown returns the history of Gastown's issues as events: a run for each issue, which starts,
+// returns and ends.
 func gastown(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	starts := map[string]int{}
@@ -63,7 +63,7 @@ func gastown(tb testing.TB) (list []events.Event) {
 			tb.Fatal(err)
 		}
 		var to struct{ Status string }
-		_ = json.Unmarshal([]byte(l.New), &to) // the value of a closing is a text
+		_ = json.Unmarshal([]byte(l.New), &to) // a closing has a plain text
 		e := events.Event{
 			ID: fmt.Sprintf("gastown-%d", l.ID), Source: "/gastown", Tenant: "gastown", RunType: "BEAD",
 			AgentRole: l.Actor[strings.LastIndex(l.Actor, "/")+1:], Time: l.At,
@@ -95,7 +95,6 @@ func gastown(tb testing.TB) (list []events.Event) {
 	return list
 }
 
-// amplified returns the events of Amplifier's log.
 func amplified(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	f, err := os.Open(realdata.Path(tb, "orchestrators", "amplifier", "amplifier.log.jsonl"))
@@ -112,9 +111,8 @@ func amplified(tb testing.TB) (list []events.Event) {
 	return list
 }
 
-// TestWhatif_ReproducesToday folds histories that trackers have read. The same
-// configuration gives their issues exactly. Another one gives the gained and lost
-// issues.
+// whatif with the tracker's configuration reproduces the tracker's issues. With another
+// configuration it reports the gained and lost issues.
 //
 //guarantee:replay-rules
 func TestWhatif_ReproducesToday(t *testing.T) {
@@ -155,7 +153,7 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 	}
 }
 
-// whatif reports that the decisions were made under other limits.
+// whatif reports that the tracker decided under other limits.
 //
 //guarantee:replay-rules
 func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
@@ -179,7 +177,7 @@ func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 	}
 }
 
-// whatif folds a history without tracker files, and has nothing to compare with.
+// Without tracker files, whatif folds a history but compares nothing.
 func TestWhatif_WithoutATracker(t *testing.T) {
 	p := newPipeline(t)
 	p.Publish("engine", rulestest.Story(t)...)

@@ -16,8 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// dialFunc connects to the broker with the rights of a tracker, calls do, and closes the
-// connection.
+// dialFunc calls do with a connection that has the rights of a tracker.
 type dialFunc func(cmd *cobra.Command, do func(*broker.Broker) error) error
 
 type whatif struct {
@@ -29,8 +28,7 @@ type whatif struct {
 	defaults bool
 }
 
-// whatifCommand returns the whatif command. The command calls dial unless --events or --defaults is
-// set.
+// whatifCommand returns a command that calls dial unless --events or --defaults is set.
 func whatifCommand(shared *cli.Shared, dial dialFunc) *cobra.Command {
 	w := whatif{dial: dial}
 	cmd := &cobra.Command{
@@ -106,8 +104,6 @@ func (w *whatif) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return w.runInput(cmd, shared, replays)
 }
 
-// configs returns the current configuration. If --config is set, it also returns the configuration
-// to try.
 func (w *whatif) configs(ctx context.Context, dataDir string) ([]rules.Config, error) {
 	base, err := w.todaysConfig(ctx, dataDir)
 	if err != nil || w.config == "" {

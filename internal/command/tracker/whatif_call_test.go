@@ -11,14 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 )
 
-// whatifOutcome is the output of whatif --json.
 type whatifOutcome struct {
 	Issues    []replay.Issue     `json:"issues"`
 	Decisions []replay.Decision  `json:"decisions"`
 	Against   *replay.Comparison `json:"against"`
 }
 
-// callWhatif runs the command without a broker and returns its exit status and output.
 func callWhatif(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	shared := new(cli.Shared)

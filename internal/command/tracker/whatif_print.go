@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// mostListed is the largest number of issues that whatif lists as text.
 const mostListed = 50
 
 func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
@@ -49,8 +48,7 @@ func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
 	return nil
 }
 
-// counted formats the counts that are not zero, in the given order, as text like ": 1 open, 2
-// closed".
+// counted formats the counts above zero in this order, such as ": 1 open, 2 closed".
 func counted[K ~string](counts map[K]int, order ...K) string {
 	var texts []string
 	for _, key := range order {

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// From a file alone, the command makes the issues that a person would have filed. They
-// equal the issues of a direct fold.
+// whatif makes from a file the issues that a person would have filed, and the same as a direct
+// fold.
 //
 //guarantee:replay-rules
 func TestWhatif_Scenarios(t *testing.T) {

@@ -75,7 +75,6 @@ func TestWhatif_PrintsDifferences(t *testing.T) {
 	}
 }
 
-// The printed configuration equals the default configuration.
 func TestWhatif_Defaults(t *testing.T) {
 	status, text, stderr := callWhatif(t, "--defaults")
 	if status != cli.ExitOK {

@@ -22,8 +22,7 @@ func TestWhy_OfAnInput(t *testing.T) {
 	}
 }
 
-// Without --tenant, why finds an event of any tenant in the file. If it finds none, it
-// names the tenants.
+// Without --tenant, why finds an event of any tenant in the file, or names the tenants.
 func TestWhy_TenantsOfAnInput(t *testing.T) {
 	list := rulestest.LongStory(t)
 	path := rulestest.WriteEvents(t, list...)
@@ -53,7 +52,7 @@ func TestWhy_TenantsOfAnInput(t *testing.T) {
 	}
 }
 
-// why reports an invalid line after the answer.
+// why answers, and then reports an invalid line.
 func TestWhy_AnswersBesideABadLine(t *testing.T) {
 	list := rulestest.Story(t)
 	good, err := os.ReadFile(rulestest.WriteEvents(t, list...))

@@ -16,13 +16,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// why says until when an event is held.
+// why says until when an event is deferred.
 //
 //guarantee:why
 func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p := newPipeline(t)
 	failed := rulestest.StepAt(t, "acme", "r1", 0, "s1", events.StepFailed, "")
-	failed.RunType, failed.Time = "REVIEW", time.Now().UTC().Add(time.Hour) // later than anything that is published now
+	failed.RunType, failed.Time = "REVIEW", time.Now().UTC().Add(time.Hour) // later than all events that are published now
 	p.Publish("engine", failed)
 	p.mustDrain()
 	status, stdout, stderr := call(t, p.DataDir, "why", failed.ID, "--tenant", "acme")

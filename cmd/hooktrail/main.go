@@ -1,5 +1,4 @@
-// Command hooktrail runs all services in one process. It also has commands that show recorded
-// events.
+// Command hooktrail runs all services in one process, and shows recorded runs.
 package main
 
 import (

@@ -1,6 +1,5 @@
-// Package amplifier shows a hooks.yaml in the form of the enhanced hooks document.
-// The commands accept such a file with --hooks. `hooktrail hooks test` shows its
-// decision on an event.
+// Package amplifier shows a hooks.yaml in the form of the enhanced hooks document. The commands
+// accept such a file with --hooks, and `hooktrail hooks test` shows its decision about an event.
 package amplifier_test
 
 import (

@@ -1,5 +1,5 @@
-// Package messages shows the hooks of the hooks specification. They change
-// messages, the history for a model, and stored tool results.
+// Package messages shows the hooks that change messages, the history for a model, and stored tool
+// results.
 package messages_test
 
 import (

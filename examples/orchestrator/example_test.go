@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// journal is an appender that prints the kind of each event. Publish uses an
-// outbox instead.
+// journal prints the kind of each event. Publish uses an outbox instead.
 type journal struct{}
 
 // Append implements [hooks.Appender].

@@ -1,5 +1,5 @@
-// Package pipeline shows the hooks of the agent hook policy. A runner calls
-// them from a pipeline that has its own steps.
+// Package pipeline shows the hooks of the agent hook policy, called from a pipeline with its own
+// steps.
 package pipeline_test
 
 import (

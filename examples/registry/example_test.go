@@ -1,6 +1,5 @@
-// Package registry shows the hooks of the agent hooks story. It registers hooks
-// for one agent or for all with "*", before and after the agent runs. It also
-// lists and unregisters them.
+// Package registry shows the hooks of the agent hooks story. It registers hooks for one agent or
+// for all with "*", lists them and unregisters them.
 package registry_test
 
 import (
@@ -13,7 +12,6 @@ import (
 // client has the three calls of the story.
 type client struct{ registry *hooks.Registry }
 
-// before registers a pre-hook.
 func (c client) before(agent string, hook func(agent string, state hooks.JSON) hooks.JSON) (hooks.ID, error) {
 	match, err := hooks.ForAgent(agent)
 	if err != nil {
@@ -24,7 +22,6 @@ func (c client) before(agent string, hook func(agent string, state hooks.JSON) h
 	}, hooks.Match(match)), c.registry.Err()
 }
 
-// after registers a post-hook.
 func (c client) after(agent string, hook func(agent string, state, output hooks.JSON) *hooks.JSON) (hooks.ID, error) {
 	match, err := hooks.ForAgent(agent)
 	if err != nil {

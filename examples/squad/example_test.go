@@ -1,5 +1,5 @@
-// Package squad shows a provider in the style of the HooksProvider document. It
-// combines a type with two hook methods and the default policies.
+// Package squad shows a provider in the style of the HooksProvider document: a type with two hook
+// methods, and the default policies.
 package squad_test
 
 import (
@@ -55,7 +55,7 @@ func Example() {
 		err := engine.Subagent(ctx, hooks.Subagent{ID: agent, Name: agent, Model: "opus"},
 			func(ctx context.Context, start hooks.SubagentOutcome) error {
 				hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Output: 100_000}})
-				// Count the tokens of the main agent too.
+				// The main agent's tokens count too.
 				return budget.Spend(ctx, "opus", events.Tokens{Input: 70_000})
 			})
 		if denied, ok := errors.AsType[*hooks.DeniedError](err); ok {

@@ -9,6 +9,6 @@
 //	e2e                   runs commands as processes and kills them
 //	gauntlet              attacks ledgers and bundles, and writes the table of results
 //
-// No command links a package of this wing. Packages for the tests of one wing
-// stay in that wing, and their names end in "test".
+// No command links a package of this wing. Test packages of a single wing are in that wing and end
+// in "test".
 package testkit

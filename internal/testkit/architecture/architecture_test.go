@@ -1,8 +1,7 @@
-// Package architecture tests the structure of the tree: which wing may import
-// which, which packages a program links, and how large a file may be.
+// Package architecture tests which wing may import which, which packages a program links, and how
+// large a file may be.
 //
-// It parses the source itself, so that every Go file is an input of the test and
-// the go command never takes a stale result from its cache.
+// It parses the source itself, so that the go command caches no stale result.
 package architecture
 
 import (
@@ -54,7 +53,6 @@ func TestInternal_HasFewEntries(t *testing.T) {
 	}
 }
 
-// Wings form no cycle.
 func TestWings_NoCycle(t *testing.T) {
 	var visit func(wing string, above []string)
 	visit = func(wing string, above []string) {
@@ -70,7 +68,6 @@ func TestWings_NoCycle(t *testing.T) {
 	}
 }
 
-// check returns all findings, sorted.
 func (t tree) check() []string {
 	var findings []string
 	for dir, files := range t.packages {
@@ -101,7 +98,6 @@ func (t tree) check() []string {
 	return findings
 }
 
-// check parses the files of root and returns the findings.
 func check(root fs.FS) ([]string, error) {
 	t, err := parse(root)
 	return t.check(), err

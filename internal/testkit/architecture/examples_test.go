@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Each example compiles in the module of a user, outside of this module.
+// Each example compiles in a user's module.
 func TestExamples_CompileOutside(t *testing.T) {
 	examples, err := os.ReadDir(filepath.Join(root, "examples"))
 	if err != nil || len(examples) == 0 {
@@ -26,8 +26,8 @@ func TestExamples_CompileOutside(t *testing.T) {
 	}
 }
 
-// userModule copies an example to a module of its own, which requires the same
-// versions as this one, and returns its folder.
+// userModule copies an example to a new module with the versions of this one, and returns its
+// folder.
 func userModule(t *testing.T, example string) string {
 	t.Helper()
 	dir, name := t.TempDir(), "example.com/"+example

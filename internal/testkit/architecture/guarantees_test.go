@@ -24,8 +24,7 @@ var (
 	guaranteeTest = regexp.MustCompile(`(?m)((?:^//guarantee:[a-z-]+\n)+)^func (Test\w+)\(`)
 )
 
-// Each promise in docs/guarantees.md has a test with a directive of its name, and
-// the page lists them.
+// Each promise in docs/guarantees.md has a test with its directive, and the page lists these tests.
 func TestGuarantees(t *testing.T) {
 	name := filepath.Join(root, "docs", "guarantees.md")
 	page, err := os.ReadFile(name)
@@ -73,7 +72,6 @@ func TestGuarantees(t *testing.T) {
 	}
 }
 
-// guaranteeTests returns the tests with directives, by promise.
 func guaranteeTests(t *testing.T) map[string][]string {
 	t.Helper()
 	tests := map[string][]string{}

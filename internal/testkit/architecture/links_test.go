@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// third-party packages that a public package may link, with all its imports.
+// pure has the third-party packages that a public package may link.
 var pure = map[string][]string{
 	"pkg/events": {"github.com/google/uuid"},
 	"pkg/hooks":  {"github.com/google/uuid"},
 }
 
-// maxLinked limits the packages outside the standard library that each public
-// package and the publisher link. A new dependency raises a limit here on purpose.
+// maxLinked limits the packages outside the standard library that public packages and the publisher
+// link. Raise a limit only for a dependency that was added on purpose.
 var maxLinked = map[string]int{
 	"cmd/publisher":          217, // no SQLite
 	"pkg/events":             1,
@@ -33,7 +33,7 @@ var maxLinked = map[string]int{
 	"pkg/redact":             59, // gitleaks' rules are in a package that imports viper
 }
 
-// linkedThrough names the only packages through which a module may be linked.
+// linkedThrough has the only packages through which a module may be linked.
 var linkedThrough = map[string][]string{
 	"github.com/nats-io/nats-server":      {"internal/stream/broker"},
 	"github.com/rs/zerolog":               {"internal/platform/cli", "pkg/redact"}, // redact links the rules of gitleaks
@@ -41,11 +41,10 @@ var linkedThrough = map[string][]string{
 	"github.com/prometheus/client_golang": {"internal/metrics", "internal/app", "internal/stream/broker"},
 }
 
-// graph holds the imports of each package that a command or public package links.
 type graph map[string][]string
 
-// linked asks the go command for the link graph. The go command cannot answer
-// from a stale cache, because TestTree reads every Go file of the module.
+// linked asks the go command for the link graph. A stale test result is impossible, because
+// TestTree reads every Go file.
 func linked(t *testing.T) graph {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Standard", "./cmd/...", "./pkg/...", "./internal/...")
@@ -79,8 +78,8 @@ func linked(t *testing.T) graph {
 	return g
 }
 
-// reach returns the packages that from links, the standard library left out. The
-// walk does not enter the packages in barriers.
+// reach returns the packages outside the standard library that from links. The walk does not enter
+// barriers.
 func (g graph) reach(from string, barriers ...string) []string {
 	seen := map[string]bool{from: true}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
@@ -95,7 +94,6 @@ func (g graph) reach(from string, barriers ...string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// inside reports whether a package is one of dirs or below one.
 func inside(imported string, dirs []string) bool {
 	dir, ours := strings.CutPrefix(imported, module+"/")
 	return ours && slices.ContainsFunc(dirs, func(d string) bool { return dir == d || strings.HasPrefix(dir, d+"/") })
@@ -131,7 +129,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The rules on links can fail.
+// The rules about links can fail.
 func TestGraph_Reach(t *testing.T) {
 	g := graph{
 		module + "/pkg/a": {module + "/pkg/b", "fmt"},

@@ -14,18 +14,16 @@ import (
 
 const module = "github.com/hooktrail/hooktrail"
 
-// tree holds the files of each package, by its folder.
 type tree struct{ packages map[string][]file }
 
-// file is one Go file.
 type file struct {
 	dir     string
 	path    string
 	test    bool
 	lines   int
 	imports []string
-	leaks   []string // names of internal packages in the exported API of a public package
-	methods []string // receiver types, one entry for each method
+	leaks   []string // internal packages in the exported API of a public package
+	methods []string // receiver type of each method
 }
 
 // parse reads every Go file below root, except in testdata and hidden folders.
@@ -69,7 +67,7 @@ func parseFile(root fs.FS, name string) (file, error) {
 		test:  strings.HasSuffix(name, "_test.go"),
 		lines: bytes.Count(src, []byte("\n")),
 	}
-	inner := map[string]bool{} // the local names of internal packages
+	inner := map[string]bool{} // local names of internal packages
 	for _, spec := range syntax.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
@@ -91,7 +89,6 @@ func parseFile(root fs.FS, name string) (file, error) {
 	return f, nil
 }
 
-// receivers returns the receiver type of each method in a file.
 func receivers(syntax *ast.File) (types []string) {
 	for _, decl := range syntax.Decls {
 		d, ok := decl.(*ast.FuncDecl)
@@ -115,8 +112,6 @@ func receivers(syntax *ast.File) (types []string) {
 	return types
 }
 
-// leaks returns the names of packages in inner that stand in what the file
-// exports: signatures, types, fields.
 func leaks(syntax *ast.File, inner map[string]bool) []string {
 	var found []string
 	look := func(n ast.Node) {

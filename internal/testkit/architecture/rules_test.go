@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// check returns the findings about one file.
 func (f file) check() []string {
 	var findings []string
 	report := func(format string, args ...any) {
@@ -41,10 +40,8 @@ func (f file) check() []string {
 	return findings
 }
 
-// isTest reports whether only tests compile the file.
 func (f file) isTest() bool { return f.test || forTests(f.dir) }
 
-// forTests reports whether only tests import the package dir.
 func forTests(dir string) bool {
 	return wingOf(dir) == "internal/testkit" || strings.HasSuffix(dir, "test")
 }
@@ -77,8 +74,8 @@ func (f file) forbidden(to string) string {
 	return from + " may not import " + target
 }
 
-// forbiddenInTest is the rule for tests: they may import lower wings and test
-// packages. Only the wings at the top test several services together.
+// forbiddenInTest is the rule for tests, which may import lower wings and test packages. Only the
+// top wings test several services together.
 func (f file) forbiddenInTest(from, target, to string) string {
 	switch {
 	case from == "examples" && strings.HasPrefix(to, "internal/"):
@@ -91,7 +88,6 @@ func (f file) forbiddenInTest(from, target, to string) string {
 	return ""
 }
 
-// wingOf returns the wing of a package, or "".
 func wingOf(dir string) string {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if _, ok := wings[dir]; ok {
@@ -101,7 +97,6 @@ func wingOf(dir string) string {
 	return ""
 }
 
-// owners returns the packages that may import a reserved module.
 func owners(imported string) ([]string, bool) {
 	for name, by := range reserved {
 		if imported == name || strings.HasPrefix(imported, name+"/") {

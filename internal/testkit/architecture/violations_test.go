@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCheck shows that each rule can fail.
+// Each rule can fail.
 func TestCheck(t *testing.T) {
 	imports := func(name string, paths ...string) string {
 		var b strings.Builder

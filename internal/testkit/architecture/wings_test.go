@@ -1,10 +1,10 @@
 package architecture
 
-// public lists the packages that users import.
+// public are the packages that users import.
 var public = []string{"pkg/events", "pkg/redact", "pkg/hooks", "pkg/publish"}
 
-// wings names each wing and the wings that it may import. A wing is a folder with
-// everything below it. docs/architecture.md draws the same arrows.
+// wings has the wings that each wing may import. A wing is a folder with everything below it.
+// docs/architecture.md draws the same arrows.
 var wings = map[string][]string{
 	"pkg/events":  {},
 	"pkg/redact":  {"pkg/events"},
@@ -24,25 +24,25 @@ var wings = map[string][]string{
 	"internal/command": append([]string{"internal/app", "internal/capture", "internal/evidence", "internal/tracking", "internal/metrics", "internal/stream", "internal/subjects", "internal/platform"}, public...),
 	"cmd":              {"internal/command", "internal/platform"},
 	"examples":         public,
-	"internal/testkit": nil, // for tests only: it may import every wing
+	"internal/testkit": nil, // only for tests, so it may import every wing
 }
 
-// bridges are the only imports between wings that stand next to each other.
+// bridges are the only imports between wings of the same level.
 var bridges = map[string]string{
 	"internal/tracking/tracker": "internal/evidence/ledger", // erasure orders and key changes
 	"internal/tracking/replay":  "internal/capture/ingest",  // events in a file
 }
 
-// services run as processes of their own, so none may import another one.
+// services are separate processes and may not import each other.
 var services = []string{"internal/capture/publisher", "internal/evidence/auditor", "internal/tracking/tracker", "internal/metrics"}
 
-// apart lists packages that must not import each other in either direction. The
-// verifier judges what the writer wrote.
+// apart are packages that may not import each other. The verifier must not share code with the
+// writer that it judges.
 var apart = [][2]string{
 	{"internal/evidence/ledger/writer", "internal/evidence/ledger/verifier"},
 }
 
-// reserved modules are imported by these packages alone, tests included.
+// reserved modules may be imported only by these packages, also in tests.
 var reserved = map[string][]string{
 	"github.com/nats-io/nats-server": {"internal/stream/broker", "internal/testkit/natstest", "internal/testkit/e2e"},
 	"github.com/rs/zerolog":          {"internal/platform/cli"},
@@ -54,13 +54,13 @@ var reserved = map[string][]string{
 	"github.com/parquet-go":           {"internal/evidence/bundle"},
 }
 
-// frame is the package of all commands: flags, output and exit status. Tests aside,
-// only these wings import it, so that services stay free of cobra.
+// frame is the package for flags, output and exit status of commands. Except for tests, only these
+// wings import it, so that services stay free of cobra.
 const frame = "internal/platform/cli"
 
 var frameUsers = []string{"internal/platform", "internal/command", "cmd", "internal/testkit"}
 
-// testOnly packages are not linked into a command: tests compare with them.
+// testOnly packages are for comparison in tests and never linked into a command.
 var testOnly = []string{
 	"github.com/zricethezav/gitleaks/v8/detect",
 	"github.com/zricethezav/gitleaks/v8/sources",

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// transcriptOf writes a transcript of Claude Code with so many calls.
 func transcriptOf(t *testing.T, id string, calls int) string {
 	t.Helper()
 	var text strings.Builder
@@ -35,7 +34,6 @@ func transcriptOf(t *testing.T, id string, calls int) string {
 	return file
 }
 
-// verdict has facts of auditor verify --json.
 type verdict struct {
 	Completeness string
 	Events       int
@@ -45,13 +43,11 @@ type verdict struct {
 	} `json:"as_of"`
 }
 
-// imported has facts of publisher import --json.
 type imported struct {
 	New     int
 	Audited string
 }
 
-// tell runs a command with --json.
 func tell[T any](t *testing.T, want int, name string, args ...string) (facts T) {
 	t.Helper()
 	text := run(t, want, name, append(args, "--json")...)
@@ -61,7 +57,6 @@ func tell[T any](t *testing.T, want int, name string, args ...string) (facts T) 
 	return facts
 }
 
-// up starts all services, and returns when they are ready.
 func up(t *testing.T, dir string) *process {
 	t.Helper()
 	p := start(t, nil, "hooktrail", "up", "--data-dir", dir, "--http-listen", "127.0.0.1:0")
@@ -111,8 +106,8 @@ func TestImportThenVerify(t *testing.T) {
 	}
 }
 
-// A verification during an import counts the events that are not in the ledger yet. An
-// import without an auditor says so, and one with a stopped auditor gives up.
+// A verification during an import counts the events that are not in the ledger. An import without
+// an auditor says so, and one with a stopped auditor gives up.
 //
 //guarantee:import-audited
 func TestVerifyDuringImport(t *testing.T) {
@@ -164,7 +159,7 @@ func TestVerifyDuringImport(t *testing.T) {
 	}
 }
 
-// An import without the right to ask for the auditor's position succeeds.
+// An import succeeds without the right to read the auditor's position.
 func TestImport_AuditorUnknown(t *testing.T) {
 	const missing = "$JS.API.CONSUMER.INFO.HOOKTRAIL_EV.*"
 	address := deployed(t, func(o *server.Options) {

@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	benchRounds = 9 // odd: the median is one of them
+	benchRounds = 9 // odd, for the median
 	benchCalls  = 1000
 	preToolGoal = 50 * time.Microsecond
 )
 
-// BenchmarkPreTool measures the dispatch of a tool call of 1 KB: five hooks with globs, of
-// which one patches and one allows, redaction, encoding, and the outbox of an active
-// publisher. The goal is a median of 50 µs for consecutive calls. Calls after an idle pause
-// take longer.
+// BenchmarkPreTool measures the dispatch of a tool call of 1 KB: five hooks with globs, of which
+// one patches and one allows, redaction, encoding, and the outbox of a running publisher. The goal
+// is a median of 50 µs for consecutive calls. Calls after a pause take longer.
 func BenchmarkPreTool(b *testing.B) {
 	for name, pause := range map[string]time.Duration{"steady": time.Nanosecond, "1000/s": time.Millisecond} {
 		b.Run(name, func(b *testing.B) {
@@ -44,7 +43,6 @@ func BenchmarkPreTool(b *testing.B) {
 	}
 }
 
-// timeCalls returns the sorted times of benchCalls dispatches with a pause before each.
 func timeCalls(b *testing.B, registry *hooks.Registry, call hooks.ToolCall, pause time.Duration) []time.Duration {
 	b.Helper()
 	took := make([]time.Duration, benchCalls)
@@ -64,8 +62,6 @@ func timeCalls(b *testing.B, registry *hooks.Registry, call hooks.ToolCall, paus
 	return took
 }
 
-// preTool returns a registry that records into the outbox of a publisher, and a
-// tool call of 1 KB.
 func preTool(b *testing.B) (*hooks.Registry, hooks.ToolCall) {
 	b.Helper()
 	redactor, err := redact.New(redact.Options{})

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/metrics"
 )
 
-// compare requires the same projections in two data directories.
 func compare(t *testing.T, want, got string) {
 	t.Helper()
 	tenants, err := ledger.Tenants(filepath.Join(want, "ledger"))
@@ -50,7 +49,6 @@ func newest(t *testing.T, dir, tenant string) ledger.Checkpoint {
 	return c
 }
 
-// compareFiles requires that the files matching pattern have equal bytes.
 func compareFiles(t *testing.T, want, got, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(want, pattern))

@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// oracle contains the known facts about one recorded session.
 type oracle struct {
 	File               string         `json:"file"`
 	BadLines           int            `json:"bad_lines"`
@@ -26,7 +25,6 @@ type oracle struct {
 	} `json:"tokens"`
 }
 
-// oracles returns the facts about all recorded Claude Code sessions.
 func oracles(t testing.TB) []oracle {
 	t.Helper()
 	f, err := os.Open(realdata.Path(t, "oracle-sessions.jsonl"))
@@ -43,7 +41,7 @@ func oracles(t testing.TB) []oracle {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(row.File, "claude-code/") {
-			continue // another tool's transcripts have other columns
+			continue // transcripts of other tools have other columns
 		}
 		var o oracle
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
@@ -57,12 +55,10 @@ func oracles(t testing.TB) []oracle {
 	return all
 }
 
-// tenantOf returns the tenant of a session, named after its path.
 func tenantOf(o oracle) string {
 	return strings.NewReplacer("claude-code/", "", "/full.jsonl", "", ".jsonl", "").Replace(o.File)
 }
 
-// path returns the file of a session.
 func path(t testing.TB, o oracle) string {
 	t.Helper()
 	return realdata.Path(t, o.File)

@@ -23,12 +23,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// containers runs the services of docker-compose.yml as processes. Each volume is a folder.
+// containers runs the services of docker-compose.yml as processes, with a folder for each volume.
 type containers struct {
 	project *types.Project
-	volumes string // folder of all volumes
+	volumes string // of all volumes
 	address string // of the server
-	store   string // of the server; empty is a new one
+	store   string // of the server; empty means a new one
 }
 
 func newContainers(t *testing.T) *containers {
@@ -44,7 +44,6 @@ func newContainers(t *testing.T) *containers {
 	return &containers{project: project, volumes: t.TempDir()}
 }
 
-// host replaces the paths of a container, and the address of the server.
 func (c *containers) host(s types.ServiceConfig, text string) string {
 	text = strings.ReplaceAll(text, "nats://nats:4222", "nats://"+c.address)
 	for _, v := range s.Volumes {
@@ -55,7 +54,6 @@ func (c *containers) host(s types.ServiceConfig, text string) string {
 	return text
 }
 
-// start runs the command of a service with its environment, and more arguments.
 func (c *containers) start(t *testing.T, service string, command []string, more ...string) *process {
 	t.Helper()
 	s := c.project.Services[service]
@@ -83,11 +81,11 @@ func (c *containers) run(t *testing.T, service string, command []string, more ..
 	return p.stdout.String()
 }
 
-// up does what "docker compose up" does before the services, with a tenant acme.
+// up runs what "docker compose up" runs before the services, with a tenant acme.
 func (c *containers) up(t *testing.T) {
 	t.Helper()
 	creds := c.project.Services["credentials"]
-	// The folder of the volumes stands for the folder with all mounts.
+	// The folder of the volumes stands for the folder of the mounts.
 	into := filepath.Join(c.volumes, "creds")
 	write := []string{"hooktrail", "nats", "creds", "--dir", into}
 	if want := []string{"hooktrail", "nats", "creds", "--dir", "/creds"}; !slices.Equal(creds.Command, want) {
@@ -117,8 +115,7 @@ func (c *containers) up(t *testing.T) {
 	c.run(t, "streams", nil) // "make up" again
 }
 
-// The commands of docker-compose.yml work with the keys and the configuration that it
-// gives them.
+// The commands of docker-compose.yml work with its keys and configuration.
 //
 //guarantee:deploy-auth
 func TestDeploy_Compose(t *testing.T) {
@@ -138,7 +135,6 @@ func TestDeploy_Compose(t *testing.T) {
 
 var listening = regexp.MustCompile(`"address":"([^"]+)"`)
 
-// post sends an event to a publisher that is starting.
 func post(t *testing.T, p *process) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
@@ -162,8 +158,8 @@ func post(t *testing.T, p *process) {
 	}
 }
 
-// A client without the key of a service cannot read, publish, purge or delete at the server of
-// docker-compose.yml. A service cannot exceed its rights.
+// At the server of docker-compose.yml, a client without a service's key cannot read, publish, purge
+// or delete, and a service cannot exceed its rights.
 //
 //guarantee:deploy-auth
 func TestDeploy_Strangers(t *testing.T) {
@@ -195,18 +191,18 @@ func TestDeploy_Strangers(t *testing.T) {
 	}
 }
 
-// attack tries what no user but the owner may do, and requires a refusal of each attempt.
+// attack tries what only the owner may do, and requires refusals.
 func attack(t *testing.T, user string, nc *nats.Conn) {
 	t.Helper()
 	writes := []string{"hooktrail.dlq.tracker", "$KV.HOOKTRAIL_CHECKPOINTS.other", "$KV.HOOKTRAIL_CHECKPOINTS.lease.auditor"}
-	if user != "publisher" { // it writes the events of all tenants
+	if user != "publisher" { // publishes the events of all tenants
 		writes = append(writes, "hooktrail.ev.other.p.r.custom", "hooktrail.chain.other.p")
 	}
 	for _, stream := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "KV_HOOKTRAIL_CHECKPOINTS"} {
 		for _, api := range []string{"PURGE", "DELETE", "UPDATE", "MSG.DELETE", "SNAPSHOT"} {
 			writes = append(writes, "$JS.API.STREAM."+api+"."+stream)
 		}
-		if user != "reader" && user != "metrics" || stream != "HOOKTRAIL_EV" { // they read events
+		if user != "reader" && user != "metrics" || stream != "HOOKTRAIL_EV" { // these two read events
 			writes = append(writes, "$JS.API.STREAM.MSG.GET."+stream, "$JS.API.CONSUMER.CREATE."+stream+"."+user)
 		}
 		writes = append(writes, "$JS.API.CONSUMER.CREATE."+stream+".spy", "$JS.API.CONSUMER.DURABLE.CREATE."+stream+".spy", "$JS.API.DIRECT.GET."+stream)
@@ -222,7 +218,6 @@ func attack(t *testing.T, user string, nc *nats.Conn) {
 	}
 }
 
-// denied requires that the server refuses what do does.
 func denied(t *testing.T, nc *nats.Conn, what string, do func() error) {
 	t.Helper()
 	before := nc.LastError()
@@ -271,7 +266,6 @@ func streamsOf(t *testing.T, nc *nats.Conn) jetstream.JetStream {
 	return js
 }
 
-// stored counts the messages of each stream.
 func stored(t *testing.T, js jetstream.JetStream) map[string]uint64 {
 	t.Helper()
 	counts := map[string]uint64{}
@@ -281,8 +275,7 @@ func stored(t *testing.T, js jetstream.JetStream) map[string]uint64 {
 	return counts
 }
 
-// The streams of an earlier server without accounts are there after the folder of its account
-// is renamed.
+// Streams of an earlier server without accounts appear after the account's folder is renamed.
 func TestDeploy_OldVolume(t *testing.T) {
 	c := newContainers(t)
 	store := t.TempDir()

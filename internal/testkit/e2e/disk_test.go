@@ -16,11 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaceEnv marks the process in a new mount namespace.
 const namespaceEnv = "HOOKTRAIL_E2E_NAMESPACE"
 
-// TestFullDisk fills the disk of the broker in the middle of a batch and frees space later.
-// Every event arrives once.
+// The disk of the broker is full in the middle of a batch. Every event arrives once after space is
+// freed.
 //
 //guarantee:broker-full
 func TestFullDisk(t *testing.T) {
@@ -67,8 +66,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// inNamespace runs the test again in a process with its own users and mounts, which may
-// mount file systems.
+// inNamespace runs the test again in a process that may mount file systems.
 func inNamespace(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -105,7 +103,7 @@ func customEvents(count int) []byte {
 	return b.Bytes()
 }
 
-// held returns the ids of the custom events in the ledger. It requires the order of
+// held returns the ids of the custom events in the ledger, which must have the order of
 // customEvents.
 func held(t *testing.T, dir string) []string {
 	t.Helper()
@@ -115,7 +113,7 @@ func held(t *testing.T, dir string) []string {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(e.ID, "e-") {
-			continue // the outbox's own records
+			continue // a record of the outbox itself
 		}
 		if want := fmt.Sprintf("e-%06d", len(ids)); e.ID != want {
 			t.Fatalf("event %d in the ledger: got %s, want %s", len(ids), e.ID, want)
@@ -125,7 +123,6 @@ func held(t *testing.T, dir string) []string {
 	return ids
 }
 
-// waitUntil waits until another process fulfils a condition.
 func waitUntil(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -19,17 +19,16 @@ import (
 )
 
 const (
-	fairRounds = 3   // odd: the median is one of them
+	fairRounds = 3   // odd, for the median
 	fairPosts  = 100 // of the quiet tenant in a phase
 	fairPause  = 50 * time.Millisecond
 	fairBatch  = 200
 )
 
-// BenchmarkFair measures the time from POST to the leaf in the ledger for the single events
-// of one tenant, while another one floods the same "hooktrail up" over four connections.
-// "below" is a flood at three fifths of the default limit of a tenant. "above" sends as
-// fast as it can and ignores Retry-After. The goal is a p99 below three times the p99
-// without a flood in the same round.
+// BenchmarkFair measures the time from POST to the leaf for single events of one tenant, while
+// another floods the same "hooktrail up" over four connections. "below" is three fifths of a
+// tenant's default limit. "above" sends as fast as it can and ignores Retry-After. The goal is a
+// p99 below three times that without a flood in the same round.
 func BenchmarkFair(b *testing.B) {
 	u := newFairUp(b)
 	ratios := map[string][]float64{}
@@ -51,12 +50,11 @@ func BenchmarkFair(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// fairUp is a running "hooktrail up".
 type fairUp struct {
 	dir, address string
 	posted       int
-	quiet        *ledger.Reader // of the quiet tenant; nil before there is a ledger
-	leaf         int64          // last one that was read
+	quiet        *ledger.Reader // of the quiet tenant; nil before it exists
+	leaf         int64          // last leaf that was read
 }
 
 func newFairUp(b *testing.B) *fairUp {
@@ -73,7 +71,6 @@ func newFairUp(b *testing.B) *fairUp {
 	return u
 }
 
-// post sends an event with the next number.
 func (u *fairUp) post(b *testing.B, tenant string) (status int) {
 	b.Helper()
 	u.posted++
@@ -85,7 +82,6 @@ func fairEvent(tenant, id string) string {
 		tenant + `","runid":"r","data":{"name":"n","value":"` + strings.Repeat("x", 300) + `"}}`
 }
 
-// arrived returns the new events in the ledger of the quiet tenant.
 func (u *fairUp) arrived(b *testing.B) (list []ledger.Entry) {
 	b.Helper()
 	if u.quiet == nil {
@@ -106,8 +102,8 @@ func (u *fairUp) arrived(b *testing.B) (list []ledger.Entry) {
 	return list
 }
 
-// phase posts at a fixed rate during a flood with this pause between the batches of a
-// connection, and returns the p99. 0 is no flood. It ends when the flood has arrived too.
+// phase posts at a fixed rate during a flood with this pause between batches (0 is no flood), waits
+// until the flood has arrived, and returns the p99.
 func (u *fairUp) phase(b *testing.B, pause time.Duration) (p99 time.Duration) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -153,7 +149,6 @@ func (u *fairUp) phase(b *testing.B, pause time.Duration) (p99 time.Duration) {
 	return took[len(took)*99/100]
 }
 
-// flood sends batches until ctx ends.
 func (u *fairUp) flood(ctx context.Context, name string, pause time.Duration) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()

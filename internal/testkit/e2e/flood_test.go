@@ -19,9 +19,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// One client without credentials sends events of 3,000 new tenants, over NATS and over HTTP.
-// "hooktrail up" creates ledgers up to its limit, uses less than 200 MB, and takes the events
-// of another tenant.
+// A client without credentials sends events of 3,000 new tenants over NATS and HTTP. "hooktrail up"
+// creates ledgers up to its limit, uses less than 200 MB, and still accepts the events of another
+// tenant.
 //
 //guarantee:tenant-flood
 func TestFlood_NewTenants(t *testing.T) {
@@ -80,7 +80,7 @@ func TestFlood_NewTenants(t *testing.T) {
 	most := peak(t, up)
 	tenants, err := ledger.Tenants(filepath.Join(dir, "ledger"))
 	t.Logf("%d ledgers, %d MB, others after %v", len(tenants), most>>20, took.Round(time.Millisecond))
-	if err != nil || len(tenants) > admission.DefaultLimit+2 { // acme and default are known
+	if err != nil || len(tenants) > admission.DefaultLimit+2 { // acme and default were there before
 		t.Errorf("%d ledgers, %v", len(tenants), err)
 	}
 	if most > 200<<20 && !race.Enabled {
@@ -120,7 +120,6 @@ func get(t testing.TB, url string) string {
 	return string(body)
 }
 
-// within waits for a line of the output and returns its first group.
 func within(t testing.TB, p *process, line *regexp.Regexp) string {
 	t.Helper()
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -139,7 +138,6 @@ func within(t testing.TB, p *process, line *regexp.Regexp) string {
 
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peak returns the most memory that a process has used so far.
 func peak(t *testing.T, p *process) int {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

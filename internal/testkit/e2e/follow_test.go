@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TestFollow interrupts an import that follows a growing session. The import exits cleanly,
-// the ledger contains all events so far, and the run is finished.
+// An interrupted import of a growing session exits cleanly. The ledger has all events so far, and
+// the run is finished.
 func TestFollow(t *testing.T) {
 	i := slices.IndexFunc(oracles(t), func(o oracle) bool { return strings.Contains(o.File, "growing") })
 	session, err := os.ReadFile(path(t, oracles(t)[i]))

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TestGrowing imports five growing snapshots of one session, with all consumers in between.
-// The result equals an import of the last snapshot alone.
+// Five growing snapshots of one session, with all consumers in between, give the same as the last
+// one alone.
 //
 //guarantee:import-again
 func TestGrowing(t *testing.T) {
@@ -50,7 +50,7 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// sameRun ignores superseded aggregates and the decisions on them.
+// sameRun ignores superseded aggregates and the decisions about them.
 var sameRun = cmp.Options{
 	cmpopts.IgnoreFields(ledger.RunSummary{}, "Events"),
 	cmpopts.IgnoreMapEntries(func(k events.Kind, _ int) bool {
@@ -62,7 +62,7 @@ var sameRun = cmp.Options{
 	}),
 }
 
-// TestTwice imports a session twice. The second import adds nothing.
+// A second import of the same session adds nothing.
 //
 //guarantee:import-again
 func TestTwice(t *testing.T) {
@@ -83,8 +83,8 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// issues returns the issues of a data directory without the times of their transitions, which
-// depend on the order of the snapshots.
+// issues returns the issues without the times of their transitions, which depend on the order of
+// the snapshots.
 func issues(t testing.TB, dir string) []map[string]any {
 	t.Helper()
 	var list []map[string]any

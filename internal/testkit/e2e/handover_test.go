@@ -21,7 +21,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// addressOf returns the address of a publisher that was just started.
 func addressOf(t *testing.T, p *process) *url.URL {
 	t.Helper()
 	var said struct{ Address string }
@@ -36,7 +35,6 @@ func addressOf(t *testing.T, p *process) *url.URL {
 	return &url.URL{Scheme: "http", Host: said.Address}
 }
 
-// failedRun contains the events of a run with a failed step.
 func failedRun(t *testing.T) (list []events.Event) {
 	t.Helper()
 	add := func(id string, kind events.Kind, data any) {
@@ -55,10 +53,9 @@ func failedRun(t *testing.T) (list []events.Event) {
 	return list
 }
 
-// TestHook_AnswerLost loses the answers of a publisher to hook commands. The hook commands then
-// also store their events in an outbox of another data directory. After that outbox was sent,
-// the stream contains each event twice with the same id. Ledger, issues and metrics count it
-// once.
+// A publisher's answers to hook commands are lost, so the hook commands also store their events in
+// an outbox of another data directory. The stream then has each event twice with the same id.
+// Ledger, issues and metrics count it once.
 //
 //guarantee:answer-lost
 func TestHook_AnswerLost(t *testing.T) {
@@ -75,7 +72,7 @@ func TestHook_AnswerLost(t *testing.T) {
 		}
 		hook := start(t, bodies[i], "publisher", hookArgs(other, names[i], []string{"claude-code"}, "--publisher", lossy.URL)...)
 		status := hook.status(t)
-		if strings.Contains(hook.stderr.String(), "publisher does not answer") { // nor did this machine, which is busy
+		if strings.Contains(hook.stderr.String(), "publisher does not answer") { // on a busy machine
 			if again++; again > 20 {
 				t.Fatalf("%s: a publisher that answers at once was given up %d times: %s", names[i], again, hook.stderr.String())
 			}
@@ -117,7 +114,7 @@ func TestHook_AnswerLost(t *testing.T) {
 	issuesAfter, metricsAfter := projected(t, dir)
 	after := inLedger(t, dir)
 	once(t, after)
-	// Each outbox seals its runs, and the tracker decides on the seals too.
+	// Each outbox seals its runs, and the tracker also decides about the seals.
 	delete(before, events.IssueDecided)
 	delete(after, events.IssueDecided)
 	if diff := cmp.Diff(before, after); diff != "" {
@@ -136,8 +133,8 @@ func TestHook_AnswerLost(t *testing.T) {
 	}
 }
 
-// losing forwards requests to target and drops the answers for path. Every answer starts at
-// once, because timeouts of hook commands are not under test here.
+// losing forwards requests to target and drops the answers for path. Every answer starts at once,
+// because the timeouts of hook commands are not under test.
 func losing(t *testing.T, target *url.URL, path string) http.HandlerFunc {
 	t.Helper()
 	return func(rw http.ResponseWriter, r *http.Request) {
@@ -166,7 +163,6 @@ func losing(t *testing.T, target *url.URL, path string) http.HandlerFunc {
 	}
 }
 
-// projected returns the issues and the metrics of the whole stream.
 func projected(t *testing.T, dir string) ([]map[string]any, metrics.Summary) {
 	t.Helper()
 	run(t, 0, "tracker", "serve", "--drain", "--data-dir", dir)

@@ -12,12 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 )
 
-// hookRuns is the number of runs of each command in a round.
 const hookRuns = 7
 
-// BenchmarkHook measures publisher hook from start to exit, without and with a running
-// publisher. For comparison it measures the start of any process (/bin/true) and of Python
-// (python3 -c pass).
+// BenchmarkHook measures publisher hook from start to exit, with and without a running publisher.
+// It compares with /bin/true and python3 -c pass.
 func BenchmarkHook(b *testing.B) {
 	python := pythontest.Find(b)
 	binary := filepath.Join(b.TempDir(), "publisher")
@@ -56,7 +54,6 @@ func BenchmarkHook(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// spawn runs a command and returns the elapsed time.
 func spawn(b *testing.B, stdin []byte, argv []string) time.Duration {
 	b.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)

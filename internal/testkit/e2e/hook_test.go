@@ -19,11 +19,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// atOnce limits the time of a hook command without any service, in addition to the time that
-// the program needs to print its version.
+// atOnce limits a hook command without services, beyond the time to print its version.
 const atOnce = 50 * time.Millisecond
 
-// captures lists the recorded payloads of each tool and the arguments of its hook command. {}
+// captures has the arguments of each tool's hook command by its folder of recorded payloads. {}
 // stands for the name of the event.
 var captures = map[string][]string{
 	"claude-code/captured-2.1.329":                   {"claude-code"},
@@ -34,7 +33,6 @@ var captures = map[string][]string{
 	"opencode/captured-1.18.33":                      {"opencode", "{}"},
 }
 
-// payloads returns the recorded payloads of a tool in order, with the names of their events.
 func payloads(t testing.TB, capture string) (names []string, bodies [][]byte) {
 	t.Helper()
 	dir := realdata.Path(t, "hook-payloads", capture)
@@ -43,7 +41,7 @@ func payloads(t testing.TB, capture string) (names []string, bodies [][]byte) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(order)) {
-		for file := range strings.FieldsSeq(line) { // one of them, not always the same
+		for file := range strings.FieldsSeq(line) { // one of these, not always the same
 			if body, err := os.ReadFile(filepath.Join(dir, file+".json")); err == nil {
 				names, bodies = append(names, file[:strings.LastIndexByte(file, '.')]), append(bodies, body)
 			}
@@ -55,7 +53,6 @@ func payloads(t testing.TB, capture string) (names []string, bodies [][]byte) {
 	return names, bodies
 }
 
-// hookArgs returns the command line of a hook.
 func hookArgs(dir, event string, tool []string, more ...string) []string {
 	args := append([]string{"hook"}, tool...)
 	if i := slices.Index(args, "{}"); i >= 0 {
@@ -64,7 +61,6 @@ func hookArgs(dir, event string, tool []string, more ...string) []string {
 	return append(append(args, "--data-dir", dir), more...)
 }
 
-// serving starts a publisher and waits until hook commands can reach it.
 func serving(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
 	p := start(t, nil, "publisher", append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, args...)...)
@@ -78,7 +74,6 @@ func serving(t testing.TB, dir string, args ...string) *process {
 	return p
 }
 
-// stopCleanly interrupts the process and requires a clean exit.
 func (p *process) stopCleanly(t testing.TB) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -89,8 +84,7 @@ func (p *process) stopCleanly(t testing.TB) {
 	}
 }
 
-// inLedger counts the occurrences of each event in the ledger by kind and id, without the
-// records of the outbox.
+// inLedger counts the events in the ledger by kind and id, without those of the outbox itself.
 func inLedger(t testing.TB, dir string) map[events.Kind]map[string]int {
 	t.Helper()
 	run(t, 0, "publisher", "outbox", "flush", "--data-dir", dir)
@@ -116,7 +110,6 @@ func inLedger(t testing.TB, dir string) map[events.Kind]map[string]int {
 	return all
 }
 
-// once requires that each event is in the ledger once. It returns the number of events.
 func once(t testing.TB, all map[events.Kind]map[string]int) (count int) {
 	t.Helper()
 	for kind, ids := range all {
@@ -130,8 +123,8 @@ func once(t testing.TB, all map[events.Kind]map[string]int) (count int) {
 	return count
 }
 
-// TestHook_EverythingDown runs recorded payloads through hook commands without any service.
-// Each command exits at once and denies nothing. Later the ledger contains each event once.
+// Without any service, hook commands with recorded payloads exit at once and deny nothing. Later
+// the ledger has each event once.
 //
 //guarantee:hook-offline
 func TestHook_EverythingDown(t *testing.T) {
@@ -166,13 +159,11 @@ func TestHook_EverythingDown(t *testing.T) {
 	}
 }
 
-// checkAtOnce compares the times of hook commands with the time to print the version.
 func checkAtOnce(t *testing.T, took, idle []time.Duration) {
 	t.Helper()
 	slices.Sort(took)
 	slices.Sort(idle)
-	// The best time counts, because other tests may be running. A wait would affect
-	// all commands.
+	// The best time counts, because other tests may be running. A wait would affect all commands.
 	if best := took[0] - idle[0]; best > atOnce {
 		t.Errorf("a hook command took %v more than nothing takes, at best, want at most %v", best, atOnce)
 	}
@@ -180,14 +171,12 @@ func checkAtOnce(t *testing.T, took, idle []time.Duration) {
 		took[0], took[len(took)/2], len(took), idle[0], idle[len(idle)/2])
 }
 
-// noRemoval is a hooks.yaml that denies every removal.
 const noRemoval = `
 hooks:
   PreToolUse:
     - {type: matcher, name: no-rm, match: {tool: Bash, args: {command: "rm *"}}, action: block, message: Nothing is removed here}
 `
 
-// hooksFile writes noRemoval and returns its path.
 func hooksFile(t testing.TB) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "hooks.yaml")
@@ -197,14 +186,12 @@ func hooksFile(t testing.TB) string {
 	return file
 }
 
-// call returns the payload of a tool call, or of its result.
 func call(event string, n int) []byte {
 	return fmt.Appendf(nil, `{"session_id":"s1","cwd":"/p","hook_event_name":%q,"tool_name":"Bash",`+
 		`"tool_input":{"command":"rm -rf build/x"},"tool_response":{"stdout":"ok"},"tool_use_id":"t%d"}`, event, n)
 }
 
-// TestHook_KilledServer runs concurrent hook commands while the publisher is killed and
-// restarted. The ledger contains each call once.
+// Hook commands run while the publisher is killed and restarted. The ledger has each call once.
 //
 //guarantee:hook-offline
 func TestHook_KilledServer(t *testing.T) {
@@ -232,7 +219,7 @@ func TestHook_KilledServer(t *testing.T) {
 		next <- n
 		if n%(calls/lives) == calls/lives/2 {
 			p.kill()
-			if n < calls-calls/lives { // the last of them stays away
+			if n < calls-calls/lives { // the last one is not restarted
 				p = serving(t, dir, "--hooks", hooks)
 			}
 		}
@@ -249,8 +236,8 @@ func TestHook_KilledServer(t *testing.T) {
 	}
 }
 
-// TestHook_HungServer suspends the publisher. Calls that no hook can deny continue soon, and
-// decisions after --timeout. The ledger contains each event once after the publisher resumes.
+// While the publisher is suspended, calls that no hook can deny continue soon, and decisions after
+// --timeout. After it resumes, the ledger has each event once.
 //
 //guarantee:hook-offline
 func TestHook_HungServer(t *testing.T) {
@@ -265,7 +252,7 @@ func TestHook_HungServer(t *testing.T) {
 		if status := hook.status(t); status != 0 || strings.Contains(hook.stderr.String(), "record:") {
 			t.Errorf("%s: exit status %d, %s", event, status, hook.stderr.String())
 		}
-		if took := time.Since(began); took > limit+3*time.Second { // of this machine, which may be busy
+		if took := time.Since(began); took > limit+3*time.Second { // the machine may be busy
 			t.Errorf("%s took %v, want some %v", event, took, limit)
 		}
 		return hook.stdout.String()

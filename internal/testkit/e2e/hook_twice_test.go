@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// quickHooks is a hooks.yaml whose hooks change nothing, except for one that denies a
-// sub-agent, which the agent ignores.
+// quickHooks change nothing, except for one that denies a sub-agent, which the agent ignores.
 const quickHooks = `
 hooks:
   tool.before: [{type: command, name: quick, command: "true"}]
@@ -20,9 +19,9 @@ hooks:
   subagent.start: [{type: command, name: no, command: "echo no >&2; exit 2"}]
 `
 
-// TestHook_RecordedTwice records each payload of a captured session by two hook commands,
-// as an agent with hooks for the user and for the project does, and imports a log of the
-// payloads. The executions of the hooks differ, and nothing is an alarm.
+// Two hook commands record each payload of a session, as with hooks for both the user and the
+// project, and a log of the payloads is imported too. The executions of the hooks differ, which is
+// not a finding.
 //
 //guarantee:recorded-twice
 func TestHook_RecordedTwice(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A publisher with another data directory joins the server of hooktrail up with a copy of
-// a key. The ledger of up has its events.
+// A publisher with another data directory joins the server of hooktrail up with a copy of a key.
+// Its events reach the ledger.
 //
 //guarantee:publisher-joins
 func TestJoin_OtherDataDirectory(t *testing.T) {

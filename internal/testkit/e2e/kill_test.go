@@ -15,12 +15,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// kills is the number of kills of services in TestStorm.
 var kills = race.Size(60, 15)
 
-// TestStorm kills and restarts the server and every service while sessions are imported. In
-// the end every event exists once. Projections rebuilt from the same stream without kills
-// have the same Merkle root, issues and counters.
+// The server and every service are killed and restarted while sessions are imported. In the end
+// every event exists once. Projections of the same stream without kills have the same Merkle root,
+// issues and counters.
 //
 //guarantee:consumer-killed
 func TestStorm(t *testing.T) {
@@ -68,7 +67,6 @@ func TestStorm(t *testing.T) {
 	compare(t, dir, again)
 }
 
-// storm is a deployment whose processes are killed.
 type storm struct {
 	t        *testing.T
 	dir      string
@@ -89,8 +87,8 @@ func (s *storm) startService(name string) {
 	s.services[name] = start(s.t, nil, name, args...)
 }
 
-// publish runs publishers, some of which are killed, until one finishes. Without insist it
-// gives up after a kill.
+// publish runs publishers, some of which are killed, until one finishes. Without insist it gives up
+// after a kill.
 func (s *storm) publish(insist bool, stdin []byte, args ...string) {
 	deadline := time.Now().Add(limit)
 	for time.Now().Before(deadline) {
@@ -110,7 +108,6 @@ func (s *storm) publish(insist bool, stdin []byte, args ...string) {
 	s.t.Fatalf("publisher %v did not get through within %v", args, limit)
 }
 
-// killOne kills the publisher or one of the services while kills remain.
 func (s *storm) killOne(publisher *process) {
 	if s.killed >= kills {
 		return
@@ -132,8 +129,8 @@ func (s *storm) stop() {
 	}
 }
 
-// drain runs every consumer to the end of the stream. The tracker runs first, because its
-// decisions are events for the others.
+// drain runs every consumer to the end of the stream. The tracker is first, because its decisions
+// are events for the others.
 func drain(t *testing.T, dir string) {
 	t.Helper()
 	run(t, 0, "tracker", "serve", "--drain", "--data-dir", dir)
@@ -141,20 +138,18 @@ func drain(t *testing.T, dir string) {
 	run(t, 0, "metrics", "serve", "--drain", "--data-dir", dir)
 }
 
-// sessions returns the recorded sessions of the storm. They are small and different.
 func sessions(t *testing.T) []oracle {
 	t.Helper()
 	all := oracles(t)
 	return slices.DeleteFunc(all, func(o oracle) bool {
-		return !strings.Contains(o.File, "entireio-cli/") // growing snapshots have a test of their own
+		return !strings.Contains(o.File, "entireio-cli/") // TestGrowing has the growing snapshots
 	})
 }
 
-// engine is the tenant of the simulated engine.
 const engine = "engine"
 
-// engineRuns returns the events of count AUTOPILOT runs as JSON lines. Each run gets an
-// issue, and every third one fails.
+// engineRuns returns count AUTOPILOT runs as JSON lines. Each gets an issue, and every third one
+// fails.
 func engineRuns(count int) []byte {
 	var b bytes.Buffer
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// read opens the ledger of a tenant.
 func read(t testing.TB, dir, tenant string) *ledger.Reader {
 	t.Helper()
 	file, err := ledger.Path(filepath.Join(dir, "ledger"), tenant)
@@ -31,7 +30,6 @@ func read(t testing.TB, dir, tenant string) *ledger.Reader {
 	return r
 }
 
-// summaries returns a summary of each run in the ledger of a tenant.
 func summaries(t testing.TB, dir, tenant string) map[string]ledger.RunSummary {
 	t.Helper()
 	r := read(t, dir, tenant)
@@ -48,7 +46,6 @@ func summaries(t testing.TB, dir, tenant string) map[string]ledger.RunSummary {
 	return all
 }
 
-// facts contains the oracle's values for a session.
 type facts struct {
 	ToolCalls  map[string]int
 	Errors     int
@@ -56,7 +53,6 @@ type facts struct {
 	Tokens     events.Tokens
 }
 
-// checkOracle compares the ledger of a session's tenant with the oracle.
 func checkOracle(t testing.TB, dir string, o oracle) {
 	t.Helper()
 	got := facts{ToolCalls: map[string]int{}}

@@ -1,5 +1,5 @@
-// Package e2e tests whole pipelines. It runs the commands and a server as processes,
-// kills and restarts them, and exhausts their resources.
+// Package e2e tests whole pipelines. It runs the commands and a server as processes, kills and
+// restarts them, and exhausts their resources.
 package e2e
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// commandEnv makes this test binary run a command. The killed processes therefore run the
-// code under test with the race detector.
+// commandEnv makes this test binary run a command, so that the processes run the code under test
+// with the race detector.
 const commandEnv = "HOOKTRAIL_E2E_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -61,7 +61,6 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// serverCommand runs only the embedded server of a data directory.
 func serverCommand() *cobra.Command {
 	var shared cli.Shared
 	cmd := &cobra.Command{

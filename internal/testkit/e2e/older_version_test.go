@@ -18,13 +18,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// beforeWings is a data directory that the commands of commit 81eb007 made, and
-// the JSON that they printed about it. The directory has two tenants, issues, an
-// erasure, a hold, a rotated key, an edit that no tracker has taken, and two
-// events that wait in an outbox. The files below "printed" name the directory DIR.
+// beforeWings is a data directory of commit 81eb007 and the JSON that its commands printed. It has
+// two tenants, issues, an erasure, a hold, a rotated key, an edit that no tracker has applied, and
+// two events that wait in an outbox. The files below "printed" call the directory DIR.
 const beforeWings = "testdata/before-wings.tar.zst"
 
-// printedBy names the command behind each file below "printed".
 var printedBy = map[string][]string{
 	"verify-acme.json":      {"auditor", "verify", "--tenant", "acme", "--json"},
 	"verify-default.json":   {"auditor", "verify", "--tenant", "default", "--json"},
@@ -39,13 +37,13 @@ var printedBy = map[string][]string{
 	"records-default.jsonl": {"auditor", "export", "--tenant", "default", "--format", "jsonl"},
 }
 
-// A data directory of an older version prints the same results, and what later versions
-// added. Nothing has pinned its key, so the user names it.
+// A data directory of an older version gives the same results, plus fields that are newer. Its key
+// is not pinned, so the user names it.
 func TestOlderVersion_SameResults(t *testing.T) {
 	t.Setenv("HOOKTRAIL_KNOWN_LEDGERS", filepath.Join(t.TempDir(), "known_ledgers"))
 	dir := unpack(t, beforeWings)
 	data := filepath.Join(dir, "data")
-	// A copy, because the file of the data directory itself vouches for nothing.
+	// A copy, because the file in the data directory confirms nothing.
 	key := filepath.Join(t.TempDir(), ledger.VerifierFile)
 	text, err := os.ReadFile(filepath.Join(data, "keys", ledger.VerifierFile))
 	if err == nil {
@@ -65,7 +63,7 @@ func TestOlderVersion_SameResults(t *testing.T) {
 				run(t, verifier.ExitUnanchored, command[0], args...)
 				status := 0
 				if name == "verify-acme.json" || name == "coverage-acme.json" {
-					status = verifier.ExitIncomplete // of the two events that wait
+					status = verifier.ExitIncomplete // because of the two waiting events
 				}
 				args = append(args, "--key", key)
 				got := strings.ReplaceAll(run(t, status, command[0], args...), data, "DIR")
@@ -80,8 +78,8 @@ func TestOlderVersion_SameResults(t *testing.T) {
 	}
 }
 
-// compareFields compares the fields that the older version printed. Newer versions print
-// more. The older version did not know that events which wait are not in the ledger.
+// compareFields compares the fields that the older version printed. The older version did not count
+// waiting events as missing in the ledger.
 func compareFields(t *testing.T, want, got []byte, status int) {
 	t.Helper()
 	var before, now map[string]any
@@ -97,7 +95,6 @@ func compareFields(t *testing.T, want, got []byte, status int) {
 	}
 }
 
-// keepFields deletes the fields of now that before does not have, at any depth.
 func keepFields(before, now any) {
 	switch now := now.(type) {
 	case map[string]any:
@@ -122,7 +119,7 @@ func TestOlderVersion_ServicesResume(t *testing.T) {
 	t.Setenv("HOOKTRAIL_KNOWN_LEDGERS", filepath.Join(t.TempDir(), "known_ledgers"))
 	data := filepath.Join(unpack(t, beforeWings), "data")
 	in := []string{"--data-dir", data, "--tenant", "acme"}
-	run(t, 0, "publisher", append(in, "pipe")...) // sends the two events that wait
+	run(t, 0, "publisher", append(in, "pipe")...) // sends the two waiting events
 	for _, service := range []string{"tracker", "auditor", "metrics"} {
 		run(t, 0, service, "serve", "--drain", "--data-dir", data)
 	}
@@ -142,7 +139,6 @@ func TestOlderVersion_ServicesResume(t *testing.T) {
 	}
 }
 
-// unpack extracts a tar file that zstd compressed into a new folder.
 func unpack(t *testing.T, file string) string {
 	t.Helper()
 	f, err := os.Open(file)

@@ -36,7 +36,6 @@ fix-parser foreman: run.finished
 fix-parser engine: session.ended
 `
 
-// The example publishes the events of its run in order.
 func TestOrchestrator(t *testing.T) {
 	server := natstest.Start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

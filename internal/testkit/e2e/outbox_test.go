@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// TestShedIsARecordedGap loses events at a full outbox. The auditor reports them as a recorded
-// gap of the producer and not as missing.
+// Events lost at a full outbox are a recorded gap of the producer, and not missing.
 //
 //guarantee:outbox-full
 func TestShedIsARecordedGap(t *testing.T) {

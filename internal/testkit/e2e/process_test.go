@@ -12,21 +12,18 @@ import (
 	"time"
 )
 
-// limit bounds every wait for a process.
 const limit = 3 * time.Minute
 
-// process is a running command.
 type process struct {
 	cmd    *exec.Cmd
 	stdout printed
 	stderr printed
-	done   chan struct{} // closed when it has ended
-	err    error         // how; owned by done
+	done   chan struct{} // closed at the end
+	err    error         // of Wait; read it after done
 }
 
-// printed collects the output of a process.
 type printed struct {
-	mu   sync.Mutex // guards text: the process may still be writing
+	mu   sync.Mutex // guards text; the process may still be writing
 	text bytes.Buffer
 }
 
@@ -37,14 +34,12 @@ func (p *printed) Write(data []byte) (int, error) {
 	return p.text.Write(data)
 }
 
-// String returns the output so far.
 func (p *printed) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
 }
 
-// start starts a command as a process. The process is killed at the end of the test.
 func start(t testing.TB, stdin []byte, name string, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
@@ -54,14 +49,14 @@ func start(t testing.TB, stdin []byte, name string, args ...string) *process {
 	return startProgram(t, self, nil, stdin, name, args...)
 }
 
-// startProgram is start with a copy of this program and the credentials of a user.
+// startProgram is start with a copy of this program and a user.
 func startProgram(t testing.TB, program string, user *syscall.Credential, stdin []byte, name string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(program, args...), done: make(chan struct{})}
 	if user != nil {
 		p.cmd.Dir, p.cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: user}
 	}
-	// Under the race detector a process would sleep for a second at its end.
+	// The race detector would sleep for a second at the end.
 	p.cmd.Env = append(os.Environ(), commandEnv+"="+name, "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stdin = bytes.NewReader(stdin)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
@@ -76,13 +71,11 @@ func startProgram(t testing.TB, program string, user *syscall.Credential, stdin 
 	return p
 }
 
-// kill kills the process and waits for its end.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended by itself
+	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.done
 }
 
-// status waits for the process and returns its exit status.
 func (p *process) status(t testing.TB) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -100,13 +93,11 @@ func (p *process) status(t testing.TB) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// run runs a command, requires the exit status want and returns the output.
 func run(t testing.TB, want int, name string, args ...string) string {
 	t.Helper()
 	return feed(t, nil, want, name, args...)
 }
 
-// feed is run with stdin.
 func feed(t testing.TB, stdin []byte, want int, name string, args ...string) string {
 	t.Helper()
 	p := start(t, stdin, name, args...)

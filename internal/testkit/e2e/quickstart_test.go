@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// The README shows the program of examples/quickstart. It compiles, and its
-// events reach the ledger.
+// The README shows examples/quickstart. It compiles, and its events reach the ledger.
 func TestQuickstart(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	program, err := os.ReadFile(filepath.Join(root, "examples", "quickstart", "main.go"))

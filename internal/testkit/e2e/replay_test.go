@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TestReplay pipes a replayed run into an empty pipeline and gets the same run.
+// A replayed run, piped into an empty pipeline, gives the same run.
 func TestReplay(t *testing.T) {
 	o := oracles(t)[0]
 	first, second := t.TempDir(), t.TempDir()
@@ -29,7 +29,6 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// checkOriginal requires that lines equal the stored bytes of a run in their order.
 func checkOriginal(t *testing.T, dir, id, lines string) {
 	t.Helper()
 	var want []byte

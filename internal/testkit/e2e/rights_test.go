@@ -18,11 +18,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// session is the session of the demo. The tracker creates issues from it.
 var session = filepath.Join("..", "..", "command", "hooktrail", "session", "5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71.jsonl")
 
-// deployed runs a server with deploy/nats.conf, the users of deploy/nats-auth.conf and the
-// changes of the test. It returns the address.
+// deployed runs a server with deploy/nats.conf, the users of deploy/nats-auth.conf and the changes
+// of the test. It returns the address.
 func deployed(t *testing.T, change func(*server.Options)) (address string) {
 	t.Helper()
 	for _, name := range []string{"OWNER", "PUBLISHER", "AUDITOR", "TRACKER", "METRICS", "READER", "DECIDE", "ACME"} {
@@ -35,8 +34,8 @@ func deployed(t *testing.T, change func(*server.Options)) (address string) {
 	return serveConf(t, accounts, change).Addr().String()
 }
 
-// serveConf runs a server with deploy/nats.conf and these accounts. Only its addresses and
-// its store differ from a deployed one.
+// serveConf runs a server with deploy/nats.conf and these accounts. Only its addresses and store
+// differ from a deployed one.
 func serveConf(t *testing.T, accounts []byte, change func(*server.Options)) *server.Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,11 +68,9 @@ func serveConf(t *testing.T, accounts []byte, change func(*server.Options)) *ser
 	return srv
 }
 
-// as returns the URL of a user of the deployed server.
 func as(user, address string) string { return "nats://" + user + ":" + user + "-secret@" + address }
 
-// TestRights_Deployed runs every service, and an engine of a tenant, with the rights of
-// deploy/nats-auth.conf.
+// Every service, and a tenant's engine, work with the rights of deploy/nats-auth.conf.
 //
 //guarantee:tenant-isolated
 //guarantee:least-rights
@@ -112,7 +109,6 @@ func TestRights_Deployed(t *testing.T) {
 	}
 }
 
-// engineOf publishes a run as an engine of acme.
 func engineOf(t *testing.T, url, dir string) {
 	t.Helper()
 	nc, err := nats.Connect(url)
@@ -147,9 +143,8 @@ func writeRun(t *testing.T, nc *nats.Conn, dir, tenant string) {
 	}
 }
 
-// TestRights_OneLess removes single rights from services. Each service names the missing right
-// without a timeout. Tests in internal/stream/consume and pkg/publish cover each right of the
-// stream.
+// A service that lacks one right names it without a timeout. Tests in internal/stream/consume and
+// pkg/publish cover each right of the stream.
 //
 //guarantee:right-missing
 func TestRights_OneLess(t *testing.T) {
@@ -181,20 +176,18 @@ func TestRights_OneLess(t *testing.T) {
 	}
 }
 
-// says waits for the end of the process and requires an error that names subject.
 func (p *process) says(t *testing.T, subject string) {
 	t.Helper()
 	if p.status(t) == 0 {
 		t.Error("it ended as if all were well")
 	}
-	end := subject[strings.LastIndex(subject, "*.")+1:] // the tokens behind the wildcards
+	end := subject[strings.LastIndex(subject, "*.")+1:] // tokens after the wildcards
 	if out := p.stderr.String(); !strings.Contains(out, broker.ErrPermission.Error()) || !strings.Contains(out, end) {
 		t.Errorf("it does not say that %s is refused:\n%s", subject, out)
 	}
 }
 
-// TestRights_Embedded lets every service join an embedded server with its key, and an engine
-// with a key of its tenant.
+// Services join an embedded server with their keys, and an engine with its tenant's key.
 //
 //guarantee:tenant-isolated
 func TestRights_Embedded(t *testing.T) {
@@ -228,12 +221,12 @@ func TestRights_Embedded(t *testing.T) {
 	run(t, 0, "tracker", "serve", "--drain", "--data-dir", dir)
 	run(t, 0, "metrics", "serve", "--drain", "--data-dir", dir)
 	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
-	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir, "--tenant", "acme") // another durable, another key
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir, "--tenant", "acme") // another durable and key
 	run(t, 0, "auditor", "verify", "--tenant", "acme", "--data-dir", dir)
 	run(t, 0, "hooktrail", "tenant", "remove", "acme", "--data-dir", dir)
 }
 
-// TestRights_Local writes as a client without credentials, whose account contains only routes.
+// TestRights_Local writes as a client without credentials, whose account has only routes.
 func TestRights_Local(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, StreamMaxBytes: 64 << 20})
@@ -255,8 +248,7 @@ func TestRights_Local(t *testing.T) {
 	run(t, 0, "auditor", "verify", "--tenant", "acme", "--data-dir", dir)
 }
 
-// TestRights_Decisions requests decisions as a local client and as an engine. The decision
-// service runs with the rights of a publisher.
+// A local client and an engine request decisions from a service with the rights of a publisher.
 func TestRights_Decisions(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, StreamMaxBytes: 64 << 20})
@@ -299,7 +291,6 @@ func TestRights_Decisions(t *testing.T) {
 	}
 }
 
-// ask repeats a request until the decision service runs.
 func ask(t *testing.T, service *process, nc *nats.Conn, subject string) string {
 	t.Helper()
 	for {

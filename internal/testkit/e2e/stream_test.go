@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// TestFullStream publishes more than the stream can store and enlarges the stream later. Every
-// event arrives once.
+// More events are published than the stream can store. After the stream is enlarged, each has
+// arrived once.
 //
 //guarantee:broker-full
 func TestFullStream(t *testing.T) {
@@ -40,8 +40,8 @@ func TestFullStream(t *testing.T) {
 	finish(t, server, p, dir, count)
 }
 
-// TestServerStopped appends 10,000 events without waiting while the server is stopped. They
-// arrive once and in order after the restart.
+// Ten thousand events that are appended while the server is stopped arrive once and in order after
+// its restart.
 //
 //guarantee:broker-down
 func TestServerStopped(t *testing.T) {
@@ -86,8 +86,8 @@ func appendAll(t *testing.T, p *publish.Publisher, count int) {
 	}
 }
 
-// finish waits until all events are in the stream and runs the auditor. It requires a complete
-// ledger of count events in order.
+// finish waits until all events are in the stream, runs the auditor, and requires a complete ledger
+// of count events in order.
 func finish(t *testing.T, server *natstest.Server, p *publish.Publisher, dir string, count int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// TestImportsAtOnce runs concurrent imports into one data directory. The import that runs
-// the broker ends first. The others take over the broker and finish.
+// Of concurrent imports into one data directory, that with the broker ends first. The others take
+// over the broker and finish.
 //
 //guarantee:server-ends
 func TestImportsAtOnce(t *testing.T) {

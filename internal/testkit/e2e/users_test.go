@@ -20,11 +20,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// machine is a build machine with a user of the publisher and an audited agent, who share
-// a group. Both are real users of the system.
+// machine is a build machine with real users of the system: one for the publisher and one for the
+// audited agent, who share a group.
 type machine struct {
-	dir            string // with the folders run, service and agent
-	program        string // a copy of this program that both may run
+	dir            string // has the folders run, service and agent
+	program        string // copy of this program that both may run
 	service, agent *syscall.Credential
 }
 
@@ -45,7 +45,7 @@ func newMachine(t *testing.T) *machine {
 		service: &syscall.Credential{Uid: serviceID, Gid: serviceID, Groups: []uint32{groupID}},
 		agent:   &syscall.Credential{Uid: agentID, Gid: agentID, Groups: []uint32{groupID}},
 	}
-	if err := os.Chmod(filepath.Dir(m.dir), 0o755); err != nil { // it is private to root
+	if err := os.Chmod(filepath.Dir(m.dir), 0o755); err != nil { // private to root
 		t.Fatal(err)
 	}
 	for name, owner := range map[string]int{"run": serviceID, "service": serviceID, "agent": agentID} {
@@ -92,7 +92,6 @@ func (m *machine) copyProgram(t *testing.T) {
 func (m *machine) data() string   { return filepath.Join(m.dir, "service", "data") }
 func (m *machine) socket() string { return filepath.Join(m.dir, "run", "publisher.sock") }
 
-// serve starts the publisher as its user.
 func (m *machine) serve(t *testing.T) *process {
 	t.Helper()
 	p := startProgram(t, m.program, m.service, nil, "publisher", "serve", "--listen", "127.0.0.1:0", "--data-dir", m.data(),
@@ -109,7 +108,6 @@ func (m *machine) serve(t *testing.T) *process {
 	return p
 }
 
-// hook runs the hook command as a user.
 func (m *machine) hook(t *testing.T, user *syscall.Credential, payload []byte, more ...string) (stdout, stderr string) {
 	t.Helper()
 	args := append([]string{"hook", "claude-code", "--publisher", "unix://" + m.socket(), "--data-dir", filepath.Join(m.dir, "agent", "data")}, more...)
@@ -120,7 +118,6 @@ func (m *machine) hook(t *testing.T, user *syscall.Credential, payload []byte, m
 	return p.stdout.String(), p.stderr.String()
 }
 
-// shell runs a script as a user.
 func shell(user *syscall.Credential, script string) (string, error) {
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: user}
@@ -130,14 +127,13 @@ func shell(user *syscall.Credential, script string) (string, error) {
 
 const noRemovalSays = "Nothing is removed here"
 
-// harmless is a call that no hook denies.
 func harmless(n int) []byte {
 	return bytes.Replace(call("PreToolUse", n), []byte("rm -rf build/x"), []byte("ls"), 1)
 }
 
-// TestUsers_BuildMachine runs an agent as one user and the publisher as another one. The
-// publisher alone decides and records, and names the user of the agent. While it is away
-// the agent goes on, and each event is in the ledger once afterwards.
+// The agent and the publisher run as different users. Only the publisher decides and records, and
+// it names the agent's user. While it is away the agent continues, and afterwards each event is in
+// the ledger once.
 //
 //guarantee:agent-owns-nothing
 //guarantee:hook-offline
@@ -178,8 +174,7 @@ func TestUsers_BuildMachine(t *testing.T) {
 	m.checkLedger(t)
 }
 
-// TestUsers_TwoCommands sets up a build machine as docs/operations.md says, and runs the
-// hook that was installed.
+// A build machine is set up as in docs/operations.md, and the installed hook runs.
 //
 //guarantee:agent-owns-nothing
 func TestUsers_TwoCommands(t *testing.T) {
@@ -218,7 +213,6 @@ func TestUsers_TwoCommands(t *testing.T) {
 	p.stopCleanly(t)
 }
 
-// claim sends events as somebody else.
 func (m *machine) claim(t *testing.T) {
 	t.Helper()
 	post := func(kind, data string) string {
@@ -241,7 +235,7 @@ func (m *machine) claim(t *testing.T) {
 	}
 }
 
-// trespass lets the agent read and change what is of the publisher.
+// trespass lets the agent try to read and change files of the publisher.
 func (m *machine) trespass(t *testing.T) {
 	t.Helper()
 	data := m.data()

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// acknowledged runs a ghost event that the owner acknowledges, and attacks that hide behind
-// the acknowledgement. The verdict stays, and --allow-acknowledged is 0 only for the ghost.
+// acknowledged runs attacks that hide behind the owner's acknowledgement of an unproven event.
+// The verdict stays, and --allow-acknowledged gives 0 only for that event.
 func (g *gauntlet) acknowledged(t *testing.T) {
 	t.Helper()
 	const unproven, gaps = "VERIFIED, UNPROVEN (11)", "VERIFIED, GAPS (11)"
@@ -84,7 +84,7 @@ func (g *gauntlet) acknowledged(t *testing.T) {
 	}
 }
 
-// ghostTrial is a tenant with a stranger, whose events have no manifest.
+// ghostTrial is a tenant with a producer that sends no manifests.
 type ghostTrial struct {
 	*testing.T
 
@@ -93,7 +93,7 @@ type ghostTrial struct {
 	tenant     string
 	random     *rand.Rand
 	key, thief *key
-	next       uint64 // of the stranger's own outbox
+	next       uint64 // of the attacker's outbox
 	prev       string
 }
 
@@ -108,7 +108,6 @@ func (s *ghostTrial) verify(allow bool) verifier.Report {
 	return r
 }
 
-// matter returns the id of the only finding of a kind.
 func (s *ghostTrial) matter(kind verifier.MatterKind) string {
 	s.Helper()
 	r := s.verify(true)
@@ -134,7 +133,6 @@ func (s *ghostTrial) acknowledge(k *key, id string) {
 	send(s, s.honest, s.tenant, "", events.AuditAccessed, events.AuditAccessedData{Action: o.Action, By: o.By, Order: string(signed)})
 }
 
-// ghost publishes an event in the name of a producer that sends no manifests.
 func (s *ghostTrial) ghost(sequence uint64) {
 	s.Helper()
 	s.raw("ghost", sequence)
@@ -152,15 +150,15 @@ func (s *ghostTrial) raw(producer string, sequence uint64) events.Hash {
 	return events.HashOf(data)
 }
 
-// lost publishes a manifest of the attacker's own producer with one event of two.
+// lost publishes the attacker's second event with a manifest that lists the first as lost.
 func (s *ghostTrial) lost() {
 	s.Helper()
 	s.next = 2
 	s.send()
 }
 
-// send publishes the next event of the attacker's producer with a manifest about all
-// numbers since the last one.
+// send publishes the next event of the attacker's producer, and a manifest for all numbers since
+// the last.
 func (s *ghostTrial) send() {
 	s.Helper()
 	hash := s.raw("loser", s.next)

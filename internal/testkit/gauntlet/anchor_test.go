@@ -16,8 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 )
 
-// judge runs auditor with args, as a user with a file of pinned keys, and returns its exit
-// status and the report.
 func judge(t *testing.T, known string, args ...string) (status int, r verifier.Report) {
 	t.Helper()
 	var out bytes.Buffer
@@ -31,16 +29,14 @@ func judge(t *testing.T, known string, args ...string) (status int, r verifier.R
 	return status, r
 }
 
-// trial is what auditor verify has to say in one trial.
 type trial struct {
 	name, known string
 	args        []string
 	want        int
 	anchor      verifier.AnchorState
-	asked       *pyverify.Request // of the second verifier, which knows no pins
+	asked       *pyverify.Request // request to the second verifier, which has no pins
 }
 
-// try records a trial of all cases.
 func (a *attack) try(t *testing.T, number int, cases []trial) {
 	t.Helper()
 	a.tried++
@@ -57,10 +53,9 @@ func (a *attack) try(t *testing.T, number int, cases []trial) {
 	a.found++
 }
 
-// anchors replaces the key together with what it signs.
 func (g *gauntlet) anchors(t *testing.T, v *victim) {
 	t.Helper()
-	own := t.TempDir() // of the attacker; a user has pinned the victim's key for it
+	own := t.TempDir() // the attacker's directory, for which a user has pinned the victim's key
 	thief := openKey(t, auditor.KeyDir(own))
 	pinned, exact, none := filepath.Join(t.TempDir(), "pins"), filepath.Join(t.TempDir(), "pins"), filepath.Join(t.TempDir(), "pins")
 	kept := filepath.Join(t.TempDir(), "checkpoint")
@@ -104,8 +99,7 @@ func (g *gauntlet) anchors(t *testing.T, v *victim) {
 	})
 }
 
-// anchor writes the ledgers of a data directory again, with a random change and the key of
-// a thief.
+// anchor writes the ledgers of a data directory again, with a random change and a thief's key.
 func (g *gauntlet) anchor(t *testing.T, v *victim, thief *key, a attack, dir string, cases func(path string) []trial) {
 	t.Helper()
 	t.Run(a.name, func(t *testing.T) {
@@ -121,7 +115,6 @@ func (g *gauntlet) anchor(t *testing.T, v *victim, thief *key, a attack, dir str
 	})
 }
 
-// bundleOf writes a bundle of a whole ledger.
 func bundleOf(t *testing.T, path string, k *key) string {
 	t.Helper()
 	r, done := reader(t, path)

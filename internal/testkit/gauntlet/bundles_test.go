@@ -19,17 +19,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// exported are the honest bundles of a ledger. Attacks change only copies of them.
+// exported are the honest bundles, which attacks copy.
 type exported struct {
 	key    *key
 	runs   []*bundletest.Opened
 	all    *bundletest.Opened
-	broken *bundletest.Opened // of a ledger with a producer that is silent since a break
+	broken *bundletest.Opened // of a ledger with a producer that went silent after a break
 	other  *bundletest.Opened // of another tenant
 }
 
-// newExported creates histories with real publishers. Each run has two producers. One of them
-// seals it, makes a call that is denied, and seals it again. A third one sends a part again.
+// newExported makes bundles of real histories. Each run has two producers, one of which seals it,
+// makes a denied call and seals it again. A third one sends a part again.
 func newExported(t *testing.T, r *rand.Rand) *exported {
 	t.Helper()
 	w := newWorld(t)
@@ -111,18 +111,17 @@ func (x *exported) check(t *testing.T, o *bundletest.Opened, of string) bundle.R
 	return r
 }
 
-// bundleAttack changes a bundle. The attacker has nothing but the file.
+// bundleAttack changes a bundle with access to nothing else.
 type bundleAttack struct {
 	name, what string
 	of         func(*exported, *rand.Rand) *bundletest.Opened
 	change     func(*exported, *bundletest.Opened, *rand.Rand)
-	unsigned   string // required verdict if the statement is taken out; empty does not try that
+	unsigned   string // required verdict without the statement; empty skips this
 }
 
 func anyRun(x *exported, r *rand.Rand) *bundletest.Opened     { return pick(r, x.runs) }
 func everything(x *exported, _ *rand.Rand) *bundletest.Opened { return x.all }
 
-// denied returns the leaves of the call that was denied after the first seal.
 func denied(o *bundletest.Opened) (leaves []int64) {
 	sealed := false
 	for _, l := range o.Leaves() {
@@ -136,10 +135,9 @@ func denied(o *bundletest.Opened) (leaves []int64) {
 	return leaves
 }
 
-// shifted adds to a number of a JSON line.
 func shifted(n any, by int) int64 {
 	number, _ := n.(json.Number)
-	i, _ := number.Int64() // the lines are ours
+	i, _ := number.Int64() // from our own bundle
 	return i + int64(by)
 }
 
@@ -222,8 +220,7 @@ var bundleAttacks = []bundleAttack{ //nolint:gochecknoglobals // a constant
 	},
 }
 
-// bundles runs the attacks on bundles. Each one keeps the statement about the selection, signs
-// another one, or takes it out.
+// bundles runs each attack on bundles with the statement kept, signed by another key, or removed.
 func (g *gauntlet) bundles(t *testing.T) {
 	t.Helper()
 	x, thief := newExported(t, g.random("bundles")), openKey(t, t.TempDir())
@@ -252,7 +249,7 @@ func (g *gauntlet) bundles(t *testing.T) {
 	}
 }
 
-// unsign takes the statement out, or makes a bundle of the version without one.
+// unsign removes the statement, or makes a bundle of the version without one.
 func unsign(o *bundletest.Opened, r *rand.Rand) {
 	if r.IntN(2) == 0 {
 		o.Unsign()

@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// TestOneOfHundredThousand deletes one of 100,000 events at the producer, in the stream and in
-// the ledger. The report names the producer, the number and the kind of loss.
+// One of 100,000 events is deleted at the producer, in the stream and in the ledger. The report
+// names the producer, the number and the kind of loss.
 //
 //guarantee:verify-one-missing
 func TestOneOfHundredThousand(t *testing.T) {
@@ -56,7 +56,6 @@ func TestOneOfHundredThousand(t *testing.T) {
 	}
 }
 
-// fill appends events to an outbox without a server and returns the id of the producer.
 func fill(t *testing.T, w *world, dir string) string {
 	t.Helper()
 	w.server.Stop()
@@ -68,7 +67,7 @@ func fill(t *testing.T, w *world, dir string) string {
 	for i := range race.Size(100_000, 10_000) / perRun {
 		run := fmt.Sprint("run ", i)
 		send(t, p, tenant, run, events.RunStarted, events.RunStartedData{Title: "gauntlet"})
-		for n := range perRun - 2 { // what has no row in an AgentFS file: those are not what is attacked
+		for n := range perRun - 2 { // events without rows in AgentFS files, which are not attacked here
 			send(t, p, tenant, run, events.Custom, events.CustomData{Name: fmt.Sprint("step ", n)})
 		}
 		send(t, p, tenant, run, events.RunFinished, events.RunFinishedData{Success: true})
@@ -83,8 +82,7 @@ func fill(t *testing.T, w *world, dir string) string {
 	return producer
 }
 
-// cutRecord removes a record from a segment of the outbox without a trace and returns the
-// number of its event.
+// cutRecord removes a record from the outbox without a trace and returns the number of its event.
 func cutRecord(t *testing.T, r *rand.Rand, dir string) uint64 {
 	t.Helper()
 	segments, err := filepath.Glob(filepath.Join(dir, "*", "*.seg"))
@@ -96,7 +94,7 @@ func cutRecord(t *testing.T, r *rand.Rand, dir string) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const header = 36 // magic, length, ordinal, sequence, and checksums
+	const header = 36 // magic, length, ordinal, sequence and checksums
 	var at []int
 	for i := 0; i+header <= len(data) && string(data[i:i+4]) == "HTR1"; i += header + int(binary.LittleEndian.Uint32(data[i+4:])) {
 		at = append(at, i)
@@ -109,8 +107,8 @@ func cutRecord(t *testing.T, r *rand.Rand, dir string) uint64 {
 	return number
 }
 
-// deleteOne deletes an event from the stream that is not adjacent to the lost event. It returns
-// the index and the number.
+// deleteOne deletes an event from the stream that is not adjacent to the lost one. It returns its
+// index and number.
 func deleteOne(t *testing.T, r *rand.Rand, w *world, lost uint64) (place, number uint64) {
 	t.Helper()
 	stream := w.stream(t)
@@ -122,7 +120,7 @@ func deleteOne(t *testing.T, r *rand.Rand, w *world, lost uint64) (place, number
 		}
 		e, err := events.Decode(m.Data)
 		if err != nil || e.Kind() != events.Custom || e.Sequence+1 >= lost && e.Sequence <= lost+1 {
-			continue // a manifest, say
+			continue // not an event
 		}
 		if err := stream.DeleteMsg(deadline(t), place); err != nil {
 			t.Fatal(err)

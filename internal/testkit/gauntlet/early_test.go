@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// early verifies ledgers that do not have all events yet.
+// early verifies ledgers that lack events of the stream.
 func (g *gauntlet) early(t *testing.T) {
 	t.Helper()
 	stream := attack{
@@ -29,7 +29,7 @@ func (g *gauntlet) early(t *testing.T) {
 		later := w.runs(t, "later")
 		for trial, tenant := range w.list {
 			r := w.verifyAsOf(t, inStream, tenant)
-			want := int64(later[tenant].Last-later[tenant].First) + 2 // and the seal
+			want := int64(later[tenant].Last-later[tenant].First) + 2 // with the seal
 			if r.AsOf.Later == nil || r.AsOf.Later.Events != want {
 				t.Errorf("trial %d: got %+v, want %d events", trial, r.AsOf.Later, want)
 			}
@@ -51,8 +51,8 @@ func (g *gauntlet) early(t *testing.T) {
 	})
 }
 
-// verifyAsOf verifies a ledger like auditor verify with a broker. The second verifier
-// judges the file alone.
+// verifyAsOf verifies a ledger like auditor verify with a broker. The second verifier judges only
+// the file.
 func (w *world) verifyAsOf(t *testing.T, row *attack, tenant string) verifier.Report {
 	t.Helper()
 	path := w.ledger(t, tenant)
@@ -66,7 +66,6 @@ func (w *world) verifyAsOf(t *testing.T, row *attack, tenant string) verifier.Re
 	return report
 }
 
-// wait stores events in an outbox that no process forwards.
 func (w *world) wait(t *testing.T, tenant string, n int) {
 	t.Helper()
 	for range n {
@@ -82,7 +81,6 @@ func (w *world) wait(t *testing.T, tenant string, n int) {
 	}
 }
 
-// empty verifies ledgers without records.
 func (g *gauntlet) empty(t *testing.T) {
 	t.Helper()
 	a := attack{name: "Empty", what: "a ledger without records", has: "nothing", alone: "VERIFIED, EMPTY (11)"}

@@ -14,19 +14,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// enrolAttack is an attack on the enrolment of producers.
 type enrolAttack struct {
 	attack
 
 	auth    broker.AuthMode
 	require bool // verify requires enrolment
-	// before and after run before and after the honest producer begins in the tenant.
+	// before and after run around the honest producer's first event.
 	before, after func(e *enrolTrial, g *guest)
 	foreign       int64 // records
 	stranger      bool  // a producer that is not enrolled
 }
 
-// enrolTrial is one attacked tenant.
 type enrolTrial struct {
 	tenant, producer string
 	issuer           *publish.Issuer // of the honest data directory
@@ -68,7 +66,6 @@ func enrolAttacks() []enrolAttack {
 	}
 }
 
-// enrolment runs the attacks on a producer that is enrolled in each tenant.
 func (g *gauntlet) enrolment(t *testing.T) {
 	t.Helper()
 	for _, auth := range []broker.AuthMode{broker.AuthOpen, broker.AuthRequired} {
@@ -140,7 +137,6 @@ func (g *gauntlet) checkEnrolment(t *testing.T, w *world, a enrolAttack, produce
 	}
 }
 
-// begin sends the first manifest of the producer's chain.
 func (e *enrolTrial) begin(g *guest) {
 	g.Helper()
 	m := events.Manifest{
@@ -157,8 +153,7 @@ func (e *enrolTrial) begin(g *guest) {
 	g.publish(subject, m.Encode(), err)
 }
 
-// abused returns a grant that enrols nobody: forged, or of another tenant, producer or key,
-// or expired.
+// abused returns a forged or expired grant, or one of another tenant, producer or key.
 func (e *enrolTrial) abused(g *guest, key, producer string) *events.Grant {
 	g.Helper()
 	tenant, expires := e.tenant, time.Time{}
@@ -183,7 +178,6 @@ func (e *enrolTrial) abused(g *guest, key, producer string) *events.Grant {
 	return &grant
 }
 
-// contribute adds events to the honest run under another producer.
 func (e *enrolTrial) contribute(g *guest) {
 	g.Helper()
 	p, err := publish.Open(deadline(g), g.nc, publish.Options{Dir: g.TempDir(), Name: "stranger", Redactor: publish.NoRedaction})
@@ -196,7 +190,6 @@ func (e *enrolTrial) contribute(g *guest) {
 	}
 }
 
-// abuseGrant is contribute with a grant that does not count.
 func (e *enrolTrial) abuseGrant(g *guest) {
 	g.Helper()
 	f := ledgertest.NewFeed(e.tenant)
@@ -213,7 +206,7 @@ func (e *enrolTrial) abuseGrant(g *guest) {
 	}
 }
 
-// changeKey names a key of the attacker behind the last manifest.
+// changeKey adds a manifest that changes to the attacker's key.
 func (e *enrolTrial) changeKey(g *guest) {
 	g.Helper()
 	last, prev := g.lastManifest(e.tenant, e.producer)

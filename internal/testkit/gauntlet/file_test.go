@@ -8,7 +8,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// file is the file of a ledger, opened by an attacker.
+// file is a ledger file that the attacker has open.
 type file struct {
 	tb   testing.TB
 	conn *sqlite.Conn
@@ -30,7 +30,6 @@ func (f *file) close(tb testing.TB) {
 	}
 }
 
-// do runs statements that must succeed.
 func (f *file) do(query string, args ...any) {
 	f.tb.Helper()
 	if err := sqlitex.Execute(f.conn, query, &sqlitex.ExecOptions{Args: args}); err != nil {
@@ -38,12 +37,10 @@ func (f *file) do(query string, args ...any) {
 	}
 }
 
-// try runs a statement and reports whether it succeeded.
 func (f *file) try(query string) bool {
 	return sqlitex.ExecuteTransient(f.conn, query, nil) == nil
 }
 
-// rows calls each for the rows of a query.
 func (f *file) rows(query string, each func(*sqlite.Stmt), args ...any) {
 	f.tb.Helper()
 	err := sqlitex.Execute(f.conn, query, &sqlitex.ExecOptions{
@@ -66,7 +63,7 @@ func (f *file) texts(query string, args ...any) (all []string) {
 	return all
 }
 
-// shift moves the leaves from n on by one position and updates all references to them.
+// shift moves the leaves from n on, and all references to them, by the given number of positions.
 func (f *file) shift(n, by int64) {
 	f.tb.Helper()
 	for _, table := range []string{"leaves", "payloads", "seen", "chunks"} {

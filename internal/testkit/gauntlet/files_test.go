@@ -8,14 +8,13 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// files runs the attacks on the file of a ledger.
 func (g *gauntlet) files(t *testing.T, v *victim) {
 	t.Helper()
 	thief := openKey(t, t.TempDir())
 	for _, m := range []struct {
 		name, what string
 		change     mutation
-		alone      string // where the key was stolen
+		alone      string // required verdict if the key was stolen
 	}{
 		{"Edit", "an event edited", edit, "VERIFIED, GAPS (11)"},
 		{"Delete", "an event deleted", remove, "VERIFIED, GAPS (11)"},
@@ -55,7 +54,7 @@ func repaired(change mutation, signer note.Signer) mutation {
 	}
 }
 
-// truncateSigned truncates the ledger to an older signed checkpoint.
+// truncateSigned truncates the ledger to an older checkpoint.
 func (v *victim) truncateSigned(f *file, r *rand.Rand) {
 	c := v.signed[1+r.IntN(len(v.signed)-2)]
 	f.do("DELETE FROM checkpoints WHERE checkpoint > ?", c.Number)
@@ -63,7 +62,6 @@ func (v *victim) truncateSigned(f *file, r *rand.Rand) {
 	f.repair(nil)
 }
 
-// file runs an attack on copies of the ledger's file.
 func (g *gauntlet) file(t *testing.T, v *victim, a attack, change mutation) {
 	t.Helper()
 	t.Run(a.name, func(t *testing.T) {
@@ -81,7 +79,7 @@ func (g *gauntlet) file(t *testing.T, v *victim, a attack, change mutation) {
 	})
 }
 
-// bits flips single bits of values, fifty times in each table.
+// bits flips single bits, fifty in each table.
 func (g *gauntlet) bits(t *testing.T, v *victim) {
 	t.Helper()
 	a := attack{
@@ -116,7 +114,6 @@ func (g *gauntlet) bits(t *testing.T, v *victim) {
 	})
 }
 
-// copies replaces the ledger by another one.
 func (g *gauntlet) copies(t *testing.T, v *victim) {
 	t.Helper()
 	t.Run("Copies", func(t *testing.T) {
@@ -136,8 +133,8 @@ func (g *gauntlet) copies(t *testing.T, v *victim) {
 	})
 }
 
-// flip flips one bit of a value. It returns false if there is no value or the schema rejects
-// the new one.
+// flip flips one bit of a value. It returns false if there is no value or the schema rejects the
+// new one.
 func (f *file) flip(r *rand.Rand, table, column string) (flipped bool, sql string) {
 	f.tb.Helper()
 	n := f.ints("SELECT count(*) FROM " + table)[0]

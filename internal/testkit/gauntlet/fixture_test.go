@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	limit       = 5 * time.Minute // bounds every wait: reached only when something hangs
+	limit       = 5 * time.Minute // of every wait, only reached if something hangs
 	streamBytes = 1 << 30
 )
 
@@ -30,7 +30,7 @@ func deadline(tb testing.TB) context.Context {
 	return ctx
 }
 
-// world is a server with modifiable streams and a data directory.
+// world is a server with modifiable streams, and a data directory.
 type world struct {
 	server *natstest.Server
 	broker *broker.Broker
@@ -59,7 +59,6 @@ func (w *world) connect(tb testing.TB) {
 	w.broker = b
 }
 
-// producer opens a new outbox for any tenant.
 func (w *world) producer(tb testing.TB, name string) *publish.Publisher {
 	tb.Helper()
 	return w.outbox(tb, name, tb.TempDir())
@@ -79,7 +78,6 @@ func (w *world) outbox(tb testing.TB, name, dir string) *publish.Publisher {
 	return p
 }
 
-// drain runs the auditor to the end of the stream.
 func (w *world) drain(tb testing.TB) {
 	tb.Helper()
 	if err := auditor.Run(deadline(tb), auditor.Options{Broker: w.broker, DataDir: w.dir, Drain: true}); err != nil {
@@ -101,7 +99,6 @@ func (w *world) key(tb testing.TB) *key {
 	return openKey(tb, auditor.KeyDir(w.dir))
 }
 
-// send appends an event to a tenant's run.
 func send(tb testing.TB, p *publish.Publisher, tenant, run string, kind events.Kind, payload any, change ...func(*events.Event)) events.Event {
 	tb.Helper()
 	e, err := events.New(kind, "/gauntlet", payload)
@@ -118,7 +115,6 @@ func send(tb testing.TB, p *publish.Publisher, tenant, run string, kind events.K
 	return e
 }
 
-// sendRun appends a complete run of n tool calls.
 func sendRun(tb testing.TB, p *publish.Publisher, tenant, run string, n int) {
 	tb.Helper()
 	send(tb, p, tenant, run, events.RunStarted, events.RunStartedData{Title: "gauntlet"})
@@ -144,7 +140,6 @@ func flush(tb testing.TB, list ...*publish.Publisher) {
 	}
 }
 
-// verify verifies the ledger of a tenant against stored checkpoints.
 func verify(tb testing.TB, path, tenant string, k *key, trusted []byte) verifier.Report {
 	tb.Helper()
 	r, err := verifier.Verify(deadline(tb), path, verifier.Options{Key: k.verifier, Tenant: tenant, Trusted: trusted})
@@ -154,7 +149,6 @@ func verify(tb testing.TB, path, tenant string, k *key, trusted []byte) verifier
 	return r
 }
 
-// reader opens a ledger. done closes it.
 func reader(tb testing.TB, path string) (r *ledger.Reader, done func()) {
 	tb.Helper()
 	r, err := ledger.OpenReader(path)
@@ -168,7 +162,6 @@ func reader(tb testing.TB, path string) (r *ledger.Reader, done func()) {
 	}
 }
 
-// copyFile copies a closed ledger to a new folder.
 func copyFile(tb testing.TB, dir, path string) string {
 	tb.Helper()
 	data, err := os.ReadFile(path)
@@ -187,5 +180,4 @@ func copyFile(tb testing.TB, dir, path string) string {
 	return to
 }
 
-// pick returns a random element of list.
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }

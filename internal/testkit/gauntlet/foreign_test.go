@@ -19,8 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// foreignAttack is an attack on a producer by a client that has only the rights of a guest of
-// the embedded server.
+// foreignAttack is an attack on a producer with the rights of a guest of the embedded server.
 type foreignAttack struct {
 	attack
 
@@ -28,8 +27,7 @@ type foreignAttack struct {
 	manifest, events bool
 }
 
-// The verdicts on foreign manifests alone, and on foreign events, which take the numbers of
-// the producer's own.
+// Verdicts about foreign manifests alone, and about foreign events with numbers of the producer.
 const (
 	foreignVerdict       = "VERIFIED, COMPLETE, FOREIGN (11)"
 	foreignEventsVerdict = "VERIFIED, COMPLETE, FOREIGN (12)"
@@ -56,8 +54,8 @@ func foreignAttacks() []foreignAttack {
 	}
 }
 
-// foreign runs the attacks of guests. The producer must not lose an event, and no exit status
-// is 0.
+// foreign runs the attacks of guests. The producer must not lose an event, and no exit status may
+// be 0.
 func (g *gauntlet) foreign(t *testing.T) {
 	t.Helper()
 	for _, auth := range []broker.AuthMode{broker.AuthOpen, broker.AuthRequired} {
@@ -88,7 +86,6 @@ func newEmbeddedWorld(tb testing.TB, auth broker.AuthMode) *world {
 	return w
 }
 
-// foreignTrial is one attacked tenant, with the events that its producer has sent.
 type foreignTrial struct {
 	tenant string
 	forged int // messages
@@ -141,7 +138,6 @@ func (g *gauntlet) attackEmbedded(t *testing.T, w *world, list []foreignAttack) 
 	}
 }
 
-// send appends a run with a denied call.
 func (f *foreignTrial) send(t *testing.T, honest *publish.Publisher) {
 	t.Helper()
 	call := func(e *events.Event) { e.ToolCall = "denied" }
@@ -157,7 +153,7 @@ func (f *foreignTrial) send(t *testing.T, honest *publish.Publisher) {
 	f.sent = append(f.sent, send(t, honest, f.tenant, "later", events.RunFinished, events.RunFinishedData{Success: true}))
 }
 
-// guest connects as a client without credentials, or as an engine of the tenant.
+// guest connects without credentials, or as an engine of the tenant.
 func (w *world) guest(t *testing.T, auth broker.AuthMode, tenant string) *guest {
 	t.Helper()
 	var opts []nats.Option
@@ -184,7 +180,6 @@ func (w *world) guest(t *testing.T, auth broker.AuthMode, tenant string) *guest 
 	return &guest{T: t, nc: nc, space: w.broker.Space()}
 }
 
-// guest is a hostile client.
 type guest struct {
 	*testing.T
 
@@ -192,8 +187,8 @@ type guest struct {
 	space subjects.Space
 }
 
-// attack continues the chain of a producer, publishes events under the numbers, and returns
-// the number of forged messages.
+// attack continues the chain of a producer and publishes events with its numbers. It returns the
+// number of forged messages.
 func (g *guest) attack(a foreignAttack, r *rand.Rand, tenant, producer string) (forged int) {
 	g.Helper()
 	defer g.nc.Close()
@@ -254,7 +249,6 @@ func (g *guest) publish(subject string, data []byte, err error) {
 	}
 }
 
-// lastManifest reads the last number and the hash of the last manifest of a chain.
 func (g *guest) lastManifest(tenant, producer string) (last uint64, hash string) {
 	g.Helper()
 	subject, err := g.space.Chain(tenant, producer)
@@ -272,7 +266,6 @@ func (g *guest) lastManifest(tenant, producer string) (last uint64, hash string)
 	return m.Last, events.HashOf(msg.Data).String()
 }
 
-// missed returns what is wrong with a report, or with the records of the ledger.
 func (f *foreignTrial) missed(t *testing.T, w *world, r verifier.Report) string {
 	t.Helper()
 	if int(r.ForeignCount) != f.forged {

@@ -15,14 +15,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// forged contains the state that an attacker needs to repair a changed ledger. It is read from
-// the tables and computed without the code of the ledger.
+// forged is what an attacker needs to repair a changed ledger, computed from the tables without the
+// code of the ledger.
 type forged struct {
-	tree     []tlog.Hash // in the order of tlog
+	tree     []tlog.Hash // in tlog's order
 	arrivals []arrived
 }
 
-// arrived is the contribution of a leaf or a repeat to the digest.
+// arrived is what a leaf or a repetition adds to the digest.
 type arrived struct {
 	leaf, epoch, stream, stored int64
 	again                       bool
@@ -31,8 +31,8 @@ type arrived struct {
 	hash                        []byte
 }
 
-// repair recomputes the hashes of the tree from the current leaves. With a signer it signs all
-// checkpoints again at their sizes.
+// repair recomputes the hashes of the tree from the leaves. With a signer it also signs all
+// checkpoints again.
 func (f *file) repair(signer note.Signer) {
 	f.tb.Helper()
 	var k forged
@@ -55,7 +55,6 @@ func (f *file) repair(signer note.Signer) {
 	}
 }
 
-// leaf adds a row of the table to the tree.
 func (k *forged) leaf(tb testing.TB, stmt *sqlite.Stmt) {
 	tb.Helper()
 	l := ledger.Leaf{
@@ -81,7 +80,7 @@ func (k *forged) leaf(tb testing.TB, stmt *sqlite.Stmt) {
 	})
 }
 
-// again assigns the repeats to their positions among the leaves.
+// again assigns the repetitions to their positions among the leaves.
 func (k *forged) again(stmt *sqlite.Stmt) {
 	a := arrived{
 		leaf: stmt.ColumnInt64(0), epoch: stmt.ColumnInt64(1), stream: stmt.ColumnInt64(2), stored: stmt.ColumnInt64(3),
@@ -106,7 +105,7 @@ func (k *forged) read(indexes []int64) ([]tlog.Hash, error) {
 	return list, nil
 }
 
-// sign signs each checkpoint again unless nothing was added before it.
+// sign signs the checkpoints again, without those that cover nothing new.
 func (f *file) sign(k *forged, signer note.Signer) {
 	f.tb.Helper()
 	notes := f.texts("SELECT note FROM checkpoints ORDER BY checkpoint")
@@ -140,7 +139,6 @@ func (f *file) sign(k *forged, signer note.Signer) {
 	}
 }
 
-// into writes c as the checkpoint after a.
 func (a arrived) into(c *ledger.Checkpoint) {
 	b := append([]byte(nil), c.Digest[:]...)
 	b = append(b, 0)

@@ -19,24 +19,22 @@ type attack struct {
 	name  string // of the subtest
 	what  string // text of the table
 	has   string // access of the attacker
-	alone string // required start of the verdict without a checkpoint
-	kept  string // required verdict against a stored checkpoint; empty means any
-	seen  string // other findings of the report, as text of the table
+	alone string // required start of the verdict without a stored checkpoint
+	kept  string // required verdict with a stored checkpoint; empty means any
+	seen  string // other findings, as text of the table
 
 	tried, found int // trials, and those with the required verdict
 	second       *second
 }
 
-// gauntlet runs all attacks.
 type gauntlet struct {
 	seed   uint64
 	second *pyverify.Verifier // nil if it cannot run
 
-	mu      sync.Mutex // guards attacks; the tests of stream and files run in parallel
+	mu      sync.Mutex // guards attacks; stream and files run in parallel
 	attacks []*attack
 }
 
-// newGauntlet uses the seed from the environment or a random one.
 func newGauntlet(t *testing.T) *gauntlet {
 	t.Helper()
 	seed := rand.Uint64()
@@ -50,14 +48,13 @@ func newGauntlet(t *testing.T) *gauntlet {
 	return &gauntlet{seed: seed}
 }
 
-// random returns a random source for one attack. Other attacks do not affect its trials.
+// random returns a source for one attack, independent of other attacks.
 func (g *gauntlet) random(name string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // never fails
 	return rand.New(rand.NewPCG(g.seed, h.Sum64()))
 }
 
-// add adds an attack to the table.
 func (g *gauntlet) add(a attack) *attack {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,8 +63,7 @@ func (g *gauntlet) add(a attack) *attack {
 	return &a
 }
 
-// verdicts returns the verdicts of a report in the words of the table, without and with a
-// stored checkpoint.
+// verdicts returns the verdicts without and with a stored checkpoint in the words of the table.
 func verdicts(r verifier.Report) (alone, kept string) {
 	words, status := fmt.Sprintf("%s, %s", r.Integrity, r.Completeness), verifier.ExitVerified
 	if r.Completeness == verifier.Complete && r.ForeignCount > 0 {
@@ -95,8 +91,8 @@ func verdicts(r verifier.Report) (alone, kept string) {
 	return alone, alone
 }
 
-// check records a trial and fails it if a verdict is wrong. Both verdicts are equal if the
-// report has no stored checkpoint.
+// check records a trial and fails it if a verdict is wrong. Without a stored checkpoint, both
+// verdicts are equal.
 func (a *attack) check(t *testing.T, trial int, r verifier.Report) {
 	t.Helper()
 	a.tried++
@@ -109,8 +105,7 @@ func (a *attack) check(t *testing.T, trial int, r verifier.Report) {
 	a.found++
 }
 
-// TestGauntlet runs all attacks and compares the results with the table in
-// docs/guarantees.md.
+// TestGauntlet runs all attacks and compares the results with the table in docs/guarantees.md.
 //
 //guarantee:second-verifier
 func TestGauntlet(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// key is a signing key that was stolen as files.
+// key is a stolen signing key.
 type key struct {
 	*writer.Key
 
@@ -19,7 +19,6 @@ type key struct {
 	verifier note.Verifier
 }
 
-// openKey opens the key in dir and creates a missing one.
 func openKey(tb testing.TB, dir string) *key {
 	tb.Helper()
 	own, err := writer.OpenKey(dir)

@@ -21,11 +21,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TestMillion measures a ledger of as many events as HOOKTRAIL_GAUNTLET_EVENTS
-// says, of about a kilobyte each: how long it takes, and the most memory that the
-// process had. Without that they are few, so that what measures is known to work:
+// TestMillion logs the time and the peak memory for a ledger of HOOKTRAIL_GAUNTLET_EVENTS events of
+// about a kilobyte each. The default is small and only tests the measurement.
 //
-//	HOOKTRAIL_GAUNTLET_EVENTS=1000000 go test ./internal/gauntlet -run TestMillion -v -timeout 1h
+//	HOOKTRAIL_GAUNTLET_EVENTS=1000000 go test ./internal/testkit/gauntlet -run TestMillion -v -timeout 1h
 func TestMillion(t *testing.T) {
 	text := os.Getenv("HOOKTRAIL_GAUNTLET_EVENTS")
 	if text == "" {
@@ -86,7 +85,6 @@ func TestMillion(t *testing.T) {
 	})
 }
 
-// measure logs the time of fn and the peak memory of the process.
 func measure(t *testing.T, what string, n int, fn func()) {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -97,7 +95,6 @@ func measure(t *testing.T, what string, n int, fn func()) {
 	t.Logf("%-12s %8.2f s  %9.0f /s  at most %s", what, took.Seconds(), float64(n)/took.Seconds(), peak())
 }
 
-// peak returns the peak memory of the process as reported by the system.
 func peak() string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -111,8 +108,7 @@ func peak() string {
 	return "unknown"
 }
 
-// appendMany writes a ledger of n events in batches like the auditor, with one batch in memory
-// at a time.
+// appendMany writes a ledger of n events with one batch in memory, like the auditor.
 func appendMany(t *testing.T, k *key, dir string, n int) string {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// plain selects the leaves of ordinary events without other references in the file. To change
-// one, it suffices to change the leaf and its record.
+// plain selects ordinary events that nothing else in the file refers to. An attacker needs to
+// change only the leaf and its record.
 const plain = `SELECT l.leaf FROM leaves l JOIN payloads p USING (leaf) WHERE l.class = 'event' AND p.blob IS NULL
 	AND l.kind NOT IN ('run.started', 'run.sealed') AND l.leaf NOT IN (SELECT leaf FROM seen)`
 
@@ -19,7 +19,6 @@ const plain = `SELECT l.leaf FROM leaves l JOIN payloads p USING (leaf) WHERE l.
 // afterwards.
 type mutation func(f *file, r *rand.Rand)
 
-// edit changes the data of an event and its leaf.
 func edit(f *file, r *rand.Rand) {
 	leaf := pick(r, f.ints(plain))
 	data := f.record(leaf, func(e *events.Event) {
@@ -34,7 +33,6 @@ func edit(f *file, r *rand.Rand) {
 	f.do("UPDATE leaves SET hash = ? WHERE leaf = ?", hash[:], leaf)
 }
 
-// record returns the record of a leaf with changed data.
 func (f *file) record(leaf int64, change func(*events.Event)) (data []byte) {
 	f.tb.Helper()
 	f.rows("SELECT bytes FROM payloads WHERE leaf = ?", func(stmt *sqlite.Stmt) { data = sqlitetx.Bytes(stmt, 0) }, leaf)
@@ -46,7 +44,6 @@ func (f *file) record(leaf int64, change func(*events.Event)) (data []byte) {
 	return e.Encode()
 }
 
-// remove deletes one event and renumbers the rest.
 func remove(f *file, r *rand.Rand) {
 	leaf := pick(r, f.ints(plain))
 	f.do("DELETE FROM leaves WHERE leaf = ?", leaf)
@@ -57,7 +54,7 @@ func remove(f *file, r *rand.Rand) {
 // anywhere selects the leaves before which an event can be inserted.
 const anywhere = `SELECT leaf FROM leaves WHERE leaf > 0 AND class = 'event' AND kind NOT IN ('run.sealed', 'blob.chunk')`
 
-// insert inserts a new event between two others, with the next number of its producer.
+// insert inserts a new event with the next number of its producer.
 func insert(f *file, r *rand.Rand) {
 	leaf := pick(r, f.ints(anywhere))
 	f.insert(leaf, "event", "", func(e *events.Event) {
@@ -66,12 +63,11 @@ func insert(f *file, r *rand.Rand) {
 	})
 }
 
-// double inserts the same event again as a quarantined one, which the schema allows.
+// double inserts an event again as a quarantined one, which the schema allows.
 func double(f *file, r *rand.Rand) {
 	f.insert(pick(r, f.ints(anywhere)), "conflict", "sequence-reused", func(*events.Event) {})
 }
 
-// insert inserts a changed copy of an event before leaf.
 func (f *file) insert(leaf int64, class, finding string, change func(*events.Event)) {
 	f.tb.Helper()
 	data := f.record(leaf, change)
@@ -110,13 +106,13 @@ func swap(f *file, r *rand.Rand) {
 	}
 }
 
-// truncate removes the tail and the rows that only the tail uses.
+// truncate removes the tail and all rows that only the tail uses.
 func truncate(f *file, r *rand.Rand) {
 	all := f.ints("SELECT stream FROM leaves WHERE leaf > 0")
 	f.cut(pick(r, all))
 }
 
-// cut removes the rows of a message of the stream and of later ones.
+// cut removes the rows of a stream message and of later ones.
 func (f *file) cut(stream int64) {
 	f.tb.Helper()
 	f.do("DELETE FROM leaves WHERE stream >= ?", stream)

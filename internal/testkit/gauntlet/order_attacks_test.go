@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderAttacks lists the attacks with orders and on orders.
 func orderAttacks() []orderAttack {
 	const none = "the order on record, without effect"
 	return []orderAttack{
@@ -105,7 +104,6 @@ func orderAttacks() []orderAttack {
 	}
 }
 
-// untouched reports an error if an order had an effect.
 func untouched(s *orderTrial, r verifier.Report) string {
 	if r.Redacted.Erased+r.Redacted.Pruned > 0 || len(s.left()) == 0 {
 		return fmt.Sprintf("it was erased: %+v", r.Redacted)
@@ -113,7 +111,6 @@ func untouched(s *orderTrial, r verifier.Report) string {
 	return ""
 }
 
-// held reports an error if a hold had no effect.
 func held(s *orderTrial, r verifier.Report) string {
 	orders := r.Redacted.Orders
 	if r.Redacted.Holds != 1 || len(orders) < 2 || orders[len(orders)-1].Effect != ledger.EffectHeld {

@@ -14,28 +14,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderAttack is an attack with orders or on their effects.
 type orderAttack struct {
 	attack
 
-	of     string                                        // the attack whose outcomes it attacks copies of; empty: its own
-	give   func(s *orderTrial)                           // into the stream
-	change func(s *orderTrial, f *file)                  // the ledger's file, behind it
-	missed func(s *orderTrial, r verifier.Report) string // what the report should say and does not
-	erased bool                                          // the payloads have to be gone, in every byte
+	of     string                                        // attack whose results are copied and attacked; empty means own ones
+	give   func(s *orderTrial)                           // publishes orders
+	change func(s *orderTrial, f *file)                  // changes the ledger's file
+	missed func(s *orderTrial, r verifier.Report) string // describes what the report fails to say
+	erased bool                                          // no byte of the payloads may be left
 }
 
-// orderTrial is one trial with a tenant, a secret run and a normal run.
+// orderTrial is a tenant with a secret run and a normal run.
 type orderTrial struct {
 	*streamTrial
 
 	key   *key
 	thief *key
 	path  string
-	last  ledger.Order // that was given
+	last  ledger.Order // last order given
 }
 
-// secret is the text in the payloads of the secret run.
 func (s *orderTrial) secret() []byte { return []byte("the secret of " + s.tenant + ";") }
 
 // order signs an order like the auditor, resolved in the current ledger.
@@ -63,7 +61,6 @@ func (s *orderTrial) order(k *key, o ledger.Order) []byte {
 	return signed
 }
 
-// give publishes an order with any signature.
 func (s *orderTrial) give(action events.AuditAction, signed []byte) {
 	s.Helper()
 	send(s, s.mallory, s.tenant, "", events.AuditAccessed, events.AuditAccessedData{
@@ -80,7 +77,6 @@ func (s *orderTrial) hold() ledger.Order {
 	return s.last
 }
 
-// left returns the files of the ledger that contain the secret.
 func (s *orderTrial) left() (found []string) {
 	s.Helper()
 	err := filepath.WalkDir(filepath.Dir(s.path), func(path string, entry fs.DirEntry, err error) error {
@@ -99,7 +95,7 @@ func (s *orderTrial) left() (found []string) {
 	return found
 }
 
-// orders runs the attacks with fifty tenants each and attacks copies of the results.
+// orders runs each attack on fifty tenants, and attacks copies of the results.
 func (g *gauntlet) orders(t *testing.T) {
 	t.Helper()
 	w := newWorld(t)
@@ -145,7 +141,6 @@ func (g *gauntlet) orders(t *testing.T) {
 	}
 }
 
-// copies returns the list with copied ledgers.
 func copies(t *testing.T, of []*orderTrial, r *rand.Rand) []*orderTrial {
 	t.Helper()
 	list := make([]*orderTrial, len(of))
@@ -158,7 +153,6 @@ func copies(t *testing.T, of []*orderTrial, r *rand.Rand) []*orderTrial {
 	return list
 }
 
-// publish sends a run with secret payloads and a normal run.
 func (s *orderTrial) publish() {
 	s.Helper()
 	for range 2 + s.random.IntN(4) {

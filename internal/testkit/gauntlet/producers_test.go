@@ -18,10 +18,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// unsent is how many events a producer accepts while the broker is down.
+// unsent is the number of events that a producer accepts while the broker is down.
 const unsent = 9
 
-// producers lets producers vanish with events that they accepted.
 func (g *gauntlet) producers(t *testing.T) {
 	t.Helper()
 	g.outboxRemoved(t)
@@ -58,7 +57,7 @@ func (g *gauntlet) outboxRemoved(t *testing.T) {
 			}
 			now.check(t, trial, r)
 		}
-		for range 3 { // the first one records the losses, and the next ones nothing
+		for range 3 { // only the first round records losses
 			w.drain(t)
 		}
 		for trial, tenant := range list {
@@ -145,7 +144,6 @@ func (g *gauntlet) producerKilled(t *testing.T) {
 
 func (w *world) outboxOf(name string) string { return filepath.Join(w.dir, "outbox", name) }
 
-// open opens an outbox in the data directory.
 func (w *world) open(t *testing.T, nc *nats.Conn, name string) *publish.Publisher {
 	t.Helper()
 	p, err := publish.Open(deadline(t), nc, publish.Options{
@@ -157,8 +155,8 @@ func (w *world) open(t *testing.T, nc *nats.Conn, name string) *publish.Publishe
 	return p
 }
 
-// vanish opens an outbox, sends a whole run and begins another one. Then the broker is gone,
-// the outbox accepts more events, and its process ends.
+// vanish opens an outbox, sends a run and begins another one. Then the broker stops, the outbox
+// accepts more events, and its process ends.
 func (w *world) vanish(t *testing.T, tenant, begun string) {
 	t.Helper()
 	nc, err := nats.Connect(w.broker.URL())
@@ -182,7 +180,6 @@ func (w *world) vanish(t *testing.T, tenant, begun string) {
 	})
 }
 
-// takeOver finishes the runs that other producers began.
 func (w *world) takeOver(t *testing.T, list []string) {
 	t.Helper()
 	p := w.open(t, w.broker.Conn(), "successor")
@@ -194,7 +191,6 @@ func (w *world) takeOver(t *testing.T, list []string) {
 	}
 }
 
-// drainLater runs the auditor with a clock that is ahead.
 func (w *world) drainLater(t *testing.T, ahead time.Duration) {
 	t.Helper()
 	err := auditor.Run(deadline(t), auditor.Options{
@@ -205,7 +201,6 @@ func (w *world) drainLater(t *testing.T, ahead time.Duration) {
 	}
 }
 
-// wantSilent verifies a ledger, which must name the one silent producer.
 func (w *world) wantSilent(t *testing.T, row *attack, tenant string) verifier.Report {
 	t.Helper()
 	r := row.verify(t, w.ledger(t, tenant), tenant, w.key(t), nil)
@@ -215,7 +210,6 @@ func (w *world) wantSilent(t *testing.T, row *attack, tenant string) verifier.Re
 	return r
 }
 
-// lastManifests returns the last manifest of each tenant.
 func (w *world) lastManifests(t *testing.T, list []string) map[string]events.Manifest {
 	t.Helper()
 	all, last := w.everything(t), make(map[string]events.Manifest)

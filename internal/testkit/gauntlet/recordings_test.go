@@ -61,7 +61,7 @@ var otherRecordings = [][2]string{
 	{recordedCall + `,"verdict":"deny","reason":"policy","executions":[],"executions":[]`, denial},
 }
 
-// recorded sends the two payloads of a call by two producers under one id.
+// recorded sends two payloads of a call under one id, by two producers.
 func (s *streamTrial) recorded(payloads [2]string) {
 	s.Helper()
 	id := events.NewID()

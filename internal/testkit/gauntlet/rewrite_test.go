@@ -14,15 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A rewriter changes the history and all related data of producers: numbers, manifests, their
-// chain and seals. The auditor then writes the ledger from it.
+// rewriter changes the history and all dependent data of producers: numbers, manifests, chains and
+// seals. The auditor then writes the ledger from it.
 type rewriter struct {
 	tb   testing.TB
 	of   map[string]*chain
 	want []ledger.Message
 }
 
-// chain is the rewritten state of one producer.
 type chain struct {
 	next    uint64 // number
 	listed  uint64
@@ -31,7 +30,6 @@ type chain struct {
 	runs    map[string]*sealing
 }
 
-// sealing collects the content of a seal.
 type sealing struct {
 	events.RunSealedData
 	digest [sha256.Size]byte
@@ -75,7 +73,6 @@ func (w *rewriter) message(m ledger.Message) []byte {
 	return data
 }
 
-// count adds an event to the seal of its run.
 func (c *chain) count(e events.Event, hash events.Hash) {
 	s, ok := c.runs[e.Run]
 	if !ok {
@@ -111,7 +108,7 @@ func (c *chain) manifest(tb testing.TB, data []byte) []byte {
 	}
 	m.First, m.Last, m.Count, m.Prev = c.listed+1, c.next-1, uint64(len(c.pending)), c.prev
 	m.Root = events.BatchRoot(c.pending).String()
-	m = ledgertest.Sign(m, ledgertest.ProducerKey("attacker")) // they do not have the producers' keys
+	m = ledgertest.Sign(m, ledgertest.ProducerKey("attacker")) // the attacker lacks the producers' keys
 	data = m.Encode()
 	c.listed, c.pending, c.prev = m.Last, nil, events.HashOf(data).String()
 	return data
@@ -120,8 +117,7 @@ func (c *chain) manifest(tb testing.TB, data []byte) []byte {
 // historyChange changes messages at a random position.
 type historyChange func(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message
 
-// changeable returns the positions that an attack may change: events without a repeat, and no
-// manifests.
+// changeable returns the positions of valid tool calls and results.
 func changeable(messages []ledger.Message) (at []int) {
 	for i, m := range messages {
 		if m.Address.Kind == events.ToolBefore || m.Address.Kind == events.ToolResult {
@@ -169,7 +165,6 @@ func invent(tb testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Mes
 	return slices.Insert(messages, i, m)
 }
 
-// confuse exchanges two adjacent events of a run.
 func confuse(_ testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Message {
 	at := slices.DeleteFunc(changeable(messages), func(i int) bool {
 		return i+1 == len(messages) || messages[i+1].Address.Kind == events.RunFinished || messages[i+1].Address.Run != messages[i].Address.Run
@@ -180,8 +175,8 @@ func confuse(_ testing.TB, r *rand.Rand, messages []ledger.Message) []ledger.Mes
 	return messages
 }
 
-// rewrites rewrites histories from an event on, including the data of producers, and writes
-// them with the auditor's code.
+// rewrites changes histories and the data of producers, and writes the ledgers with the auditor's
+// code.
 func (g *gauntlet) rewrites(t *testing.T, v *victim) {
 	t.Helper()
 	thief := openKey(t, t.TempDir())
@@ -205,8 +200,7 @@ func (g *gauntlet) rewrites(t *testing.T, v *victim) {
 	}
 }
 
-// clock writes the same history with a clock that is set back by an hour. The time of the
-// ledger must not decrease.
+// clock sets the auditor's clock back by an hour. The time in the ledger must not decrease.
 func (g *gauntlet) clock(t *testing.T, v *victim) {
 	t.Helper()
 	a := attack{

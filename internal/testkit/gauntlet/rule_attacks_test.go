@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ruleAttacks lists the attacks on the rules for orders.
 func ruleAttacks() []orderAttack {
 	const fine, floor = "VERIFIED, COMPLETE (0)", 24 * time.Hour
 	waits := missedEffect(ledger.EffectProposed)
@@ -77,7 +76,6 @@ func ruleAttacks() []orderAttack {
 	}
 }
 
-// destroy destroys the secret run and repairs the tables.
 func destroy(_ *orderTrial, f *file) {
 	f.do("UPDATE orders SET effect = 'done'")
 	for _, leaf := range f.ints("SELECT leaf FROM leaves WHERE kind = 'prompt.submit' AND run = (SELECT run FROM runs WHERE name = 'secret')") {
@@ -86,7 +84,7 @@ func destroy(_ *orderTrial, f *file) {
 	}
 }
 
-// missedEffect reports an error if the last order did not have the effect, or destroyed
+// missedEffect returns an error text if the last order did not have the effect want, or destroyed
 // something.
 func missedEffect(want ledger.Effect) func(*orderTrial, verifier.Report) string {
 	return func(s *orderTrial, r verifier.Report) string {
@@ -98,7 +96,6 @@ func missedEffect(want ledger.Effect) func(*orderTrial, verifier.Report) string 
 	}
 }
 
-// rule gives an order that sets a rule.
 func (s *orderTrial) rule(o ledger.Order) {
 	s.Helper()
 	s.give(o.Action, s.order(s.key, o))
@@ -129,7 +126,7 @@ func (s *orderTrial) forgeApproval(amy note.Signer) {
 		_, by = personKey(s.T, "amy")
 	case 1:
 		by = s.key.Signer()
-	default: // of an order that she approved
+	default: // a signature of an order that she approved
 		other := s.order(s.key, ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: "open"}})
 		by = replay{amy, s.approve(other, amy)}
 	}
@@ -161,7 +158,7 @@ type replay struct {
 func (r replay) Sign([]byte) ([]byte, error) {
 	text := strings.TrimSpace(string(r.of))
 	data, err := base64.StdEncoding.DecodeString(text[strings.LastIndexByte(text, ' ')+1:])
-	return data[min(4, len(data)):], err // without the hash of the key
+	return data[min(4, len(data)):], err // without the key's hash
 }
 
 func personKey(tb testing.TB, name string) (public string, signer note.Signer) {

@@ -7,11 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 )
 
-// comparedTrials is how many trials of each attack, spread evenly, the second verifier
-// judges too.
+// comparedTrials is how many trials of each attack the second verifier judges too.
 const comparedTrials = 5
 
-// unread has the attacks that the second verifier cannot judge, with the reason.
+// unread has the attacks that the second verifier cannot judge, and why.
 var unread = map[string]string{ //nolint:gochecknoglobals // a constant
 	"BundlePageUnsigned": "it does not build the page of a bundle",
 
@@ -26,14 +25,12 @@ const (
 	allowed  = "its trials allow acknowledged findings"
 )
 
-// second compares the verdicts about the trials of an attack with those of the second
-// verifier.
+// second compares verdicts of an attack's trials with the second verifier.
 type second struct {
 	verifier        *pyverify.Verifier
 	tried, compared int
 }
 
-// verify verifies a ledger as the function does, and compares the verdicts.
 func (a *attack) verify(tb testing.TB, path, tenant string, k *key, trusted []byte) verifier.Report {
 	tb.Helper()
 	r := verify(tb, path, tenant, k, trusted)
@@ -41,7 +38,6 @@ func (a *attack) verify(tb testing.TB, path, tenant string, k *key, trusted []by
 	return r
 }
 
-// compare asks the second verifier about some of the trials.
 func (a *attack) compare(tb testing.TB, q pyverify.Request, r verifier.Report) {
 	tb.Helper()
 	s := a.second

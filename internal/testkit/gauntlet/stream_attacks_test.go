@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// attacks lists the attacks on producers and the stream.
 func streamAttacks() []streamAttack {
 	return slices.Concat(tamperAttacks(), forgeryAttacks(), recordingAttacks(), accidents())
 }
@@ -173,15 +172,13 @@ func forgeryAttacks() []streamAttack {
 	}
 }
 
-// stays reports an error unless the ledger contains the original event.
 func (s *streamTrial) stays() string {
 	return s.holds(s.messages[s.index].Data)
 }
 
-// holds reports an error unless a record of the ledger has exactly these bytes.
 func (s *streamTrial) holds(data any) string {
 	s.Helper()
-	want, _ := data.([]byte) // nothing is in no ledger
+	want, _ := data.([]byte) // no ledger holds nil
 	r, done := reader(s, s.world.ledger(s, s.tenant))
 	defer done()
 	for e, err := range r.After(deadline(s), -1) {
@@ -195,7 +192,7 @@ func (s *streamTrial) holds(data any) string {
 	return "no record has the bytes"
 }
 
-// notCanonical sends an event whose data JSON readers interpret differently.
+// notCanonical sends an event with data that JSON readers interpret differently.
 func (s *streamTrial) notCanonical() {
 	s.Helper()
 	s.choose()
@@ -236,7 +233,7 @@ func accidents() []streamAttack {
 				send(s, s.honest, s.tenant, "run", events.RunStarted, events.RunStartedData{Title: "gauntlet"})
 				call := func(e *events.Event) { e.ToolCall = "large" }
 				send(s, s.honest, s.tenant, "run", events.ToolBefore, events.ToolBeforeData{Tool: "Read"}, call)
-				data, _ := s.note.([]byte) // it was stored above
+				data, _ := s.note.([]byte) // stored above
 				send(s, s.honest, s.tenant, "run", events.ToolResult, events.ToolResultData{Tool: "Read", Status: events.ToolSuccess, Result: data}, call)
 				send(s, s.honest, s.tenant, "run", events.RunFinished, events.RunFinishedData{Success: true})
 			},
@@ -261,7 +258,6 @@ func accidents() []streamAttack {
 	}
 }
 
-// hasBlob reports an error if the large payload cannot be read.
 func (s *streamTrial) hasBlob() string {
 	s.Helper()
 	for _, m := range s.messages {

@@ -13,36 +13,36 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// streamTrial is one trial of an attack on producers or the stream before the auditor has read the
-// stream. Each streamTrial has its own tenant.
+// streamTrial attacks producers or the stream of its own tenant, before the auditor reads the
+// stream.
 type streamTrial struct {
 	*testing.T
 
 	world   *world
 	tenant  string
 	honest  *publish.Publisher
-	mallory *publish.Publisher // a producer of the attacker's own
+	mallory *publish.Publisher // the attacker's producer
 	random  *rand.Rand
 
 	messages []ledger.Message // of the tenant, in the stream
-	event    events.Event     // that the attack is about
-	index    int              // of it among messages
-	note     any              // what else an attack remembers
+	event    events.Event     // target of the attack
+	index    int              // of the target in messages
+	note     any              // for the attack's own use
 }
 
-// streamAttack is an attack in several phases. All tenants finish a phase before the next one starts.
+// streamAttack is an attack in phases. All tenants finish a phase before the next one starts.
 type streamAttack struct {
 	attack
 
-	publish func(s *streamTrial) // nil: a run of a few calls
-	tamper  func(s *streamTrial) // with the stream
-	holes   bool                 // tampering leaves holes in it: it is not for others
+	publish func(s *streamTrial) // nil means a run of a few calls
+	tamper  func(s *streamTrial) // changes the stream
+	holes   bool                 // tamper leaves holes in the stream
 	silence time.Duration
-	missed  func(s *streamTrial, r verifier.Report) string // what the report should say and does not
+	missed  func(s *streamTrial, r verifier.Report) string // describes what the report fails to say
 }
 
-// streams runs all attacks with fifty tenants each. Attacks that leave holes in the stream need a
-// separate stream, because a hole may concern any tenant.
+// streams runs each attack on fifty tenants. Attacks that leave holes need their own stream,
+// because a hole may concern any tenant.
 func (g *gauntlet) streams(t *testing.T) {
 	t.Helper()
 	var whole []streamAttack
@@ -56,7 +56,6 @@ func (g *gauntlet) streams(t *testing.T) {
 	g.runPhases(t, whole...)
 }
 
-// runPhases runs attacks on one stream.
 func (g *gauntlet) runPhases(t *testing.T, list ...streamAttack) {
 	t.Helper()
 	w := newWorld(t)
@@ -93,7 +92,7 @@ func (g *gauntlet) runPhases(t *testing.T, list ...streamAttack) {
 		}
 	})
 	each(func(a streamAttack, s *streamTrial) {
-		if a.holes { // the producer goes on
+		if a.holes { // the producer continues
 			s.run("later")
 		}
 	})
@@ -127,12 +126,10 @@ func (g *gauntlet) verifyTrials(t *testing.T, a streamAttack, list []*streamTria
 	}
 }
 
-// run publishes a run of a few calls.
 func (s *streamTrial) run(name string) {
 	sendRun(s, s.honest, s.tenant, name, 1+s.random.IntN(4))
 }
 
-// choose picks an event of the tenant to attack.
 func (s *streamTrial) choose() {
 	s.Helper()
 	for {
@@ -154,7 +151,6 @@ func (s *streamTrial) delete(sequence uint64) {
 	}
 }
 
-// everything reads the stream once for all tenants.
 func (w *world) everything(tb testing.TB) map[string][]ledger.Message {
 	tb.Helper()
 	all := make(map[string][]ledger.Message)
@@ -164,7 +160,7 @@ func (w *world) everything(tb testing.TB) map[string][]ledger.Message {
 	return all
 }
 
-// wantGap reports an error unless r names a gap of the honest producer that includes number n.
+// The want functions return an error text, or "".
 func wantGap(r verifier.Report, producer string, n uint64, cause verifier.Cause) string {
 	for _, g := range r.Gaps {
 		if g.Producer == producer && g.First <= n && n <= g.Last && g.Cause == cause {

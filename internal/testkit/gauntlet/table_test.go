@@ -15,12 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// trials is the number of trials of each attack, at random positions. The table needs all.
+// trials is the number of trials of each attack.
 var trials = race.Size(trialsOfTable, 2)
 
 var update = flag.Bool("update", false, "write the table of attacks into docs/guarantees.md")
 
-// trialsOfTable is the number of trials of each attack for the table.
+// trialsOfTable are the trials that the table needs.
 const trialsOfTable = 50
 
 const (
@@ -28,14 +28,13 @@ const (
 	tableEnds   = "<!-- to here -->\n"
 )
 
-// possessions lists the kinds of access of an attacker in the order of the table.
+// possessions are the kinds of access in the order of the table.
 var possessions = []string{"the file", "the file, the key", "the data directory", "a bundle", "the stream", "an engine's key", "no credentials", "a producer", "authority", "nothing"}
 
-// publish compares the results with the table in docs/guarantees.md or writes the table.
 func (g *gauntlet) publish(t *testing.T) {
 	t.Helper()
 	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") || trials < trialsOfTable || t.Failed() {
-		return // not all of them ran, or not all were found
+		return // not all ran or passed
 	}
 	path := filepath.Join("..", "..", "..", "docs", "guarantees.md")
 	data, err := os.ReadFile(path)
@@ -59,7 +58,6 @@ func (g *gauntlet) publish(t *testing.T) {
 	}
 }
 
-// table writes a row for each attack.
 func (g *gauntlet) table() string {
 	slices.SortFunc(g.attacks, func(a, b *attack) int {
 		return cmp.Or(cmp.Compare(slices.Index(possessions, a.has), slices.Index(possessions, b.has)), cmp.Compare(a.name, b.name))

@@ -18,19 +18,18 @@ import (
 
 const tenant = "acme"
 
-// victim is an honest ledger with rows in every table. Attacks change only copies of it.
+// victim is an honest ledger with rows in every table, which attacks copy.
 type victim struct {
 	path     string
 	key      *key
-	kept     []byte   // the newest stored checkpoint
+	kept     []byte   // newest stored checkpoint
 	older    []string // earlier copies of the file
-	foreign  string   // the ledger of another tenant
+	foreign  string   // ledger of another tenant
 	messages []ledger.Message
 	stream   ledger.Stream
 	signed   []ledger.Checkpoint
 }
 
-// newVictim creates a history with a real publisher, server and auditor.
 func newVictim(t *testing.T, r *rand.Rand) *victim {
 	t.Helper()
 	w := newWorld(t)
@@ -65,8 +64,7 @@ func newVictim(t *testing.T, r *rand.Rand) *victim {
 	return v
 }
 
-// seedOddities adds unusual messages: repeats, invalid events and
-// parts of a blob.
+// seedOddities sends repetitions, invalid events and parts of a blob.
 func (v *victim) seedOddities(t *testing.T, w *world, p *publish.Publisher, e events.Event, phase int) {
 	t.Helper()
 	send(t, p, tenant, e.Run, e.Kind(), events.RunStartedData{Title: "gauntlet"}, func(again *events.Event) {
@@ -105,7 +103,6 @@ func (w *world) stream(tb testing.TB) jetstream.Stream {
 	return s
 }
 
-// messages reads all messages of one tenant or of all tenants.
 func (w *world) messages(tb testing.TB, of string) (all []ledger.Message) {
 	tb.Helper()
 	s := w.stream(tb)
@@ -116,7 +113,7 @@ func (w *world) messages(tb testing.TB, of string) (all []ledger.Message) {
 	for n := info.State.FirstSeq; n <= info.State.LastSeq; n++ {
 		m, err := s.GetMsg(deadline(tb), n)
 		if err != nil {
-			continue // it was deleted
+			continue // deleted
 		}
 		a, err := w.broker.Space().Parse(m.Subject)
 		if err != nil {
@@ -154,7 +151,7 @@ func (v *victim) write(t *testing.T, dir string, k *key, messages []ledger.Messa
 	}
 	for i, c := range v.signed {
 		if i%4 > 0 && i < len(v.signed)-1 {
-			continue // a few batches do: each is synced
+			continue // a few batches are enough, because each is synced
 		}
 		now = c.Time
 		n := 0
@@ -169,7 +166,6 @@ func (v *victim) write(t *testing.T, dir string, k *key, messages []ledger.Messa
 	return closed(t, l, dir)
 }
 
-// closed closes the ledger in dir and returns its file.
 func closed(t *testing.T, l *writer.Ledger, dir string) string {
 	t.Helper()
 	if err := l.Close(); err != nil {

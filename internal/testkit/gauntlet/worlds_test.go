@@ -23,8 +23,8 @@ func tenants(name string) []string {
 	return list
 }
 
-// runs publishes a run of random length for each tenant. It returns the numbers of the first
-// and the last event.
+// runs publishes a run of random length for each tenant. It returns the numbers of its first and
+// last event.
 func runs(t *testing.T, p *publish.Publisher, r *rand.Rand, list []string, run string) map[string]events.Range {
 	t.Helper()
 	numbers := make(map[string]events.Range)
@@ -38,7 +38,6 @@ func runs(t *testing.T, p *publish.Publisher, r *rand.Rand, list []string, run s
 	return numbers
 }
 
-// damagedWorld is a world whose whole stream is attacked.
 type damagedWorld struct {
 	*world
 
@@ -58,8 +57,8 @@ func (w *damagedWorld) runs(t *testing.T, run string) map[string]events.Range {
 	return runs(t, w.honest, w.random, w.list, run)
 }
 
-// verifyAll runs the auditor. Each ledger must report the break of the stream with its cause, and
-// the lost events unless they cannot be known (nil).
+// verifyAll runs the auditor. Each ledger must report the break of the stream with its cause and
+// the lost events, unless nothing shows them (nil).
 func (w *damagedWorld) verifyAll(t *testing.T, row *attack, replaced bool, lost map[string]events.Range) {
 	t.Helper()
 	w.drain(t)
@@ -96,18 +95,15 @@ func (g *gauntlet) recreated(t *testing.T) {
 	})
 }
 
-// wantRange reports an error unless r names all of n as lost in the stream.
 func wantRange(r verifier.Report, n events.Range) string {
 	return wantGap(r, r.Producers[0].Name, n.First, verifier.CauseStream) + wantGap(r, r.Producers[0].Name, n.Last, verifier.CauseStream)
 }
 
-// broke reports whether r contains one break of the stream with this cause.
 func broke(r verifier.Report, replaced bool) bool {
 	return len(r.Breaks) == 1 && r.Breaks[0].Replaced == replaced
 }
 
-// purged purges the stream while the auditor is stopped. Without a later message the loss
-// cannot be known.
+// purged purges the stream while the auditor is stopped. Only a later message would show the loss.
 func (g *gauntlet) purged(t *testing.T) {
 	t.Helper()
 	a := attack{
@@ -164,9 +160,9 @@ func (g *gauntlet) restored(t *testing.T) {
 	})
 }
 
-// clean runs histories with faults but without attacks: repeated batches, lost positions and
-// ledgers, repeated imports. In the second row another client has acknowledged all messages
-// that the auditor had not read.
+// clean runs histories with faults of honest systems: repeated batches and imports, lost positions
+// and ledgers. In the second row another client acknowledged all messages that the auditor had not
+// read.
 func (g *gauntlet) clean(t *testing.T) {
 	t.Helper()
 	a := attack{
@@ -203,7 +199,7 @@ func (g *gauntlet) clean(t *testing.T) {
 	})
 }
 
-// disturb causes faults for each tenant that honest systems can have.
+// disturb causes such faults for each tenant.
 func (w *world) disturb(t *testing.T, r *rand.Rand, p *publish.Publisher, list []string) {
 	t.Helper()
 	all := w.everything(t)
@@ -231,7 +227,6 @@ func (w *world) disturb(t *testing.T, r *rand.Rand, p *publish.Publisher, list [
 	flush(t, p)
 }
 
-// again publishes a message again.
 func (w *world) again(t *testing.T, m ledger.Message) {
 	t.Helper()
 	if !m.Address.Manifest {
@@ -247,7 +242,7 @@ func (w *world) again(t *testing.T, m ledger.Message) {
 	}
 }
 
-// acknowledge acknowledges all messages of the auditor's durable without writing them.
+// acknowledge acknowledges the messages of the auditor's durable without writing them.
 func (w *world) acknowledge(t *testing.T) {
 	t.Helper()
 	name, err := w.broker.Space().Durable("auditor", "")

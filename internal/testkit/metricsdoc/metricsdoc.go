@@ -1,5 +1,4 @@
-// Package metricsdoc compares the list of metrics in docs/operations.md with the metrics
-// of a registry.
+// Package metricsdoc compares the metrics in docs/operations.md with a registry.
 package metricsdoc
 
 import (
@@ -14,9 +13,8 @@ import (
 
 const prefix = "hooktrail_"
 
-// Check compares the rows of the document at path with the metrics of gatherer. It
-// ignores metrics without the prefix hooktrail_ and metrics for which covers returns
-// false. Each metric needs at least one series.
+// Check compares the rows of the document at path with the metrics of gatherer that begin with
+// hooktrail_ and that covers accepts. Each metric needs at least one series.
 func Check(tb testing.TB, path string, gatherer prometheus.Gatherer, covers func(name string) bool) {
 	tb.Helper()
 	families, err := gatherer.Gather()

@@ -20,14 +20,13 @@ import (
 
 const clusterSize = 3
 
-// Cluster consists of three servers on the loopback with three replicas of each stream.
+// Cluster is three servers on the loopback with three replicas of each stream.
 type Cluster struct {
 	servers []*server.Server
 	options []*server.Options
 }
 
-// StartCluster runs a cluster with the streams of the default space until the test
-// ends.
+// StartCluster runs a cluster with the default streams until the test ends.
 func StartCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	c := &Cluster{servers: make([]*server.Server, clusterSize)}
@@ -61,7 +60,6 @@ func StartCluster(tb testing.TB) *Cluster {
 	return c
 }
 
-// ensureStreams retries until the cluster has a leader.
 func (c *Cluster) ensureStreams(tb testing.TB) {
 	tb.Helper()
 	js := c.JetStream(tb)
@@ -84,7 +82,7 @@ func (c *Cluster) ensureStreams(tb testing.TB) {
 	}
 }
 
-// JetStream returns the JetStream context of a new connection to any of the servers.
+// JetStream returns the JetStream context of a new connection to any server.
 func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	tb.Helper()
 	var urls []string
@@ -103,8 +101,8 @@ func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	return js
 }
 
-// Leader returns the index of the server that leads a durable, or the stream if durable
-// is empty. It returns -1 while there is no leader.
+// Leader returns the index of the server that leads a durable, or the stream if durable is empty,
+// or -1.
 func (c *Cluster) Leader(stream, durable string) int {
 	return slices.IndexFunc(c.servers, func(s *server.Server) bool {
 		switch {
@@ -117,7 +115,7 @@ func (c *Cluster) Leader(stream, durable string) int {
 	})
 }
 
-// Stop stops one server. A second call does nothing.
+// Stop stops one server, if it runs.
 func (c *Cluster) Stop(i int) {
 	if c.servers[i] == nil {
 		return
@@ -127,7 +125,7 @@ func (c *Cluster) Stop(i int) {
 	c.servers[i] = nil
 }
 
-// Restart starts a server after Stop, with the same store and port.
+// Restart starts a stopped server with the same store and port.
 func (c *Cluster) Restart(tb testing.TB, i int) {
 	tb.Helper()
 	srv, err := server.NewServer(c.options[i])

@@ -9,12 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// readBytes limits the pending bytes of a request. The server disconnects clients with
-// more than 64 MiB pending.
+// readBytes limits the pending bytes of a request. The server disconnects clients with more than 64
+// MiB pending.
 const readBytes = 8 << 20
 
-// Messages returns all messages that the event stream has at the time of the call, in
-// stream order, once each.
+// Messages returns all messages of the event stream at the time of the call, once and in order.
 func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream.RawStreamMsg) {
 	tb.Helper()
 	ctx := tb.Context()
@@ -42,7 +41,7 @@ func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream
 		if err != nil {
 			tb.Fatal(err)
 		}
-		// state.Msgs messages in ascending order, none beyond LastSeq, are all messages.
+		// state.Msgs messages in ascending order up to LastSeq are all messages.
 		if n := meta.Sequence.Stream; n <= read || n > state.LastSeq {
 			tb.Fatalf("read %d of %d messages: #%d came behind #%d, the last is #%d", len(list), state.Msgs, n, read, state.LastSeq)
 		}

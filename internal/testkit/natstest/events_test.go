@@ -42,7 +42,7 @@ func TestServer_Messages_ConnectionLost(t *testing.T) {
 	}
 }
 
-// breakingDialer opens connections. The first one breaks after a number of read bytes.
+// breakingDialer opens connections, of which the first breaks after some bytes.
 type breakingDialer struct {
 	after   int
 	dialled atomic.Int32
@@ -62,7 +62,6 @@ type breakingConn struct {
 	left int
 }
 
-// Read fails after the number of bytes.
 func (c *breakingConn) Read(b []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, errors.Join(net.ErrClosed, c.Close())

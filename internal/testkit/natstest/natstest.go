@@ -1,10 +1,10 @@
-// Package natstest runs real NATS servers in tests. In-process servers start in
-// milliseconds and also work inside testing/synctest, where all timeouts of the server
-// follow the fake clock. Servers on the loopback can be stopped and restarted.
+// Package natstest runs real NATS servers in tests. In-process servers work inside
+// testing/synctest, where all their timeouts follow the fake clock. Servers on the loopback can be
+// stopped and restarted.
 //
-// The first store of a process starts the server's access-time ticker. If that happened
-// inside a bubble, the clock of the next bubble would not advance. This package
-// therefore starts the ticker with the test binary.
+// The first store of a process starts the server's access-time ticker. If that happened inside a
+// bubble, the clock of the next bubble would not advance, so this package starts the ticker with
+// the test binary.
 package natstest
 
 import (
@@ -30,8 +30,8 @@ func init() { ats.Register() }
 
 const readyTimeout = 10 * time.Second
 
-// Options change the server of a test, which by default has the default space and the
-// streams of a deployment.
+// Options change the server of a test. Without them it has the default space and the streams of a
+// deployment.
 type Options struct {
 	Space       subjects.Space
 	MaxBytes    int64 // of the event stream, 64 MiB by default
@@ -41,8 +41,7 @@ type Options struct {
 	Users       []User
 }
 
-// User is a user with limited rights. Its password is its name. Clients without a name
-// have all rights.
+// User has limited rights. Its password is its name. Clients without a name have all rights.
 type User struct {
 	Name      string
 	Publish   []string // allowed subjects
@@ -57,19 +56,19 @@ type Server struct {
 	listen bool
 	port   int
 
-	mu     sync.Mutex // guards server, which connections use while it restarts
+	mu     sync.Mutex // guards server; connections use it during a restart
 	server *server.Server
 }
 
-// Start runs an in-process server until the test ends. A test with a synctest bubble
-// must call it inside the bubble.
+// Start runs an in-process server until the test ends. Call it inside the synctest bubble of the
+// test, if there is one.
 func Start(tb testing.TB, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: tb.TempDir()})
 }
 
-// Listen runs a server on a loopback port with its store in dir until the test ends.
-// Port and store survive [Server.Stop] and [Server.Restart].
+// Listen runs a server on a loopback port with its store in dir until the test ends. [Server.Stop]
+// and [Server.Restart] keep port and store.
 func Listen(tb testing.TB, dir string, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: dir, listen: true, port: server.RANDOM_PORT})
@@ -114,7 +113,7 @@ func (s *Server) EnsureStreams(tb testing.TB) {
 	}
 }
 
-// Restart starts the server after Stop, with the same store and port.
+// Restart starts a stopped server with the same store and port.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	opts := &server.Options{
@@ -174,8 +173,7 @@ func setUsers(opts *server.Options, users []User) {
 	}
 }
 
-// Stop stops the server and waits until its store is closed. A second call does
-// nothing.
+// Stop stops the server, if it runs, and waits until its store is closed.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	srv := s.server
@@ -184,8 +182,8 @@ func (s *Server) Stop() {
 	if srv != nil {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		// A goroutine of the store may sleep for another millisecond, and a synctest bubble
-		// must not end before it.
+		// A goroutine of the store may sleep for another millisecond, and a synctest bubble must
+		// not end earlier.
 		time.Sleep(2 * time.Millisecond)
 	}
 }
@@ -209,8 +207,7 @@ func (s *Server) Dir() string { return filepath.Join(s.dir, "jetstream") }
 // Space returns the space of the streams.
 func (s *Server) Space() subjects.Space { return s.opts.Space }
 
-// Connect returns a connection that is closed at the end of the test. It reconnects
-// without a limit of attempts.
+// Connect returns a connection that reconnects without limit until the end of the test.
 func (s *Server) Connect(tb testing.TB, opts ...nats.Option) *nats.Conn {
 	tb.Helper()
 	closed := make(chan struct{})

@@ -1,5 +1,4 @@
-// Package nodetest runs npm programs, the original readers of formats that Hooktrail
-// writes.
+// Package nodetest runs npm programs that read formats of Hooktrail.
 package nodetest
 
 import (
@@ -19,11 +18,11 @@ import (
 // Installed locates installed npm programs.
 type Installed struct {
 	Node string
-	Dir  string // the folder with node_modules and package.json
+	Dir  string // has node_modules and package.json
 }
 
-// Install installs the dependencies of a package.json into a cache folder, once. If
-// that fails, it skips the test, or fails it if HOOKTRAIL_TEST_REQUIRE is 1.
+// Install installs the dependencies of a package.json once into a cache folder. If that fails, it
+// skips the test, or fails it if HOOKTRAIL_TEST_REQUIRE is 1.
 func Install(tb testing.TB, manifest string) Installed {
 	tb.Helper()
 	skip := tb.Skipf
@@ -87,8 +86,8 @@ func install(tb testing.TB, npm, dir string, manifest []byte) error {
 	return nil
 }
 
-// Run runs a script and returns its output. NODE_TEST_MODULES is the folder of the
-// installed modules.
+// Run runs a script and returns its output. NODE_TEST_MODULES is the folder of the installed
+// modules.
 func (i Installed) Run(tb testing.TB, script string, args ...string) []byte {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), i.Node, append([]string{script}, args...)...)

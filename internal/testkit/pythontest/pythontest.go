@@ -1,5 +1,4 @@
-// Package pythontest finds python3 for tests, and measures the start-up time of a hook
-// written as a python3 script.
+// Package pythontest finds python3 for tests and measures its start-up time.
 package pythontest
 
 import (
@@ -9,8 +8,8 @@ import (
 	"time"
 )
 
-// Find returns the path of the python3 interpreter behind wrapper scripts such as
-// pyenv's. It skips tb if there is no python3.
+// Find returns the python3 interpreter behind wrapper scripts such as pyenv's. It skips tb if there
+// is none.
 func Find(tb testing.TB) string {
 	tb.Helper()
 	python, err := locate(tb, "python3", "sys")
@@ -20,9 +19,9 @@ func Find(tb testing.TB) string {
 	return python
 }
 
-// FindWith returns the path of a python3 interpreter that can import a module. Several can
-// be installed, and Debian's packages serve only Debian's own. Without one it returns "" and
-// logs the remedy, or fails tb if HOOKTRAIL_TEST_REQUIRE is 1.
+// FindWith returns a python3 interpreter that can import a module. Several can be installed, and
+// Debian's packages serve only Debian's own. Without one it returns "" and logs the remedy, or
+// fails tb if HOOKTRAIL_TEST_REQUIRE is 1.
 func FindWith(tb testing.TB, module string) string {
 	tb.Helper()
 	for _, candidate := range [...]string{"/usr/bin/python3", "python3"} {

@@ -22,7 +22,7 @@ func read(t *testing.T, elements ...string) string {
 	return string(text)
 }
 
-// The script compares ledgers with its own copy of the schema, so the copy is right.
+// The schema in the script is that of the document.
 func TestDocs_Schema(t *testing.T) {
 	_, schema, _ := strings.Cut(read(t, "testdata", "verify.py"), "SCHEMA = \"\"\"\n")
 	schema, _, _ = strings.Cut(schema, "\"\"\"")
@@ -31,7 +31,7 @@ func TestDocs_Schema(t *testing.T) {
 	}
 }
 
-// A stranger checks an implementation with the values in the documents.
+// The values in the documents, with which readers check their implementations, are right.
 func TestDocs_Vectors(t *testing.T) {
 	a, b := events.HashOf([]byte("a")), events.HashOf([]byte("b"))
 	digest := sha256.Sum256(append(make([]byte, sha256.Size), a[:]...))

@@ -1,9 +1,8 @@
-// Package pyverify runs a second verifier of ledgers and bundles, testdata/verify.py. It
-// follows the documents, and shares no code with internal/evidence/ledger/verifier. If the
-// two disagree, one of them or a document is wrong.
+// Package pyverify runs a second verifier of ledgers and bundles, testdata/verify.py. It was
+// written from the documents and shares no code with internal/evidence/ledger/verifier. If the two
+// disagree, one of them or a document is wrong.
 //
-// The script needs python3 with the module cryptography, which Debian has as
-// python3-cryptography. One process answers all requests of a test.
+// The script needs python3 with the module cryptography (Debian: python3-cryptography).
 package pyverify
 
 import (
@@ -27,14 +26,14 @@ var script []byte
 
 // Request names the evidence that both verifiers judge.
 type Request struct {
-	Path    string `json:"path"` // of a ledger or a bundle
+	Path    string `json:"path"` // of a ledger or bundle
 	Key     string `json:"key,omitempty"`
 	Tenant  string `json:"tenant,omitempty"`
-	Trusted string `json:"trusted,omitempty"` // a checkpoint from elsewhere
+	Trusted string `json:"trusted,omitempty"` // checkpoint from elsewhere
 
 	RequireEnrolled bool `json:"require_enrolled,omitempty"`
 
-	Silence time.Duration `json:"silence,omitempty"` // after which a run has ended; 30 minutes by default
+	Silence time.Duration `json:"silence,omitempty"` // a run without events for this long has ended; 30 minutes by default
 }
 
 // Verdict is the answer of the script.
@@ -65,14 +64,14 @@ type Counts struct {
 
 // Verifier is a running process of the script.
 type Verifier struct {
-	mu   sync.Mutex // guards the process, which answers one request at a time; no other lock is taken under it
+	mu   sync.Mutex // guards the process, which answers one request at a time; lock no other mutex while holding it
 	in   *json.Encoder
 	out  *json.Decoder
 	took time.Duration
 	n    int
 }
 
-// Start starts the script. Without python3 and its module it logs that and returns nil, or
+// Start starts the script. If python3 or its module is missing, it logs that and returns nil, or
 // fails the test if HOOKTRAIL_TEST_REQUIRE is 1.
 func Start(tb testing.TB) *Verifier {
 	tb.Helper()
@@ -118,8 +117,8 @@ func (v *Verifier) Verify(tb testing.TB, q Request) (a Verdict) {
 	return a
 }
 
-// Compare fails the test unless the script agrees with a report about integrity,
-// completeness, exit status and counts. The counts of an invalid file mean nothing.
+// Compare fails the test unless the script agrees with a report about integrity, completeness, exit
+// status and counts. It ignores the counts of an invalid file.
 func (v *Verifier) Compare(tb testing.TB, q Request, r verifier.Report) {
 	tb.Helper()
 	a := v.Verify(tb, q)

@@ -25,14 +25,13 @@ func start(t *testing.T) *pyverify.Verifier {
 	return v
 }
 
-// export writes a bundle of a ledger and returns its file.
 func export(t *testing.T, key *writer.Key, path string, selection ledger.Selection, unsigned bool) string {
 	t.Helper()
 	r, err := ledger.OpenReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = r.Close() }() // it was read only
+	defer func() { _ = r.Close() }() // it was only read
 	opts := bundle.Options{Selection: selection, Key: key.Public()}
 	if !unsigned {
 		opts.Signer = key.Signer()
@@ -50,8 +49,8 @@ func export(t *testing.T, key *writer.Key, path string, selection ledger.Selecti
 	return f.Name()
 }
 
-// TestVerifier_Orders compares the verdicts about a ledger with a blob, repetitions,
-// conflicts, holds and erased runs, and about its bundles.
+// Both verifiers agree about a ledger with a blob, repetitions, conflicts, holds and erased runs,
+// and about its bundles.
 //
 //guarantee:second-verifier
 func TestVerifier_Orders(t *testing.T) {
@@ -74,7 +73,7 @@ func TestVerifier_Orders(t *testing.T) {
 		f.Order(t, key, ledgertest.Resolved(t, path, ledgertest.EraseRun(run)))
 	}
 	f.Order(t, key, ledger.Order{Action: events.AuditLift, Hold: hold.ID})
-	f.Order(t, key, ledger.Order{Action: events.AuditLift, Hold: hold.ID}) // it is lifted already
+	f.Order(t, key, ledger.Order{Action: events.AuditLift, Hold: hold.ID}) // already lifted
 	f.Order(t, ledgertest.NewKey(t), ledgertest.Resolved(t, path, ledgertest.EraseRun("held")))
 	f.Manifest("auditor/e1")
 	ledgertest.Continued(t, dir, key, f, 7)
@@ -95,8 +94,8 @@ func TestVerifier_Orders(t *testing.T) {
 	}
 }
 
-// TestVerifier_KeyChanged compares the verdicts about a ledger and a bundle whose key
-// changed, by the new key, the old one, and one of a stranger.
+// Both verifiers agree about a ledger and a bundle whose key changed, given the new key, the old
+// key, and an unrelated key.
 func TestVerifier_KeyChanged(t *testing.T) {
 	v, keys, dir, f := start(t), t.TempDir(), t.TempDir(), ledgertest.GauntletFeed()
 	old := openKey(t, keys)
@@ -110,7 +109,7 @@ func TestVerifier_KeyChanged(t *testing.T) {
 	}
 	key := openKey(t, keys)
 	f.Changes(key, 0)
-	f.Order(t, old, ledgertest.Resolved(t, path, ledgertest.EraseRun("r2"))) // it has no effect any more
+	f.Order(t, old, ledgertest.Resolved(t, path, ledgertest.EraseRun("r2"))) // without effect
 	f.Manifest("auditor/e1")
 	ledgertest.Continued(t, dir, key, f, 7)
 	file := export(t, key, path, ledger.Selection{}, false)

@@ -1,5 +1,5 @@
-// Package race makes tests do less under the race detector, which makes databases ten
-// times slower. A few repetitions run the same goroutines.
+// Package race makes tests do less under the race detector, which makes databases ten times slower.
+// Few repetitions already run all goroutines.
 package race
 
 import (
@@ -16,8 +16,7 @@ func Size(n, fewer int) int {
 	return n
 }
 
-// Draw sets how many inputs rapid.Check draws in a test to [Size], unless the user gave
-// the flag -rapid.checks.
+// Draw sets the number of inputs of rapid.Check to [Size], unless the user gave -rapid.checks.
 func Draw(tb testing.TB, n, fewer int) {
 	tb.Helper()
 	checks, given := flag.Lookup("rapid.checks"), false

@@ -20,8 +20,8 @@ type Agent struct {
 	dir string
 }
 
-// Start starts an agent and names it in SSH_AUTH_SOCK of the test. Without ssh-agent it
-// skips the test, or fails it if HOOKTRAIL_TEST_REQUIRE is 1.
+// Start starts an agent and sets SSH_AUTH_SOCK. Without ssh-agent it skips the test, or fails it if
+// HOOKTRAIL_TEST_REQUIRE is 1.
 func Start(tb testing.TB) *Agent {
 	tb.Helper()
 	for _, name := range []string{"ssh-agent", "ssh-add", "ssh-keygen"} {
@@ -46,7 +46,7 @@ func Start(tb testing.TB) *Agent {
 	return a
 }
 
-// Run starts the process, again after [Agent.Kill]. Its keys are gone then.
+// Run starts the process, or restarts it without keys after [Agent.Kill].
 func (a *Agent) Run() {
 	a.tb.Helper()
 	a.cmd = exec.Command("ssh-agent", "-D", "-a", a.Socket)
@@ -103,7 +103,6 @@ func (a *Agent) Lock() { a.exec("secret", "ssh-add", "-x") }
 // Unlock unlocks the agent.
 func (a *Agent) Unlock() { a.exec("secret", "ssh-add", "-X") }
 
-// exec runs a command. It answers questions for a password through SSH_ASKPASS.
 func (a *Agent) exec(password, name string, args ...string) string {
 	a.tb.Helper()
 	cmd := exec.Command(name, args...)

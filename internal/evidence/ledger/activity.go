@@ -23,7 +23,7 @@ type Hour struct {
 	Checkpoints int64     `json:"checkpoints"`
 	Erased      int64     `json:"erased"`
 	Pruned      int64     `json:"pruned"`
-	Held        int64     `json:"held"` // under a hold in force, payload not destroyed
+	Held        int64     `json:"held"` // records that a hold protects
 	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 

@@ -25,8 +25,8 @@ const maxCheckpointBytes = 64 << 10
 type Position struct {
 	// Epoch counts the streams that the ledger has read from, starting at 1.
 	Epoch    uint64
-	Stream   time.Time // creation of the stream, UTC
-	Sequence uint64    // of the tenant's last message that changed the ledger; 0 before the first
+	Stream   time.Time // when the stream was created, UTC
+	Sequence uint64    // stream sequence of the tenant's last message that changed the ledger; 0 if there is none
 	Hash     events.Hash
 }
 
@@ -53,7 +53,7 @@ type Checkpoint struct {
 	Size     int64
 	Root     tlog.Hash
 	Number   int64     // from 1
-	Time     time.Time // by the auditor's clock; never before an earlier checkpoint
+	Time     time.Time // auditor's clock; never before the time of an earlier checkpoint
 	Arrivals int64     // number of leaves and repetitions
 	Digest   tlog.Hash
 	Position Position

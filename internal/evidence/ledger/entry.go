@@ -33,7 +33,7 @@ type Entry struct {
 	Time           time.Time // UTC; zero if the leaf has none
 	Epoch          uint64    // see [Position]
 	StreamSequence uint64
-	Stored         time.Time // by the server
+	Stored         time.Time // when the server stored it
 	Hash           events.Hash
 	Bytes          []byte // verbatim; nil if destroyed
 	Removal        Removal

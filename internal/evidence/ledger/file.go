@@ -27,8 +27,8 @@ type File struct {
 	Conn   *sqlite.Conn
 	path   string
 	uri    string
-	copy   string      // of the temporary copy, if any
-	opened os.FileInfo // nil if there was a log
+	copy   string      // folder of the temporary copy, if any
+	opened os.FileInfo // file info when opened; nil if there was a log
 }
 
 // OpenFile opens the ledger file at path.

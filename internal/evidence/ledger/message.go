@@ -15,7 +15,7 @@ type Message struct {
 	Sequence uint64
 	Address  subjects.Address
 	Data     []byte    // the event or manifest, verbatim
-	Stored   time.Time // by the server
+	Stored   time.Time // when the server stored it
 }
 
 // Stream identifies the stream that a message was read from.
@@ -27,10 +27,10 @@ type Stream struct {
 // Arrival is one message that changed the ledger. The fields from Producer on are set for a
 // repetition only.
 type Arrival struct {
-	Leaf   int64 // for a repetition, the leaf of the first event
+	Leaf   int64 // new leaf; for a repetition, the leaf of the repeated event
 	Epoch  int64
 	Stream int64
-	Stored int64 // by the server, in nanoseconds since 1970
+	Stored int64 // when the server stored it, in nanoseconds since 1970
 
 	Repeated bool
 	Producer string

@@ -39,7 +39,7 @@ type Proposal struct {
 	Order   Order
 	Leaf    int64     // leaf of the event that contains the order
 	Signed  []byte    // an approver appends a signature
-	Expires time.Time // under the present rule
+	Expires time.Time // under the rule in force
 }
 
 // Proposals returns the orders that wait for the signature of a second person, the oldest

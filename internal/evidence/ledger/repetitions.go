@@ -20,9 +20,9 @@ type Repetition struct {
 	Kind     events.Kind
 	Producer string // sender of the repetition
 	Sequence uint64
-	Hash     events.Hash // of the repetition
+	Hash     events.Hash // hash of the repetition
 	Epoch    uint64
-	Stream   uint64 // of the repetition
+	Stream   uint64 // stream sequence of the repetition
 	Stored   time.Time
 }
 

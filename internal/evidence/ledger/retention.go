@@ -18,7 +18,7 @@ import (
 // RetentionRule sets how long the ledger retains the payloads of events of some kinds.
 type RetentionRule struct {
 	Kind string        // pattern, as in [path.Match], such as "tool.*"
-	Age  time.Duration // since the server stored the record; 0 retains it permanently
+	Age  time.Duration // time since the server stored the record; 0 retains it permanently
 }
 
 // String formats the rule as in flags, such as "tool.*=90d" or "issue.*=forever".

@@ -107,7 +107,7 @@ type KeyChanged struct {
 	Reason  string    `json:"reason"`
 	Ticket  string    `json:"ticket,omitempty"`
 	Time    time.Time `json:"time"`
-	Tenants []string  `json:"tenants"` // those with a ledger at that time, sorted
+	Tenants []string  `json:"tenants"` // sorted tenants that had a ledger then
 }
 
 // ReadKeyChanges returns the changes that led to the current key in dir, the oldest first.

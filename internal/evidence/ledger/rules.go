@@ -21,7 +21,7 @@ type SecondPerson struct {
 	// Approvers are sorted verifier keys, named after people.
 	Approvers []string
 	For       []events.AuditAction // erase, lift or prune, sorted
-	Within    time.Duration        // from order to approval, in whole seconds
+	Within    time.Duration        // maximum time from order to approval, in whole seconds
 }
 
 // IsOff reports whether the rule is not set.

@@ -21,8 +21,8 @@ const (
 // Number 0 is the empty name.
 //
 //   - payloads.bytes is the record, verbatim. The content of a blob chunk is cut out and
-//     stored in blobs, once for all events with that content. It belongs, in base64,
-//     at offset cut.
+//     stored in blobs, once for all events with that content. To restore the
+//     record, insert it in base64 at offset cut.
 //   - chunks lists the chunks of each blob by the hash of the blob.
 //   - hashes contains the tree in the order of package tlog, with 256 hashes in each row.
 //   - seen contains the repetitions.

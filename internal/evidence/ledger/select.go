@@ -24,7 +24,7 @@ type Selection struct {
 
 	listed []listed // numbers whose manifests are added to Run
 	orders bool     // add the orders that destroyed selected payloads
-	keys   bool     // add the orders that change the key or set a rule
+	keys   bool     // add the orders that change the key or set a rule for others
 	enrols bool     // add the orders about issuers, and manifests that enrol producers of Run or change their keys
 }
 

@@ -21,14 +21,14 @@ type RunSummary struct {
 	Title     string `json:"title,omitempty"`
 	Model     string `json:"model,omitempty"`
 
-	First time.Time `json:"first"` // of the first event; service records do not count, see [IsServiceRecord]
+	First time.Time `json:"first"` // time of the first event that is not a service record, see [IsServiceRecord]
 	Last  time.Time `json:"last"`
 
 	Events  int                 `json:"events"`
 	Removed int                 `json:"removed,omitempty"` // erased or pruned events, which only Events and Kinds count
 	Kinds   map[events.Kind]int `json:"kinds"`
 
-	Steps map[events.StepStatus]int `json:"steps"` // by the last step.finished event of the step
+	Steps map[events.StepStatus]int `json:"steps"` // counts steps by the status of their last step.finished event
 
 	ToolCalls       int            `json:"tool_calls"` // distinct calls
 	ToolCallsByName map[string]int `json:"tool_calls_by_name"`
@@ -44,7 +44,7 @@ type RunSummary struct {
 	Subagents []string `json:"subagents,omitempty"` // sorted
 
 	Finished *events.RunFinishedData `json:"finished,omitempty"`
-	Sealed   bool                    `json:"sealed"` // only seals and service records follow the seal
+	Sealed   bool                    `json:"sealed"` // nothing but service records follows the seal
 }
 
 // Summary reads the events of a run and summarises them.

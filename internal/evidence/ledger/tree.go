@@ -16,8 +16,8 @@ import (
 // Proof proves that one record is in a ledger.
 type Proof struct {
 	Leaf       []byte
-	Index      int64       // from 0
-	Path       []tlog.Hash // from the leaf's sibling up to a child of the root
+	Index      int64       // index of the leaf, from 0
+	Path       []tlog.Hash // hashes from the leaf's sibling up to a child of the root
 	Checkpoint []byte      // newest one, as a signed note
 }
 

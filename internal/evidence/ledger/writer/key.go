@@ -30,7 +30,7 @@ type Key struct {
 	agent    bool
 
 	ring    ledger.Chain         // previous keys, the oldest first, and this key
-	changes []ledger.KeyRotation // each replaces ring[i] with ring[i+1]
+	changes []ledger.KeyRotation // changes[i] replaces ring[i] with ring[i+1]
 }
 
 // OpenKey returns the key in dir, and creates it if there is none. The private half is in

@@ -25,7 +25,7 @@ const (
 // Options are the settings of [Open] and [OpenSet].
 type Options struct {
 	Key        *Key             // required
-	CacheBytes int64            // per ledger (16 MiB by default), or for all ledgers of a [Set] (64 MiB)
+	CacheBytes int64            // for one ledger (16 MiB by default), or for all ledgers of a [Set] (64 MiB)
 	Now        func() time.Time // time.Now by default
 
 	maxPages int64

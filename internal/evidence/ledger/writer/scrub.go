@@ -66,7 +66,7 @@ type scrubber struct {
 	conn *sqlite.Conn
 
 	unclean bool // the marker file exists
-	rebuilt bool // only the log may contain remains
+	rebuilt bool // the file is clean, but the log may contain remains
 }
 
 func (s *scrubber) find() (err error) {

@@ -33,7 +33,7 @@ type Set struct {
 	mu       sync.Mutex // guards open, recent, acquired and share; no other lock is taken while it is locked
 	open     map[string]*list.Element
 	recent   *list.List // of *Ledger, the most recently used first
-	acquired int        // between Acquire and Release
+	acquired int        // ledgers between Acquire and Release
 	share    int64      // cache of each ledger, in bytes
 }
 

@@ -9,45 +9,44 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AnchorState says how well it is established that the key of a ledger is the right one.
+// AnchorState says how well the key of a ledger is confirmed.
 type AnchorState string
 
 // The states of an anchor.
 const (
-	AnchorPinned   AnchorState = "PINNED"   // the user saw the key first, and keeps it outside the data directory
-	AnchorGiven    AnchorState = "GIVEN"    // the user named the key, or gave evidence that confirms it
+	AnchorPinned   AnchorState = "PINNED"   // the user saw the key before
+	AnchorGiven    AnchorState = "GIVEN"    // the user named or confirmed the key
 	AnchorNone     AnchorState = "NONE"     // only the data directory or the bundle itself names the key
-	AnchorDiverged AnchorState = "DIVERGED" // another key is pinned, and no signed change leads from it to this one
+	AnchorDiverged AnchorState = "DIVERGED" // another key is pinned, and no signed change connects the two
 )
 
-// Anchor is the verdict on whether the key of a ledger, a bundle or a proof is the right one.
+// Anchor is the verdict on whether a key is the right one.
 type Anchor struct {
 	State  AnchorState `json:"state"`
 	Key    string      `json:"key,omitempty"`    // id of the pinned key
-	Of     string      `json:"of,omitempty"`     // data directory whose key was pinned; empty if it is not known
+	Of     string      `json:"of,omitempty"`     // data directory of the pinned key, if known
 	Since  time.Time   `json:"since,omitzero"`   // when the user first saw the key
-	By     string      `json:"by,omitempty"`     // option with which the user confirmed the key, such as "--key"
+	By     string      `json:"by,omitempty"`     // option that confirmed the key, such as "--key"
 	Reason string      `json:"reason,omitempty"` // why the state is AnchorNone or AnchorDiverged, with the remedy
 }
 
-// Pin is a key that the user saw before and stored outside the data directory.
+// Pin is a key that the user saw before, stored outside the data directory.
 type Pin struct {
-	Key    note.Verifier // from [ledger.ParseKey]
-	Origin string        // origin of the ledgers that use the key; empty means all ledgers
-	Of     string        // data directory where it was seen; empty if it is not known
+	Key    note.Verifier // must be from [ledger.ParseKey]
+	Origin string        // origin of the ledgers; empty for all
+	Of     string        // data directory of the key, if known
 	Seen   time.Time
-	// Binding reports that the pin was made for the ledger that is being verified. If no
-	// signed change connects the two keys, the result is [AnchorDiverged].
+	// Binding reports that the pin is for the ledger that is being verified. If no signed
+	// change connects the two keys, the result is [AnchorDiverged].
 	Binding bool
 }
 
-// Anchoring lists the evidence that can confirm a key. If it is nil, the caller is responsible
-// for the key and the report has no anchor.
+// Anchoring lists the evidence that can confirm a key. If it is nil, the report has no anchor,
+// and the caller has checked the key.
 type Anchoring struct {
-	Given string // how the user named the key, such as "--key"; empty if they did not
+	Given string // how the user named the key, such as "--key", if they did
 	Pins  []Pin
-	// Void says why the key that the user named confirms nothing. It is empty if that key
-	// does.
+	// Void says why the key that the user named confirms nothing, if so.
 	Void string
 }
 
@@ -59,11 +58,11 @@ func (p Pin) covers(tenant string) bool {
 	return err == nil && origin == p.Origin
 }
 
-// Vouch looks for a pin that confirms the key of the evidence. From each pin that covers the
-// tenant, it follows the key changes in orders, and calls leads with the resulting keys. It
-// returns the keys of the first pin for which leads returns true. If there is a binding pin,
-// it tries only binding ones. If no pin succeeds, Vouch returns the keys that the orders
-// connect with key, which may be nil. The returned anchor is nil if a is nil.
+// Vouch looks for a pin that confirms the key of the evidence. For each pin that covers the
+// tenant, it finds the keys that the key changes in orders connect with the pin. It returns
+// those of the first pin for which leads returns true. If there are binding pins, Vouch tries
+// only these. If no pin succeeds, it returns the keys that orders connect with key, which may
+// be nil. The anchor is nil if a is nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -121,16 +120,15 @@ func diverged(p Pin, key note.Verifier) *Anchor {
 	}
 }
 
-// anchorKeys sets the keys of the ledger and the anchor of the report. It is called first
-// without orders, and again after the orders were read.
+// anchorKeys is called without orders first, and again when the orders have been read.
 func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
 		return k.Chain.Index(v.opts.Key, 0) >= 0
 	})
 }
 
-// concludeAnchor changes [AnchorNone] to [AnchorGiven] if a trusted checkpoint, an anchored
-// checkpoint or witnesses confirm the ledger. Otherwise it adds the remedy.
+// concludeAnchor confirms the key if a trusted checkpoint, an anchored checkpoint or witnesses
+// confirm the ledger. Otherwise it adds the remedy.
 func (r *Report) concludeAnchor() {
 	if r.Anchor == nil || r.Anchor.State != AnchorNone {
 		return
@@ -157,14 +155,14 @@ func (r *Report) concludeAnchor() {
 
 func (a *Anchor) give(by string) { a.State, a.By, a.Reason = AnchorGiven, by, "" }
 
-// Witnessed changes an anchor from [AnchorNone] to [AnchorGiven] if witnesses met the policy.
+// Witnessed makes an [AnchorNone] an [AnchorGiven] if enough witnesses cosigned.
 func (a *Anchor) Witnessed(w *Witnesses) {
 	if a.State == AnchorNone && w != nil && w.Met {
 		a.give("--witness-policy")
 	}
 }
 
-// Remedy completes the reason of an anchor that is [AnchorNone]. key is the id of the key.
+// Remedy adds the remedy to the reason of an [AnchorNone]. key is the id of the ledger's key.
 func (a *Anchor) Remedy(key string) {
 	if a.Reason != "" {
 		a.Reason += ", and "

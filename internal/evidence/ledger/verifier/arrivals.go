@@ -7,8 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// arrivals has the digest of the arrivals that the walk has passed, and the last position in
-// the stream.
+// arrivals is the digest of the arrivals that the walk has read, with the last one.
 type arrivals struct {
 	ledger.Arrivals
 
@@ -16,8 +15,7 @@ type arrivals struct {
 	lastHash events.Hash
 }
 
-// add adds an arrival. It returns false if the arrival does not come after the previous one in
-// the stream.
+// add returns false if a does not come after the previous arrival in the stream.
 func (s *arrivals) add(a ledger.Arrival, hash events.Hash) bool {
 	inOrder := a.Epoch > s.last.Epoch || a.Epoch == s.last.Epoch && a.Stream > s.last.Stream
 	s.Add(a)
@@ -36,19 +34,19 @@ func (s *arrivals) isAt(p ledger.Position) bool {
 	return int64(p.Epoch) == s.last.Epoch && int64(p.Sequence) == s.last.Stream && p.Hash == s.lastHash
 }
 
-// Break is a point at which the stream did not continue where the ledger ended. Either
-// messages were deleted before the auditor read them, or the stream was replaced.
+// Break is a point at which the stream did not continue where the ledger ended. Either messages
+// were deleted before the auditor read them, or the stream was replaced.
 type Break struct {
-	Epoch    uint64    `json:"epoch"`    // of the stream after the break
-	Replaced bool      `json:"replaced"` // the stream was rebuilt or rolled back; otherwise messages were deleted
+	Epoch    uint64    `json:"epoch"`    // epoch of the new stream
+	Replaced bool      `json:"replaced"` // false if messages were deleted
 	After    uint64    `json:"after"`    // sequence of the tenant's last message in the old stream
 	Until    uint64    `json:"until"`    // reading resumed after this sequence
 	Leaves   int64     `json:"leaves"`   // size of the ledger at the break
 	Noticed  time.Time `json:"noticed"`
 }
 
-// breaks reports whether checkpoint c notes a break of the stream, and adds it to the report.
-// That is the case if the position of c comes after the last arrival.
+// breaks reports whether checkpoint c records a break of the stream. The position of such a
+// checkpoint comes after the last arrival.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.Behind(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
@@ -58,15 +56,13 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 		Epoch: p.Epoch, Replaced: int64(p.Epoch) > last.Epoch, After: uint64(last.Stream), Until: p.Sequence,
 		Leaves: c.Size, Noticed: c.Time,
 	})
-	// The next message must be after this position.
 	w.arrivals.resume(p)
 	w.facts.markSilent()
 	return true
 }
 
-// markSilent marks all producers as silent since the break. Events after their last known
-// numbers may have been lost at the break. The mark is removed when the next event or manifest
-// of the producer arrives.
+// markSilent marks all producers, because events that followed their last numbers may be lost.
+// The next event or manifest of a producer removes its mark.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

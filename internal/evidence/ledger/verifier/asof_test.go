@@ -7,8 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// A ledger without leaves proves nothing.
-//
 //guarantee:verify-empty
 func TestVerify_EmptyLedger(t *testing.T) {
 	key := ledgertest.NewKey(t)

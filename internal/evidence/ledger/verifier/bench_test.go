@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// BenchmarkVerify compares a verification with hashing the same records, leaves and tree in
-// memory.
+// BenchmarkVerify compares a verification with hashing the same data in memory.
 func BenchmarkVerify(b *testing.B) {
 	f, key := ledgertest.BenchFeed(100_000), ledgertest.NewKey(b)
 	path := ledgertest.Write(b, b.TempDir(), key, f, 1000)
@@ -54,7 +53,6 @@ func BenchmarkVerify(b *testing.B) {
 	ledgertest.Ratios(b, limit, ours)
 }
 
-// memoryTree is a Merkle tree with only its right edge in memory.
 type memoryTree struct {
 	size int64
 	edge [64]tlog.Hash
@@ -80,8 +78,8 @@ func (t *memoryTree) read(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// BenchmarkVerifySigned compares the verification of signed manifests with that of unsigned
-// ones. Goal: 0.95.
+// BenchmarkVerifySigned compares signed manifests with unsigned ones. The goal is a ratio of
+// 0.95.
 func BenchmarkVerifySigned(b *testing.B) {
 	key := ledgertest.NewKey(b)
 	path := func(f *ledgertest.Feed) string { return ledgertest.Write(b, b.TempDir(), key, f, 1000) }

@@ -25,12 +25,11 @@ type completeness struct {
 	lost         lostOutboxes
 	asOf         time.Time                  // time of the newest trusted checkpoint so far
 	acknowledged map[string]Acknowledgement // by the id of the finding
-	extents      map[string][]detail        // by the name of an unsealed run
+	extents      map[string][]detail        // by name of an unsealed run
 
 	partial bool // only the records of some runs or of a time range are given
 	counter func(producerRunKey, uint64) (t tally, _ error)
-	// contents returns all contents that arrived under each number of a producer, in the order
-	// of their arrival.
+	// contents returns all contents under each number, in the order of arrival.
 	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)
 }
 
@@ -72,7 +71,7 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 	}
 	if !s.event(r.fields.Sequence, hash, a.Stored) {
 		s.addOther(r.fields.Sequence, other{hash, a})
-		return // other content under a number that was used
+		return // other content under a used number
 	}
 	if f.gap != nil {
 		s.recorded = append(s.recorded, events.Range{First: f.gap.First, Last: f.gap.Last, Reason: f.gap.Reason})
@@ -114,8 +113,7 @@ func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	return nil
 }
 
-// repetition adds a repetition. Unlike an event, it does not extend the time for which the run
-// counts as open.
+// Unlike an event, a repetition does not prolong the time for which the run counts as open.
 func (c *completeness) repetition(key producerRunKey, run string, kind events.Kind, a ledger.Arrival) {
 	s, sequence, hash := c.sender(key.producer, a.Producer), uint64(a.Sequence), events.Hash(a.Hash)
 	if c.found.isForeign(numberedContent{s.name, sequence, hash}, ledger.ClassEvent, a) {
@@ -176,9 +174,8 @@ func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
 	return p, c.countable(gaps), nil
 }
 
-// silentBefore returns the time after which a run must have had an event to count as open. A
-// later trusted checkpoint also moves this time, because it shows that no event had arrived by
-// then.
+// silentBefore returns the time after which an open run must have had an event. A later trusted
+// checkpoint moves this time, because it shows that no event had arrived by then.
 func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
 	if silence <= 0 {
 		silence = DefaultSilence
@@ -186,13 +183,13 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 	return later(newest.Time, c.asOf).Add(-silence)
 }
 
-// unproven reports whether the producer may have sent events that no check covers. tail
+// unproven reports whether events of the producer may be missing that no check covers. tail
 // reports that no manifest lists its last events.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
-// countable removes the gaps that exist only because the records of other runs were not given.
+// countable removes gaps that exist only because the export has no other runs.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

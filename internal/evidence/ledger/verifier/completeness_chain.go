@@ -9,49 +9,46 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is a place in a chain of manifests after which another manifest may continue.
+// link is a place in a chain of manifests where the next one may continue.
 type link struct {
-	hash string // of the previous manifest, or "" at the start
+	hash string // hash of the previous manifest; "" at the start
 	last uint64
 }
 
 const (
-	maxLinks  = 4096 // places that are remembered, for manifests that list numbers again
-	maxResent = 1000 // manifests with numbers listed again that are checked at the end
+	maxLinks  = 4096 // maximum length of links
+	maxResent = 1000 // maximum length of resent
 	maxOthers = 1 << 14
 )
 
-// other is further content under a number that is in use. Until a manifest lists the number,
-// this content may turn out to be the producer's, and the first one foreign.
+// other is further content under a used number. Until a manifest lists the number, either
+// content can be the producer's.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival
 }
 
-// listing is a manifest with the result of its checks.
 type listing struct {
 	events.Manifest
 
 	hash       events.Hash
 	signature  signature
-	grantFault string // why its grant is not accepted; empty if it is, or if there is no grant
+	grantFault string // why the grant is not accepted, if so
 	at         ledger.Arrival
 }
 
-// chain is the state of the chain of manifests of one producer.
 type chain struct {
-	key            string // key that signs the manifests; empty before the first signed one
-	oldKey         string // key that was replaced by key
+	key            string // empty before the first signed manifest
+	oldKey         string // key before the last change
 	enrolment      Enrolment
 	unsignedLast   uint64 // last number that only unsigned manifests list
 	unsignedBefore time.Time
-	// unsignedMissing is the number of ranges at the start of missing that unsigned manifests
-	// list.
+	// unsignedMissing counts the ranges at the start of missing that unsigned manifests list.
 	unsignedMissing int
 	tip             link
-	links           []link // recent places after which a manifest may continue, including tip
+	links           []link // recent places, including tip
 	resent          []events.Manifest
-	tooMany         bool // more manifests listed numbers again than can be checked
+	tooMany         bool // manifests were left out of resent
 }
 
 // adopt makes the key of the first signed manifest the key of the producer.
@@ -63,17 +60,17 @@ func (s *sender) adopt(l listing) {
 	switch {
 	case s.manifests == 0:
 	case l.First == 1 && l.Prev == "":
-		// The unsigned manifests before it are foreign.
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: true, granted: l.isGranted()})
 	default:
 		s.unsignedLast, s.unsignedBefore = s.listed, time.Unix(0, l.at.Stored).UTC()
 	}
 }
 
-// manifest adds a manifest to the chain. Normally it must continue the previous one. A
-// producer with a key may also continue after any of its earlier manifests, and list events
-// again. It does so when a foreign manifest made it believe that the stream does not have
-// these events. If the manifest is foreign, the method returns the reason, and otherwise "".
+// manifest adds a manifest to the chain, or returns why it is foreign.
+//
+// Normally it must continue the previous manifest. A producer with a key may also continue
+// after any earlier manifest and list events again. It does so when a foreign manifest made it
+// believe that these events are not in the stream.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -131,8 +128,6 @@ func (s *sender) remember(l link) {
 	s.links = append(s.links, l)
 }
 
-// addOther adds further content under a number that is in use. It ignores copies of the first
-// content.
 func (s *sender) addOther(sequence uint64, o other) {
 	switch {
 	case sequence <= s.unsignedLast || s.hashes[sequence] == o.hash:
@@ -159,9 +154,8 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers finds out which content under each number of m belongs to the producer, by
-// comparing the root of m. numbers and hashes are the numbers that m lists and their first
-// contents. It returns false if no combination of the contents has the root of m.
+// settleOthers finds out which contents under numbers belong to the producer. hashes are their
+// first contents. It returns false if no combination has the root of m.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -193,12 +187,11 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 	return true
 }
 
-// maxChoices limits the work of choose for all producers together. It is the number of hashes
-// in the roots that choose computes, not counting the first two roots of each manifest.
+// maxChoices limits how many hashes choose combines to roots, for all producers together.
 const maxChoices = 1 << 21
 
-// choose picks one content for each number so that the contents have the given root. It first
-// tries the last content of each number, then the first, and then all combinations.
+// choose picks one content for each number so that the contents have the given root. It tries
+// the last contents, the first ones, and then all combinations.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {
@@ -235,8 +228,7 @@ func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int,
 	}
 }
 
-// checkResent checks the manifests that list numbers again. It compares their roots with the
-// contents that arrived under these numbers.
+// checkResent compares the manifests that list numbers again with the contents.
 func (c *completeness) checkResent(s *sender) error {
 	for _, m := range s.resent {
 		if m.Count > maxUnlisted || c.contents == nil {

@@ -18,22 +18,22 @@ type producerRun struct {
 	by   *sender
 
 	tally
-	disordered bool // a number arrived after a higher one, so the tally is in the wrong order
+	disordered bool // a lower number arrived after a higher one, so the tally is wrong
 
 	seal      *events.RunSealedData
 	sealNo    uint64
 	sealOrder order
 	matched   bool
 
-	alive      bool   // the run has an event that requires a seal after it
+	alive      bool   // a seal must follow an event of the run
 	aliveNo    uint64 // highest number of such an event
-	aliveOrder order  // latest position of such an event
+	aliveOrder order  // latest position in the stream of such an event
 	lastStored time.Time
 }
 
 type seal struct {
 	events.RunSealedData
-	own bool // the seal was made by this producer for this run
+	own bool // made by this producer for this run
 }
 
 type order struct{ epoch, stream int64 }
@@ -69,8 +69,8 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// A replayed run can contain the seal that another producer made. It counts only if it
-		// happens to match the events of this producer.
+		// A replayed run can contain the seal of another producer, which counts only if it
+		// matches.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
@@ -91,14 +91,13 @@ func (p *producerRun) take(kind events.Kind, sequence uint64, hash events.Hash) 
 	case p.count > 0 && sequence < p.last:
 		p.disordered = true
 		if p.seal != nil && sequence <= p.seal.Last {
-			p.matched = false // these may be events that the seal counts and that arrived late
+			p.matched = false // the seal may count these late events
 		}
 	default:
 		p.add(sequence, hash)
 	}
 }
 
-// pending reports whether the run needs a seal after the last one, or its first seal.
 func (p *producerRun) pending() bool { return p.alive && (p.seal == nil || p.aliveNo > p.seal.Last) }
 
 func (c *completeness) seals() ([]Gap, error) {
@@ -131,8 +130,6 @@ func (s *sender) hasRange(first, last uint64) bool {
 	return slices.ContainsFunc(s.received, func(r events.Range) bool { return r.First <= first && last <= r.Last })
 }
 
-// lacks reports whether a number from first to last is missing that the producer is known to
-// have used.
 func (s *sender) lacks(first, last uint64) bool {
 	first, last = max(1, first), min(last, max(s.listed, s.highest()))
 	return first <= last && !s.hasRange(first, last)
@@ -192,11 +189,10 @@ const (
 	runSilent
 )
 
-// stateOf returns the state of the run that consists of parts, one for each producer.
+// stateOf returns the state of a run with one part for each producer.
 //
-// A seal by another producer also covers the events before it. This is needed because a
-// renumbered producer continues the run under another name. The seal counts only if it is
-// settled that the first producer sent no further events before it, see hasSettled.
+// A producer that must number its events anew continues the run under another name. The seal of
+// the new name covers the events of the old one if that one has settled, see hasSettled.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

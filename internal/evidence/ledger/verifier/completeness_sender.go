@@ -17,13 +17,13 @@ type sender struct {
 	name   string
 
 	received         []events.Range         // numbers that arrived, ascending
-	hashes           map[uint64]events.Hash // hashes of events that are not in a complete manifest yet
+	hashes           map[uint64]events.Hash // hashes of events that wait for a complete manifest
 	lastStored       time.Time
 	silentSinceBreak bool
 
 	chain
 	pulse
-	lost *Lost // nil if its outbox is not lost
+	lost *Lost
 
 	others     map[uint64][]other // by number, until a manifest lists the number
 	otherCount int
@@ -32,12 +32,12 @@ type sender struct {
 	manifests int64
 	listed    uint64
 	partial   []events.Manifest
-	missing   []events.Range // ranges that manifests declare as missing
-	recorded  []events.Range // ranges that gap.recorded events declare as missing
+	missing   []events.Range // declared by manifests
+	recorded  []events.Range // declared by gap.recorded events
 	gaps      []Gap
 }
 
-// event adds the number and hash of an event. It returns false if the number arrived before.
+// event returns false if the number arrived before.
 func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	s.silentSinceBreak = false
 	if !addNumber(&s.received, sequence) {
@@ -52,14 +52,13 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// addNumber adds n to ascending ranges. It returns false if they contain n already.
+// addNumber returns false if the ascending ranges contain n.
 func addNumber(ranges *[]events.Range, n uint64) bool {
 	list := *ranges
 	if last := len(list) - 1; last >= 0 && list[last].Last+1 == n {
 		list[last].Last = n
 		return true
 	}
-	// Find the first range that ends at n or after it.
 	i, _ := slices.BinarySearchFunc(list, n, func(r events.Range, n uint64) int {
 		if r.Last < n {
 			return -1
@@ -83,10 +82,10 @@ func addNumber(ranges *[]events.Range, n uint64) bool {
 	return true
 }
 
-// lostManifest adds a gap for the manifest that should have listed the numbers from first to
-// last. Events in this range that are missing too are reported separately.
+// lostManifest adds a gap for a missing manifest of the numbers from first to last. Missing
+// events among them are reported separately.
 func (s *sender) lostManifest(first, last uint64) {
-	if first > last { // no numbers are between the manifests, but the chain of their hashes is broken
+	if first > last { // the numbers continue, but the chain of hashes does not
 		first, last = max(1, first-1), max(1, first-1)
 	}
 	s.gaps = append(s.gaps, Gap{Producer: s.name, First: first, Last: last, Cause: CauseManifest})
@@ -97,11 +96,11 @@ func (s *sender) lostManifest(first, last uint64) {
 	}
 }
 
-// resolve compares the events that m lists with its root. It returns false if some of them
-// have not arrived.
+// resolve compares the events that m lists with its root. It returns false if some have not
+// arrived.
 func (s *sender) resolve(m events.Manifest) bool {
 	hashes := make([]events.Hash, 0, min(m.Count, maxUnlisted))
-	var numbers []uint64 // only collected if some numbers have several contents
+	var numbers []uint64 // only filled if there are several contents
 	missing := m.Missing
 	for n := m.First; n <= m.Last; n++ {
 		for len(missing) > 0 && missing[0].Last < n {
@@ -166,11 +165,11 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		// Some events may have arrived after the manifest. If all have arrived but their
-		// hashes are no longer in memory, the manifest cannot be checked.
+		// Some events may have arrived after m. If their hashes are no longer in memory, m
+		// cannot be checked.
 		p.Unchecked = !s.resolve(m) && s.hasAllOf(m) || p.Unchecked
 	}
-	// If no event of a range arrived, the loop below reports it as missing.
+	// If no event of a gap arrived, the loop below reports it as missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })
 	next := uint64(1)
 	for _, r := range append(slices.Clone(s.received), events.Range{First: p.Sent + 1}) {
@@ -204,8 +203,8 @@ func (s *sender) explain(first, last uint64) []Gap {
 	return gaps
 }
 
-// covering returns the range that contains n. It lowers end so that all numbers from n to end
-// have the same answer: to the end of that range, or to the number before the next one.
+// covering returns the range that contains n, and lowers end to the end of that range or to the
+// start of the next one.
 func covering(ranges []events.Range, n uint64, end *uint64) (events.Range, bool) {
 	for _, r := range ranges {
 		if r.First <= n && n <= r.Last {

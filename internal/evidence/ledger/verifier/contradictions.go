@@ -18,19 +18,17 @@ type DeniedResult struct {
 	Result   int64  `json:"result"` // leaf of the result
 	Run      string `json:"run"`
 	ToolCall string `json:"tool_call"`
-	Producer string `json:"producer"` // of the result
+	Producer string `json:"producer"`
 }
 
 type callKey struct{ run, call string }
 
-// deniedCalls has the leaf of the first denial of each denied call. Denials are rare, so the
-// map stays small.
+// deniedCalls has the leaf of the first denial of each call.
 type deniedCalls map[callKey]int64
 
 var denyWord = []byte(string(events.VerdictDeny))
 
-// note remembers a denial. If e is a successful result of a call that was denied before, note
-// stores the denial in f.
+// note stores a denial. If e is a successful result of a denied call, note sets f.denied.
 func (d deniedCalls) note(f *fact, e events.Event) {
 	if e.ToolCall == "" {
 		return
@@ -58,18 +56,17 @@ func (d deniedCalls) note(f *fact, e events.Event) {
 	}
 }
 
-// contradictions collects the records that are set apart, and results of denied calls.
 type contradictions struct {
-	conn *sqlite.Conn // nil for an export
-	err  error        // error while reading earlier contents
+	conn *sqlite.Conn
+	err  error // error of reading earlier contents
 
-	findings []FindingAt    // the first findings
-	rows     []int64        // number of the producer of each finding
-	count    int64          // number of records that claim the identity of another record
-	claims   []FindingAt    // those of the counted records that can be acknowledged
-	twice    []FindingAt    // the first hook payloads that were recorded twice
-	twins    []twin         // findings of an export that may be payloads recorded twice
-	denied   []DeniedResult // the first results of denied calls
+	findings []FindingAt
+	rows     []int64     // number of the producer, by finding
+	count    int64       // producer numbers of findings
+	claims   []FindingAt // counted records that can be acknowledged
+	twice    []FindingAt
+	twins    []twin // records of an export that may be recorded twice
+	denied   []DeniedResult
 
 	twiceCount, deniedCount int64
 }
@@ -113,7 +110,6 @@ func (c *contradictions) add(at FindingAt, producer int64) {
 	}
 }
 
-// fill writes the findings to the report r.
 func (c *contradictions) fill(r *Report) {
 	r.Findings, r.Contradictions = c.findings, c.count
 	slices.SortStableFunc(r.Findings, func(a, b FindingAt) int { return cmp.Compare(a.Leaf, b.Leaf) })
@@ -124,8 +120,8 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals sets in each finding the leaf with the first content. It does nothing for an
-// export, which has no database.
+// originals sets the leaf of the first content in each finding, except for an export, which has
+// no database.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil

@@ -79,8 +79,7 @@ func recordedAgain(first, again string, change func(e *events.Event)) *ledgertes
 	return f
 }
 
-// One hook payload that is recorded twice has other executions of hooks. Any other
-// difference is a contradiction.
+// Only the executions of hooks may differ.
 //
 //guarantee:recorded-twice
 func TestVerify_RecordedTwice(t *testing.T) {

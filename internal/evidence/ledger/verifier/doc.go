@@ -1,9 +1,8 @@
 // Package verifier verifies ledgers. Its report has two verdicts. Integrity says whether
-// anything was altered since it was signed. Completeness says whether the ledger has
-// everything that the producers sent.
+// anything was altered since it was signed. Completeness says whether the ledger has everything
+// that the producers sent.
 //
-// [Verify] reads the whole file of a ledger and trusts only the key. These are its steps and
-// their files:
+// [Verify] reads the whole file of a ledger and trusts only the key. Its steps are:
 //
 //	verify.go          open the file
 //	snapshot.go        begin one snapshot on three connections

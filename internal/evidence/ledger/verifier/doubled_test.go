@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// A copy of an event under its own number is not other content, so the event stays the
-// producer's own.
+// A copy of an event under its own number is not other content.
 func TestExportChecker_DoubledEvent(t *testing.T) {
 	path := ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), signed(), 1000)
 	c := verifier.NewExportChecker(verifier.WholeLedger, "acme", ledger.Keys{}, ledger.Issuers{})
@@ -22,7 +21,7 @@ func TestExportChecker_DoubledEvent(t *testing.T) {
 	}
 	for i, e := range ledgertest.Leaves(t, path) {
 		add(e, uint64(3*i+1))
-		if i == 1 { // no manifest lists it yet
+		if i == 1 { // before a manifest lists it
 			e.Class, e.Finding = ledger.ClassConflict, ledger.FindingSequenceReused
 			add(e, uint64(3*i+2))
 			add(e, uint64(3*i+3))

@@ -12,20 +12,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Enrolment says whether an issuer has granted the key that signs a producer's manifests.
+// Enrolment says whether an issuer has granted the key of a producer's manifests.
 type Enrolment struct {
 	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
 	Issuer   string `json:"issuer,omitempty"` // public key of the issuer
 	// EnrolledFrom is when the grant arrived, if it came after the first manifest. The grant
-	// also covers the manifests before it, because the same key signed them.
+	// also covers earlier manifests, because the same key signed them.
 	EnrolledFrom time.Time `json:"enrolled_from,omitzero"`
 	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant was not accepted
 }
 
-// grantUnsigned is the fault of a grant that the issuer did not sign.
 const grantUnsigned = "the issuer has not signed it"
 
-// isGranted reports whether the issuer named in the grant g signed it.
+// isGranted checks the issuer's signature.
 func isGranted(g *events.Grant) bool {
 	if g == nil {
 		return false
@@ -34,8 +33,7 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// readIssuers reads the orders about issuers. Whether their leaves are in the ledger is
-// checked later by the walk.
+// The walk checks later that the leaves of these orders are in the ledger.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {
@@ -53,8 +51,6 @@ func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	return nil
 }
 
-// grantFault returns why the grant in a manifest is not accepted. It returns "" if the grant
-// is accepted or the manifest has none.
 func (c *completeness) grantFault(leaf int64, f fact, a ledger.Arrival) string {
 	m := f.manifest
 	switch {
@@ -70,22 +66,20 @@ func (c *completeness) grantFault(leaf int64, f fact, a ledger.Arrival) string {
 	return c.issuers.Fault(m.Grant.Issuer, err == nil && e.Covers(m.Grant.Issuer, m.Tenant), leaf)
 }
 
-// isGranted reports whether the manifest has a valid signature and an accepted grant.
 func (l listing) isGranted() bool {
 	return l.Grant != nil && l.signature == signatureValid && l.grantFault == ""
 }
 
-// beginning describes the manifest that begins the chain of a producer. Only its key, and keys
-// that replace it, can continue the chain.
+// beginning is the manifest that begins the chain of a producer. Only its key, and successors
+// of that key, can continue the chain.
 type beginning struct {
 	key     string
 	granted bool
-	first   bool // it is the very first manifest of the producer, so unsigned manifests before it are foreign
+	first   bool // it starts at number 1, so unsigned manifests before it are foreign
 }
 
-// refusal returns why the manifest l does not belong to the producer that began the chain, or
-// "". The key of the producer is the key of the first manifest with an accepted grant. Without
-// a grant, it is the key of the first manifest with a valid signature.
+// refusal returns why the manifest l is foreign, or "". The producer's key is that of the first
+// manifest with an accepted grant, or else of the first signed manifest.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)
@@ -100,21 +94,19 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// repeatsKeyChange reports whether l is another copy of the change to the current key, signed
-// by the replaced key. A producer sends it again when a foreign manifest hid from it that the
-// stream has the change.
+// repeatsKeyChange reports whether l is another copy of the change to the current key. A
+// producer sends it again if a foreign manifest made it believe that the change is not in the
+// stream.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether l begins the chain of the producer in place of the manifest that
-// began it so far. That happens if l has an accepted grant, and that manifest had none and
-// another key.
+// overtakes reports whether l, because of its grant, begins the chain instead of an earlier
+// manifest.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }
 
-// enrol notes the grant of a manifest in the chain, or why it is not accepted.
 func (s *sender) enrol(l listing) {
 	switch {
 	case l.Grant == nil || s.enrolment.Enrolled:
@@ -128,7 +120,6 @@ func (s *sender) enrol(l listing) {
 	}
 }
 
-// concludeEnrolment counts the enrolled producers and lists the names of the others.
 func (r *Report) concludeEnrolment() {
 	r.Enrolled, r.NotEnrolled = 0, []string{}
 	for _, p := range r.Producers {

@@ -13,14 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// trust publishes an order about an issuer.
 func trust(t *testing.T, f *ledgertest.Feed, key *writer.Key, action events.AuditAction, issuer string) {
 	t.Helper()
 	f.Order(t, key, ledger.Order{Action: action, Issuer: ledgertest.PublicKey(issuer)})
 	f.Manifest("auditor/e1")
 }
 
-// endorsed returns the endorsement of the issuer "owner" for a tenant, or for all.
+// endorsed returns the endorsement of the issuer "owner" for a tenant, or for all tenants.
 func endorsed(t *testing.T, key *writer.Key, tenant string) string {
 	t.Helper()
 	signed, err := ledger.Endorsement{Issuer: ledgertest.PublicKey("owner"), Tenant: tenant, Time: ledgertest.Began}.Sign(key.Signer())
@@ -30,7 +29,6 @@ func endorsed(t *testing.T, key *writer.Key, tenant string) string {
 	return signed
 }
 
-// enrolled builds and verifies a ledger that trusts the issuer "owner".
 func enrolled(t *testing.T, build func(f *ledgertest.Feed, key *writer.Key)) (r verifier.Report, producer verifier.Producer) {
 	t.Helper()
 	key := ledgertest.NewKey(t)
@@ -156,8 +154,6 @@ func TestEnrolment(t *testing.T) {
 	}
 }
 
-// A stranger begins the chain of a producer, which has a grant.
-//
 //guarantee:enrolled
 func TestEnrolment_StrangerBegins(t *testing.T) {
 	empty := events.Manifest{
@@ -188,8 +184,6 @@ func TestEnrolment_StrangerBegins(t *testing.T) {
 	}
 }
 
-// A stranger names a next key, with and without a grant.
-//
 //guarantee:producer-key
 func TestEnrolment_ForgedKeyChange(t *testing.T) {
 	for name, change := range map[string]func(f *ledgertest.Feed, m *events.Manifest){

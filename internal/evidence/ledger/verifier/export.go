@@ -17,15 +17,15 @@ import (
 // ExportChecker checks the records of an export and computes the verdict on completeness. The
 // caller adds the records in stream order, and checks that their leaves are in a signed tree.
 //
-// If only one run was exported, gaps in a producer's numbers prove nothing, because events of
-// its other runs are not in the export. Completeness then depends on the seals only.
+// An export of one run lacks the producers' other runs, so gaps in their numbers prove nothing.
+// Its completeness depends on the seals only.
 type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
 	arrivals        ledger.Arrivals
 	denied          deniedCalls
 	removed         exportRemovals
-	ruleAt          map[int64]bool // leaves of the orders that set rules
+	ruleAt          map[int64]bool // leaves of orders that set rules
 }
 
 // Extent says which records of the ledger an export contains.
@@ -35,11 +35,11 @@ type Extent int
 const (
 	WholeLedger Extent = iota
 	WholeRun           // all records of a run
-	TimeRange          // can cut runs in two, so completeness stays unproven
+	TimeRange          // can cut a run in two
 )
 
 // NewExportChecker returns a checker without records. It accepts orders for tenant that keys
-// have signed. issuers are the orders about issuers in the export.
+// have signed. issuers are those in the export.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -54,14 +54,13 @@ type ExportedRecord struct {
 	Index   int64 // number of the leaf
 	Leaf    ledger.Leaf
 	Bytes   []byte         // nil if the payload was destroyed
-	Removal ledger.Removal // how it was destroyed, and the order
+	Removal ledger.Removal // how it was destroyed
 	Epoch   uint64
 	Stream  uint64
 	Stored  time.Time // zero if unknown
 }
 
-// Add adds a record. If the record does not match its leaf, Add returns an error and ignores
-// the record.
+// Add adds a record. It returns an error and ignores the record if it does not match its leaf.
 func (c *ExportChecker) Add(k ExportedRecord) error {
 	a := ledger.Arrival{Leaf: k.Index, Epoch: int64(k.Epoch), Stream: int64(k.Stream), Stored: nanoseconds(k.Stored)}
 	c.arrivals.Add(a)
@@ -84,7 +83,7 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	// Orders are added to an export of runs as proof. They do not belong to the runs.
+	// These orders are in the export as proof, and do not belong to its runs.
 	c.noteRule(k, f)
 	if !c.facts.partial || !c.ExpectsOrder(k.Index) && !c.SetsRule(k.Index) {
 		c.facts.leaf(r, f, a)
@@ -112,8 +111,8 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	return f, nil
 }
 
-// AddRepetition adds a repetition. It trusts the run and kind of a. The other fields are
-// covered by the digest of arrivals or by a seal.
+// AddRepetition adds a repetition. Nothing proves the run and kind of a. The digest of arrivals
+// or a seal proves the other fields.
 func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,
@@ -123,13 +122,13 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	c.facts.repetition(producerRunKey{number(c.producers, a.Producer), number(c.runs, a.Run)}, a.Run, a.Kind, arrived)
 }
 
-// Arrivals returns the number of records and repetitions, and their digest. The caller
-// compares both with a checkpoint.
+// Arrivals returns the number of records and repetitions, and their digest. The caller compares
+// both with a checkpoint.
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
-// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that the
-// records belong to. If a seal did not match when it arrived, or manifests list numbers again,
-// Conclude reads leaves and again, which yield all leaves and repetitions once more.
+// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers
+// the records. leaves and again yield all leaves and repetitions once more, which Conclude
+// reads only if necessary.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -148,20 +147,18 @@ func (c *ExportChecker) Conclude(
 	return c.facts.conclude(r, newest, silence)
 }
 
-// Without makes the checker ignore the foreign events f that an earlier reading found.
+// Without makes the checker ignore the foreign events f of an earlier reading.
 func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
 
-// Foreign returns the foreign events that Conclude found. If there are any, the caller creates
-// another checker, passes them to [ExportChecker.Without], and adds all records again.
+// Foreign returns the foreign events that Conclude found. If there are any, the caller passes
+// them to [ExportChecker.Without] of another checker, and adds all records to that one.
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
-// Findings writes the records that contradict others to r. [ExportChecker.Conclude] also does
-// so.
+// Findings writes the records that contradict others to r, as [ExportChecker.Conclude] does.
 func (c *ExportChecker) Findings(r *Report) { c.facts.contrary.fill(r) }
 
-// numbered is the number and hash of an event.
 type numbered struct {
 	sequence uint64
 	hash     events.Hash
@@ -197,8 +194,8 @@ func (c *ExportChecker) isSealChecked(key producerRunKey) bool {
 	return ok && p.seal != nil && !p.matched
 }
 
-// tallyOf counts the events with numbers up to last. If a number has several contents, it
-// counts the first one.
+// tallyOf counts the events up to number last. If a number has several contents, the first one
+// counts.
 func tallyOf(list []numbered, last uint64) (t tally) {
 	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.sequence, b.sequence) })
 	for _, n := range list {

@@ -13,7 +13,7 @@ import (
 )
 
 // exportRemovals collects the orders of an export, and the destroyed records by the leaf of
-// the order that destroyed them.
+// their order.
 type exportRemovals struct {
 	orderLog
 
@@ -26,11 +26,10 @@ type exportClaim struct {
 	leaves   ledger.LeafRanges
 	word     ledger.Word
 	runs     map[string]bool
-	youngest int64 // latest time at which the server stored one of them, in nanoseconds
+	youngest int64 // latest time at which one of them was stored, in nanoseconds since 1970
 }
 
-// add adds a destroyed record. The order that destroyed it comes later in the export, and is
-// compared with the record then.
+// The order that destroyed the record comes later in the export.
 func (r *exportRemovals) add(k ExportedRecord) error {
 	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
 		return errors.New("what became of its record makes no sense")
@@ -55,8 +54,8 @@ func (r *exportRemovals) add(k ExportedRecord) error {
 	return nil
 }
 
-// order adds an order and compares it with the destroyed records that name it. If the order is
-// not valid, these records stay in claims and are reported by MissingOrders.
+// order compares the order with the destroyed records that name it. If it is not valid,
+// MissingOrders reports the records.
 func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) error {
 	if ledger.IsKeyChange(signed) {
 		r.changeKey(leaf, r.tenant, signed)
@@ -88,9 +87,9 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether the order o at a leaf covers all destroyed records that name it.
-// If o was given for a larger tree than there was at that leaf, it was given for another
-// ledger of the same stream. Then o.Leaves does not apply, and the selection decides.
+// isCoveredBy reports whether the order o at a leaf covers all records that name it. An order
+// for a tree larger than leaf was given for another ledger of the stream, so o.Leaves does not
+// apply.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -101,8 +100,8 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the record added for leaf is an order that sets a rule for other
-// orders. Every bundle contains all such orders.
+// SetsRule reports whether the record at leaf is an order that sets a rule for other orders.
+// Every bundle contains these orders.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -116,8 +115,8 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
-// Acknowledge adds an order to acknowledge findings that is not among the records. The caller
-// checks the signature of the ledger's key.
+// Acknowledge adds an order to acknowledge findings that is not among the records. It ignores
+// an order without a valid signature. The caller checks that the ledger contains the order.
 func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
 	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
@@ -126,18 +125,16 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters writes the findings that can be acknowledged to r. It is called when r has all other
-// findings.
+// Matters writes the findings that can be acknowledged to r. Call it after all others are in r.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
-// ExpectsOrder reports whether the export needs the order at leaf as proof. That is the case
-// if a destroyed record names it, if it changed the key, or if it is about an issuer.
+// ExpectsOrder reports whether the export needs the order at leaf as proof.
 func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
-// Redacted returns the orders and the number of records that they destroyed. It does not check
-// holds. The holds in force are only known for a whole ledger, see [Redacted.Part].
+// Redacted returns the orders and the number of records that they destroyed. The holds in force
+// are known only for a whole ledger, see [Redacted.Part].
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {
@@ -147,8 +144,8 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns an error for each order that destroyed records name but that is not in
-// the export. Call it after the last record.
+// MissingOrders returns an error for each order that destroyed records name and the export
+// lacks. Call it after the last record.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

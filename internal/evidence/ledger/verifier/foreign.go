@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record that uses the name of a producer but does not belong to it, as the
-// producer's key shows. It does not affect the verdict on that producer.
+// Foreign is a record in the name of a producer that, as the producer's key shows, did not send
+// it. It does not affect the verdict on that producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`
@@ -35,7 +35,6 @@ const (
 	foreignUnlisted = "no manifest of the producer lists it, and numbers before it are missing"
 )
 
-// signature is the result of checking the signature of a manifest.
 type signature int
 
 const (
@@ -55,9 +54,9 @@ func signatureOf(m events.Manifest) signature {
 	return signatureValid
 }
 
-// ForeignRecords are events that use numbers of producers they do not belong to. Often only a
-// later manifest shows that an event is foreign. All records are therefore read again, and the
-// foreign ones are skipped.
+// ForeignRecords are events with numbers of producers that did not send them. Often only a
+// later manifest shows that an event is foreign. All records are then read again without the
+// foreign ones.
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
@@ -70,17 +69,15 @@ type numberedContent struct {
 	hash     events.Hash
 }
 
-// maxForeign is the maximum number of foreign events in memory.
 const maxForeign = 1 << 16
 
-// maxReadings is how often the records are read at most to find all foreign ones.
+// maxReadings limits how often the records are read to find all foreign ones.
 const maxReadings = 4
 
 // IsEmpty reports whether f has no records.
 func (f ForeignRecords) IsEmpty() bool { return len(f.contents)+len(f.ranges)+len(f.began) == 0 }
 
-// With returns the union of f and g. The ranges of the result are ascending and do not
-// overlap.
+// With returns the union of f and g, with ascending ranges that do not overlap.
 func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	var u ForeignRecords
 	for _, part := range [...]ForeignRecords{f, g} {
@@ -102,7 +99,7 @@ func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	return u
 }
 
-// disjoint sorts the ranges in list. If two of them overlap, it shortens the later one.
+// disjoint sorts the ranges in list. If two overlap, it shortens the later one.
 func disjoint(list []events.Range) (all []events.Range) {
 	slices.SortStableFunc(list, func(a, b events.Range) int { return cmp.Compare(a.First, b.First) })
 	next := uint64(0)
@@ -132,8 +129,8 @@ func (f *ForeignRecords) addRange(producer string, r events.Range) {
 	}
 }
 
-// addBeginning remembers b as the beginning of the producer's chain. It replaces an earlier
-// one only if b has a grant and the earlier one has none.
+// addBeginning replaces an earlier beginning only if b has a grant and the earlier one has
+// none.
 func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	if f.began == nil {
 		f.began = make(map[string]beginning)
@@ -143,8 +140,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes from f the events of producers for which this reading found another
-// beginning than known. Those events were judged by the wrong key.
+// dropOvertaken removes the events of producers with a new beginning, because this reading used
+// the wrong key for them.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -155,7 +152,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "" if it is not. f must be a result of With.
+// reason returns why an event is foreign, or "". f must be from With.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -167,20 +164,18 @@ func (f *ForeignRecords) reason(c numberedContent) string {
 	return ""
 }
 
-// firstEndingAt returns the index of the first range in list that ends at n or after it. list
-// is ascending.
+// firstEndingAt returns the index of the first range that ends at n or later.
 func firstEndingAt(list []events.Range, n uint64) int {
 	i, _ := slices.BinarySearchFunc(list, n, func(r events.Range, n uint64) int { return cmp.Compare(r.Last, n) })
 	return i
 }
 
-// foreigners collects the foreign records of all producers.
 type foreigners struct {
-	known ForeignRecords // foreign records that an earlier reading found
-	next  ForeignRecords // foreign records that this reading finds
-	list  []Foreign      // the first ones, but more than a report lists
+	known ForeignRecords // found by earlier readings
+	next  ForeignRecords // found by this reading
+	list  []Foreign      // more than in a report
 	count int64
-	tried int // number of hashes in the roots that choose has computed
+	tried int // hashes that choose has combined
 }
 
 func (f *foreigners) add(r Foreign) {
@@ -190,7 +185,6 @@ func (f *foreigners) add(r Foreign) {
 	}
 }
 
-// isForeign reports whether an event is foreign, and if so adds it to the list.
 func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.Arrival) bool {
 	if f.known.IsEmpty() {
 		return false
@@ -206,9 +200,9 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds foreign events of a producer with a key. These are the events that its
-// manifests declare as missing, and events that no manifest lists and that do not continue the
-// listed ones. isPartial reports that not all events of the producer are given.
+// unlisted finds foreign events of a producer with a key. These are events that its manifests
+// declare as missing, and unlisted events that do not continue the listed ones. isPartial
+// reports that other events of the producer are not in the export.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {
@@ -234,7 +228,7 @@ func (s *sender) unlisted(isPartial bool) {
 	}
 }
 
-// held returns the parts of r whose numbers have arrived.
+// held returns the parts of r that have arrived.
 func (s *sender) held(r events.Range) (list []events.Range) {
 	for _, h := range s.received[firstEndingAt(s.received, r.First):] {
 		if h.First > r.Last {

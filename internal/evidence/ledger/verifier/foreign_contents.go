@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// isKnown reports whether an earlier reading found that an event is foreign.
+// isKnown reports whether an earlier reading found that the event is foreign.
 func (c *completeness) isKnown(producer int64, sequence uint64, hash events.Hash) bool {
 	if c.found.known.IsEmpty() {
 		return false
@@ -43,8 +43,6 @@ func (c *completeness) addContent(contents map[uint64][]events.Hash, s *sender, 
 	}
 }
 
-// exportedContents returns a function that collects the contents under a producer's numbers
-// from leaves and again, the leaves and repetitions of an export.
 func (c *completeness) exportedContents(
 	leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) func(s *sender, first, last uint64) (map[uint64][]events.Hash, error) {

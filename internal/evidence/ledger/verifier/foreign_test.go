@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// signed returns the feed of a producer that signs, with one run.
 func signed() *ledgertest.Feed {
 	f := ledgertest.NewFeed("acme")
 	f.Sign("p")
@@ -21,7 +20,7 @@ func signed() *ledgertest.Feed {
 	return f
 }
 
-// next returns a manifest behind the last one of p that lists n numbers as missing.
+// next returns a manifest after the last one of p that lists n numbers as missing.
 func next(f *ledgertest.Feed, n uint64) events.Manifest {
 	m, hash := lastManifest(f)
 	return events.Manifest{
@@ -43,7 +42,7 @@ func lastManifest(f *ledgertest.Feed) (m events.Manifest, hash string) {
 // coming is the first number that [signed] does not use.
 const coming = 10
 
-// forge adds n harmless events under the coming numbers of p, the last one as a seal.
+// forge adds n harmless events of p from coming on, the last one as a seal.
 func forge(f *ledgertest.Feed, run string, n int) {
 	var seal events.RunSealedData
 	var digest [32]byte
@@ -73,7 +72,7 @@ func forge(f *ledgertest.Feed, run string, n int) {
 	}
 }
 
-// verified writes the feed in batches of several sizes and returns the report.
+// verified verifies the feed in batches of 1 and of 1000.
 func verified(t *testing.T, f *ledgertest.Feed) verifier.Report {
 	t.Helper()
 	var r verifier.Report
@@ -84,8 +83,7 @@ func verified(t *testing.T, f *ledgertest.Feed) verifier.Report {
 	return r
 }
 
-// wantForeign checks that the verdict is that of the producer, and counts the foreign
-// manifests and events.
+// wantForeign checks that the verdict is complete, and counts the foreign manifests and events.
 func wantForeign(t *testing.T, r verifier.Report, manifests, records int) {
 	t.Helper()
 	ledgertest.WantVerdicts(t, r, verifier.Verified, verifier.Complete)
@@ -171,7 +169,7 @@ func TestForeign(t *testing.T) {
 			f := signed()
 			tt.build(f)
 			r := verified(t, f)
-			if tt.manifests < 0 { // the shed events stay a gap
+			if tt.manifests < 0 { // the events that p dropped stay a gap
 				if r.Completeness != verifier.Gaps || len(r.Foreign) != tt.records || len(r.Gaps) != 1 || r.Gaps[0].Cause != verifier.CauseRecorded {
 					t.Errorf("%s, gaps %+v, foreign %+v", r.Completeness, r.Gaps, r.Foreign)
 				}
@@ -182,8 +180,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// The answer to a batch was lost, and a foreign manifest hid the batch. The producer sends
-// its events again, in other batches.
+// A foreign manifest hid a batch whose acknowledgement was lost. The producer sends its events
+// again, in other batches.
 //
 //guarantee:verify-foreign
 func TestForeign_SentAgain(t *testing.T) {
@@ -209,7 +207,7 @@ func TestForeign_SentAgain(t *testing.T) {
 	}
 	wantForeign(t, verified(t, f), 1, 0)
 
-	// A copy of the outbox that has other events is not the same producer.
+	// A copy of the outbox with other events is not the same producer.
 	other := m
 	other.Root = events.BatchRoot(make([]events.Hash, m.Count)).String()
 	f.AddManifest(ledgertest.Sign(other, ledgertest.ProducerKey("p")))
@@ -218,8 +216,6 @@ func TestForeign_SentAgain(t *testing.T) {
 	}
 }
 
-// A producer from before there were keys continues with one.
-//
 //guarantee:verify-foreign
 func TestForeign_BeganUnsigned(t *testing.T) {
 	f := ledgertest.NewFeed("acme")
@@ -232,7 +228,7 @@ func TestForeign_BeganUnsigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Agent = "somebody else"
-	f.Add(f.Messages[1].Address, e.Encode()) // set apart, as ever
+	f.Add(f.Messages[1].Address, e.Encode()) // set apart as before
 	f.Sign("p")
 	f.Run("p", "r2", 3)
 	at := f.Now
@@ -246,8 +242,6 @@ func TestForeign_BeganUnsigned(t *testing.T) {
 	wantForeign(t, verified(t, f), 1, 0)
 }
 
-// Others can write to the chain of a producer before the producer does.
-//
 //guarantee:verify-foreign
 func TestForeign_BeganByOthers(t *testing.T) {
 	f := ledgertest.NewFeed("acme")
@@ -261,7 +255,7 @@ func TestForeign_BeganByOthers(t *testing.T) {
 	wantForeign(t, verified(t, f), 1, 0)
 }
 
-// A number of an unsigned chain that is listed as missing and held is an alarm.
+// An unsigned manifest that lists an arrived number as missing causes a gap.
 //
 //guarantee:verify-foreign
 func TestForeign_UnsignedListsHeldNumbers(t *testing.T) {
@@ -274,7 +268,6 @@ func TestForeign_UnsignedListsHeldNumbers(t *testing.T) {
 	}
 }
 
-// The search for the producer's content ends, whatever arrives.
 func TestForeign_ManyContents(t *testing.T) {
 	f := signed()
 	for range 5 {

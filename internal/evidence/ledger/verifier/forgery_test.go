@@ -122,7 +122,6 @@ func TestForgery_NoDatabase(t *testing.T) {
 	}
 }
 
-// An unreadable file is not evidence of an attack.
 func TestVerify_NoVerdictOnWhatCannotBeRead(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	if r, err := verifier.Verify(t.Context(), t.TempDir(), verifier.Options{Key: ledgertest.VerifierOf(key)}); err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-// tables are the tables of a ledger and their keys.
+// tables has the key column of each table.
 var tables = map[string]string{
 	"producers": "producer", "runs": "run", "leaves": "leaf", "payloads": "leaf", "blobs": "blob",
 	"chunks": "part", "hashes": "chunk", "seen": "seen", "checkpoints": "checkpoint",
@@ -58,7 +58,7 @@ func TestGauntlet_RowsOfEveryTable(t *testing.T) {
 		}
 		try("empty "+table, "DELETE FROM "+table)
 		list := selection(columns, "")
-		// A new last row equals the previous one except for its key and unique columns.
+		// The new row equals the last one, except for its key and unique columns.
 		try("duplicate the last row of "+table, fmt.Sprintf(`INSERT INTO %[1]s (%[2]s) SELECT %[3]s FROM %[1]s
 			WHERE %[4]s = (SELECT max(%[4]s) FROM %[1]s)`, table, list, selection(columns, id), id))
 		try("insert a row in front of "+table, fmt.Sprintf(`INSERT INTO %[1]s (%[2]s) SELECT %[3]s FROM %[1]s
@@ -87,7 +87,7 @@ func TestGauntlet_RowsOfEveryTable(t *testing.T) {
 
 type column struct{ name, kind string }
 
-// other returns an expression for another value of the column.
+// other returns an SQL expression for another value of the column.
 func (c column) other() string {
 	switch c.kind {
 	case "INTEGER":
@@ -117,8 +117,7 @@ func columnsOf(tb testing.TB, path, table string) (all []column) {
 	return all
 }
 
-// selection lists columns. The column id gets the next value, and unique columns get unique
-// values.
+// selection lists columns as SQL. If id is set, unique columns get other values.
 func selection(columns []column, id string) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
@@ -159,7 +158,7 @@ func TestGauntlet_BitFlips(t *testing.T) {
 	for range flips {
 		at, bit := random.IntN(len(data)), random.IntN(8)
 		if random.IntN(4) == 0 {
-			at = random.IntN(100) // the header of the file
+			at = random.IntN(100) // header of the file
 		}
 		data[at] ^= 1 << bit
 		if err := os.WriteFile(to, data, 0o600); err != nil {
@@ -170,7 +169,7 @@ func TestGauntlet_BitFlips(t *testing.T) {
 		if r.Integrity == verifier.Invalid {
 			continue
 		}
-		// The flipped bit is in unused space, so the contents are the same.
+		// The flipped bit is in unused space, so the contents must be the same.
 		harmless++
 		if got, err := ledgertest.Dump(to); err != nil || got != want {
 			t.Errorf("bit %d of byte %d (page %d, offset %d): %s, and the content differs (%v)",
@@ -180,5 +179,4 @@ func TestGauntlet_BitFlips(t *testing.T) {
 	t.Logf("%d flips, %d of them in unused space", flips, harmless)
 }
 
-// pageSize is the page size of a ledger's file.
 const pageSize = 8192

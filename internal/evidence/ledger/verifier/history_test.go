@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// drawFeed returns a random complete history with several producers, overlapping runs,
-// repeated batches and repeated imports.
+// drawFeed returns a random complete history.
 func drawFeed(rt *rapid.T) *ledgertest.Feed {
 	f := ledgertest.NewFeed("acme")
 	producers := []string{"a", "b/1", "c"}
@@ -50,7 +49,7 @@ func drawFeed(rt *rapid.T) *ledgertest.Feed {
 				f.Manifest("again")
 			}
 		case 6:
-			if n := len(f.Messages); n > 0 { // a batch whose first half was stored before
+			if n := len(f.Messages); n > 0 { // the first half of a batch arrived before
 				from := rapid.IntRange(max(0, n-20), n-1).Draw(rt, "orphans")
 				for _, m := range slices.Clone(f.Messages[from:]) {
 					f.Add(m.Address, m.Data)
@@ -73,7 +72,6 @@ func drawFeed(rt *rapid.T) *ledgertest.Feed {
 	return f
 }
 
-// drawEvent returns a published event that is not a seal.
 func drawEvent(rt *rapid.T, f *ledgertest.Feed) (events.Event, bool) {
 	if len(f.Messages) == 0 {
 		return events.Event{}, false
@@ -82,7 +80,7 @@ func drawEvent(rt *rapid.T, f *ledgertest.Feed) (events.Event, bool) {
 	return e, err == nil && e.Kind() != events.RunSealed
 }
 
-// writeDrawn writes the feed like a consumer that restarts and receives messages again.
+// writeDrawn writes the feed like a consumer that restarts.
 func writeDrawn(tb testing.TB, rt *rapid.T, key *writer.Key, f *ledgertest.Feed) string {
 	tb.Helper()
 	dir := tb.TempDir()

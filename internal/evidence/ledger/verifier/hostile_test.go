@@ -20,8 +20,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The rows after the last number have no leaf.
-//
 //guarantee:verify-hidden-rows
 func TestGauntlet_RowsBehindAllNumbers(t *testing.T) {
 	key := ledgertest.NewKey(t)
@@ -50,8 +48,7 @@ func TestGauntlet_RowsBehindAllNumbers(t *testing.T) {
 	}
 }
 
-// A lookup misses index entries that are not in key order, although the index has all of
-// them.
+// A lookup misses index entries that are out of order.
 //
 //guarantee:verify-hidden-rows
 func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
@@ -116,8 +113,8 @@ func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
 	}
 }
 
-// Checkpoints that only record a time or a break have no leaf. A trusted checkpoint reveals
-// that they were cut off.
+// Checkpoints that only record a time or a break cover no new leaf. Only a trusted checkpoint
+// reveals that they were removed.
 //
 //guarantee:verify-last-checkpoints
 func TestForgery_LastCheckpointsCutOff(t *testing.T) {
@@ -164,8 +161,6 @@ func TestForgery_LastCheckpointsCutOff(t *testing.T) {
 	}
 }
 
-// A manifest that no writer accepts replaces a valid one.
-//
 //guarantee:verify-false-manifest
 func TestForgery_ManifestWithoutEnd(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
@@ -182,7 +177,7 @@ func TestForgery_ManifestWithoutEnd(t *testing.T) {
 	ledgertest.WantInvalid(t, to, key, "a manifest without end")
 }
 
-// The number of free pages and similar values are in no row. SQLite's own check finds them.
+// Only SQLite's own check finds changes in values such as the number of free pages.
 func TestVerify_PagesThatNoRowShows(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 3)
@@ -202,7 +197,6 @@ func TestVerify_PagesThatNoRowShows(t *testing.T) {
 	}
 }
 
-// The log of a ledger lies next to the file, not next to a link to it.
 func TestVerify_LinkToALedgerAtWork(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
@@ -226,9 +220,6 @@ func TestVerify_LinkToALedgerAtWork(t *testing.T) {
 	}
 }
 
-// A seal with numbers that its producer never used is an error of its own, and not part of
-// another gap.
-//
 //guarantee:verify-false-seal
 func TestVerify_ForgedSeals(t *testing.T) {
 	for name, lie := range map[string]events.RunSealedData{
@@ -259,8 +250,6 @@ func TestVerify_ForgedSeals(t *testing.T) {
 	}
 }
 
-// Unusual names of producers, runs and events cause no alarm, and every leaf can be parsed.
-//
 //guarantee:verify-names
 func TestVerify_HostileNames(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")

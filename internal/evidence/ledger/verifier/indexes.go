@@ -62,8 +62,8 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index reads an index from the first to the last entry, adds the entries to into, and checks
-// their order. The order matters because a query does not find entries that are out of order.
+// index adds the entries of an index to into. It checks their order, because queries do not
+// find entries that are out of order.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true
@@ -104,8 +104,7 @@ func (r *records) blobIndex() error {
 	return err
 }
 
-// seed is random, so that an attacker cannot construct two different multisets with the same
-// sum.
+// seed is random, so that an attacker cannot construct two multisets with the same sum.
 var seed = maphash.MakeSeed() //nolint:gochecknoglobals // one for both sides of every comparison
 
 type multiset struct {

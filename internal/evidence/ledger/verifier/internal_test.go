@@ -16,8 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// More events arrive before their manifest than the verifier remembers. The result must not
-// be complete.
 func TestSender_MoreThanIsRemembered(t *testing.T) {
 	s := newSender(1, "coder", &foreigners{})
 	const last = maxUnlisted + 2
@@ -38,7 +36,6 @@ func TestSender_MoreThanIsRemembered(t *testing.T) {
 	}
 }
 
-// The search for contents finds any mixture, and ends.
 func TestForeigners_Choose(t *testing.T) {
 	var choices [][]events.Hash
 	var own []events.Hash
@@ -64,7 +61,6 @@ func TestForeigners_Choose(t *testing.T) {
 	}
 }
 
-// An unreadable file is not evidence of an attack.
 func TestIsDamage(t *testing.T) {
 	for _, err := range []error{syscall.ENOSPC, syscall.EMFILE, os.ErrNotExist, os.ErrPermission} {
 		path := &os.PathError{Op: "open", Path: "x", Err: err}

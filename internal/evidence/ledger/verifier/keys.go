@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// KeyChange describes an order that replaces the key, for the report.
+// KeyChange describes an order that replaces the key.
 type KeyChange struct {
 	Leaf   int64         `json:"leaf"` // leaf of the event that contains the order
 	From   string        `json:"from"` // key ids, see [ledger.KeyID]
@@ -33,8 +33,7 @@ type Powerless struct {
 	Action events.AuditAction `json:"action"`
 }
 
-// readKeys reads the keys and the issuers. Whether the leaves of the orders are in the ledger
-// is checked later by the walk.
+// The walk checks later that the leaves of the orders are in the ledger.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {
@@ -104,8 +103,8 @@ func (s *orders) powerless(leaf int64, key note.Verifier, o ledger.Order) {
 	}
 }
 
-// reasonOfKey returns err with an explanation if no valid key signed the checkpoint. replaced
-// is the number of keys that were replaced before it.
+// reasonOfKey explains err if a replaced key may have signed the checkpoint. replaced is the
+// number of keys that were replaced before it.
 func reasonOfKey(err error, replaced int) error {
 	if replaced > 0 && errors.As(err, new(*note.UnverifiedNoteError)) {
 		return fmt.Errorf("none of the keys in charge there has signed it: %w", err)

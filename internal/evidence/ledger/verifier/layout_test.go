@@ -9,14 +9,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// These attacks change neither the bytes of a record nor a hash. They change the layout in
-// the tables, so that readers would find other bytes.
+// These attacks change no record and no hash, but the layout in the tables, so that readers
+// would find other bytes.
 //
 //guarantee:verify-layout
 func TestGauntlet_SameBytesElsewhere(t *testing.T) {
 	f, key := ledgertest.GauntletFeed(), ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, f, 40)
-	// The first four letters of an event, decoded as base64.
+	// The first four letters of an event, decoded from base64.
 	content, err := base64.StdEncoding.DecodeString("spec")
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,6 @@ func TestGauntlet_SameBytesElsewhere(t *testing.T) {
 	}
 }
 
-// blobOf returns SQL that selects content and its hash.
 func blobOf(content string) string {
 	return "SELECT x'" + events.HashOf([]byte(content)).String() + "' AS hash, x'" + hex.EncodeToString([]byte(content)) + "' AS content"
 }

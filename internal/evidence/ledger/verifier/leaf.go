@@ -63,7 +63,7 @@ func (w *walk) record(r row, a ledger.Arrival) error {
 	case !ok && !removal.Done():
 		w.v.report.AddProblem("leaf %d: its record is missing", r.leaf)
 		return nil
-	case !ok: // the order is checked when the walk reaches the leaf of the order
+	case !ok: // the walk checks the order at its leaf
 		w.facts.leaf(r, fact{leaf: r.leaf, hash: events.Hash(r.hash)}, a)
 		return nil
 	}
@@ -91,7 +91,7 @@ func (w *walk) compare(r row, f fact) {
 	if !fits(r, f) {
 		w.v.report.AddProblem("leaf %d says something else than its record", r.leaf)
 	}
-	// Readers look for the content of a chunk only in the table in which the writer stores it.
+	// Readers find the content of a chunk only where the writer stores it.
 	if f.split != (f.splits && string(r.fields.Class) == string(ledger.ClassEvent)) {
 		w.v.report.AddProblem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Matter is a finding that a person can acknowledge. All findings that lead to
-// [ExitIncomplete] are matters. Of those that lead to [ExitContradicts], only those are in
-// which the evidence shows which of the records is false.
+// Matter is a finding that a person can acknowledge, because the evidence shows what is wrong.
+// These are all findings that lead to [ExitIncomplete], and some that lead to
+// [ExitContradicts].
 type Matter struct {
 	// ID is a hash of the facts of the finding. If the facts change, for example because more
-	// events are lost, the ID changes too, and an earlier acknowledgement no longer applies.
+	// events are lost, an earlier acknowledgement no longer applies.
 	ID       string     `json:"id"`
 	Kind     MatterKind `json:"kind"`
 	Producer string     `json:"producer,omitempty"`
@@ -31,7 +31,7 @@ type Matter struct {
 // MatterKind is the kind of a [Matter].
 type MatterKind string
 
-// The kinds. They are a part of the hashed facts, so they must not change.
+// The kinds. Matter IDs depend on them, so they must not change.
 const (
 	MatterGap          MatterKind = "gap"
 	MatterUnsealed     MatterKind = "unsealed"     // a run
@@ -50,17 +50,15 @@ type Acknowledgement struct {
 	Time   time.Time `json:"time"`
 }
 
-// matterHeader is the first line of the text that is hashed into an id.
 const matterHeader = "hooktrail/finding/v1"
 
-// detail is one line of the text. Values are escaped as in a leaf. Lines with an empty value
-// are omitted.
+// detail is one line of the text that is hashed into a [Matter.ID], escaped as in a leaf, and
+// omitted if empty.
 type detail struct {
 	name  string
 	value any
 }
 
-// matterID returns the id of a finding, which is a hash of its kind and facts.
 func matterID(kind MatterKind, facts []detail) string {
 	text := ledger.AppendField([]byte(matterHeader+"\n"), "finding", string(kind))
 	for _, f := range facts {
@@ -69,8 +67,7 @@ func matterID(kind MatterKind, facts []detail) string {
 	return events.HashOf(text).String()
 }
 
-// acknowledge stores which findings the order o acknowledges. If several orders acknowledge a
-// finding, the first one counts.
+// acknowledge stores which findings o acknowledges. The first order for a finding counts.
 func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
 	for _, id := range o.Findings {
 		if _, ok := l.acknowledged[id]; !ok {
@@ -81,19 +78,16 @@ func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
 	}
 }
 
-// maxMatters is the maximum number of findings in a report. One order can acknowledge all of
-// them.
+// maxMatters lets one order acknowledge all findings of a report.
 const maxMatters = ledger.MaxOrderFindings
 
-// matters lists the findings of a report that can be acknowledged.
 type matters struct {
 	facts  *completeness
 	report *Report
 	list   []Matter
 }
 
-// matters writes the findings that can be acknowledged to r, and how many of them are not
-// acknowledged yet. It is called after all other findings about completeness are in r.
+// matters is called when all other findings about completeness are in r.
 func (c *completeness) matters(r *Report) {
 	m := &matters{facts: c, report: r}
 	for _, g := range r.Gaps {
@@ -130,7 +124,7 @@ func (m *matters) add(x Matter, facts ...detail) bool {
 
 func (m *matters) unproven(p Producer) {
 	x := Matter{Kind: MatterUnproven, Producer: p.Name, First: p.Listed + 1, Last: p.Sent}
-	absent := "" // not a line, so that the ids of other findings are those of earlier versions
+	absent := "" // omitted, so that other ids do not depend on it
 	switch {
 	case p.Lost != nil:
 		x.Reason, absent = "its outbox is lost", fmt.Sprint("lost ", p.Lost.Last)
@@ -148,9 +142,8 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds the foreign and misaddressed records. It also counts which conflicts over a
-// number are settled. That is the case if all foreign contents under the number are
-// acknowledged.
+// foreign adds the foreign and misaddressed records. It also counts the settled conflicts over
+// a number, whose foreign contents are all acknowledged.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -175,7 +168,6 @@ func (m *matters) foreign() {
 	}
 }
 
-// conclude sorts the findings that are not acknowledged to the front.
 func (m *matters) conclude() {
 	slices.SortStableFunc(m.list, func(a, b Matter) int { return cmp.Compare(isKnown(a), isKnown(b)) })
 	m.report.Matters = m.list[:min(len(m.list), maxMatters)]
@@ -188,7 +180,6 @@ func isKnown(m Matter) int {
 	return 0
 }
 
-// incomplete reports whether there is a finding that leads to [ExitIncomplete].
 func (r *Report) incomplete() bool {
 	found := r.Completeness != Complete || r.ForeignCount > 0
 	if !r.AllowAcknowledged || !found {
@@ -197,7 +188,6 @@ func (r *Report) incomplete() bool {
 	return r.Doubtful || r.Completeness == Empty || r.ForeignCount > r.ForeignAcknowledged || len(r.Matters) == 0 || r.OpenMatters > 0
 }
 
-// contradicts reports whether there is a finding that leads to [ExitContradicts].
 func (r *Report) contradicts() bool {
 	claims := r.Contradictions
 	if r.AllowAcknowledged {
@@ -206,8 +196,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes the events that a run has so far. If the run continues, the description
-// changes, and with it the id of the finding.
+// extentOf describes the events of a run so far. If the run continues, its finding gets another
+// id.
 func (c *completeness) extentOf(run int64) (facts []detail) {
 	for key, p := range c.producerRuns {
 		if key.run == run {

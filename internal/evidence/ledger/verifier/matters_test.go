@@ -37,7 +37,6 @@ func ghosts() *ledgertest.Feed {
 	return f
 }
 
-// acknowledge publishes an order that names findings.
 func acknowledge(t *testing.T, f *ledgertest.Feed, key *writer.Key, findings ...string) {
 	t.Helper()
 	o := ledger.Order{
@@ -141,7 +140,7 @@ func TestVerify_AcknowledgedGrows(t *testing.T) {
 	}
 }
 
-// A silent producer that is acknowledged is a new finding once its outbox is lost.
+// The loss of the outbox is a new finding.
 //
 //guarantee:acknowledged
 func TestVerify_AcknowledgedSilenceIsNotALoss(t *testing.T) {
@@ -157,7 +156,6 @@ func TestVerify_AcknowledgedSilenceIsNotALoss(t *testing.T) {
 	}
 }
 
-// Only the ledger's key acknowledges, for its own tenant, and only real findings.
 func TestVerify_AcknowledgedByOthers(t *testing.T) {
 	key, other := ledgertest.NewKey(t), ledgertest.NewKey(t)
 	f := ghosts()

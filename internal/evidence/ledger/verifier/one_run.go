@@ -5,15 +5,12 @@ import (
 	"time"
 )
 
-// oneRun is one run, with its parts by producer name.
 type oneRun struct {
 	name    string
 	parts   map[string]*producerRun
-	matched map[string]bool // producers whose seal matches exactly their events
+	matched map[string]bool // the seal of the producer matches its events
 }
 
-// restrict limits the verdict on completeness to one run and the producers that took part in
-// it.
 func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	one := oneRun{name: run, parts: make(map[string]*producerRun), matched: make(map[string]bool)}
 	var parts []*producerRun
@@ -43,7 +40,6 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 
 func (p Producer) isUnproven() bool { return p.unproven(p.Received > 0 && p.Sent > p.Listed) }
 
-// judge sets the verdict on completeness after the lists were restricted.
 func (r *Report) judge(unproven bool) {
 	r.Doubtful = r.Doubtful || r.Run != "" && r.Runs.Sealed+len(r.Unsealed) == 0
 	switch {
@@ -51,7 +47,7 @@ func (r *Report) judge(unproven bool) {
 		r.Completeness = Gaps
 	case len(r.Unsealed) > 0:
 		r.Completeness = Unsealed
-	// Without a seal, a run that finished cannot be told from one that is still running.
+	// Without a seal, a finished run looks like a run that continues.
 	case unproven || r.Run != "" && r.Runs.Sealed == 0:
 		r.Completeness = Unproven
 	default:
@@ -59,7 +55,7 @@ func (r *Report) judge(unproven bool) {
 	}
 }
 
-// matches reports whether the seal of a producer matches exactly its events of the run.
+// matches reports whether the seal of a producer matches its events of the run.
 func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error) {
 	if p.seal == nil || p.matched {
 		return p.matched, nil
@@ -68,9 +64,8 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether the gap g can contain events of the run. If the seal of a producer
-// matches, no event of the run that reached the stream is missing before the seal. Then only
-// gaps after the seal, and events that the producer itself lost, can concern the run.
+// mayLack reports whether the gap g can contain events of the run. If the producer's seal
+// matches, the stream lost no event of the run before that seal.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name
@@ -85,7 +80,6 @@ func (o oneRun) mayLack(g Gap) bool {
 	return g.Last >= p.lowest()
 }
 
-// lowest returns the lowest number that an event of the run can have.
 func (p *producerRun) lowest() uint64 {
 	first := p.first
 	if p.disordered || p.count == 0 {
@@ -97,6 +91,5 @@ func (p *producerRun) lowest() uint64 {
 	return first
 }
 
-// IsOfNothing reports whether no record in the ledger concerns [Options.Run] and the time
-// range.
+// IsOfNothing reports whether no record concerns the run and the time range.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }

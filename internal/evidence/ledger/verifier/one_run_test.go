@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// without removes the event of a producer's number from the stream.
+// without removes an event from the stream.
 func without(f *ledgertest.Feed, producer string, sequence uint64) {
 	f.Messages = slices.DeleteFunc(f.Messages, func(m ledger.Message) bool {
 		e, err := events.Decode(m.Data)
@@ -19,8 +19,6 @@ func without(f *ledgertest.Feed, producer string, sequence uint64) {
 	})
 }
 
-// The verdict on a run counts what may be of the run, and nothing else.
-//
 //guarantee:verify-run
 func TestVerify_OneRun(t *testing.T) {
 	// Producer p sends #1 to #5 of run before, #6 to #10 of run r, and #11 to #15 of run after.
@@ -62,7 +60,7 @@ func TestVerify_OneRun(t *testing.T) {
 	}
 }
 
-// A gap, a run and a producer count in the time in which the server stored them.
+// Gaps, runs and producers count in the time range in which the server stored them.
 //
 //guarantee:verify-run
 func TestVerify_Window(t *testing.T) {

@@ -20,16 +20,16 @@ type orderLog struct {
 	rules   ledger.Rules   // in force
 	changes []KeyChange
 
-	acknowledged map[string]Acknowledgement // by the id of the finding; the first acknowledgement of each
+	acknowledged map[string]Acknowledgement // by finding
 }
 
 func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// open opens the signed order at leaf, which the server stored at at. ok is false if no valid
-// key signed it, if it is for another tenant, or if the ledger has it already. If the order
-// must not be executed because it needs an approval, said.Effect is already set.
+// open opens the signed order at leaf, which the server stored at time at. ok is false if no
+// valid key signed it, if it is for another tenant, or if the ledger has it already.
+// said.Effect is set if the order lacks a timely approval.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -58,8 +58,7 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	return o, said, true
 }
 
-// change executes an order that sets or lifts a hold or sets a rule, and returns its effect.
-// It returns "" for orders that destroy payloads.
+// change executes an order and returns its effect, or "" if the order destroys payloads.
 func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	switch o.Action { //nolint:exhaustive // the others destroy records
 	case events.AuditFloor, events.AuditApprovers:
@@ -82,7 +81,7 @@ func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	return ""
 }
 
-// changeKey adds an order that replaces the key. It returns false in the same cases as open.
+// changeKey returns false in the same cases as open.
 func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != tenant || l.ids[o.ID] {
@@ -186,7 +185,7 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	if o.Action == events.AuditPrune {
 		return nil, nil // a later order prunes the expired records of this tree
 	}
-	// In a ledger with another tree, o.Leaves does not apply and the selection decides.
+	// o.Leaves does not apply to another tree, so the selection decides.
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: 0, Last: leaf - 1}, func(t ledger.Target) error {
 		if s.selected(o.Selection, t, leaf) {
 			take(t)
@@ -196,9 +195,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether sel selects the record t. If the order at leaf has destroyed t, the
-// user of t and the event of a blob chunk are unknown. In that case selected trusts the table
-// erased.
+// selected reports whether sel selects the record t. If the order at leaf destroyed t, its user
+// and the event of its blob chunk are unknown, and selected trusts the table erased.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -212,14 +210,13 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	}
 	data, err := ledger.ReadPayload(s.w.facts.conn, t.Leaf)
 	if err != nil {
-		return false // the walk reported the missing record
+		return false // the walk reports the missing record
 	}
 	e, err := events.Decode(data)
 	return err == nil && e.User == sel.User
 }
 
-// isTree reports whether o refers to the tree of this ledger. It can use the stored hashes,
-// because the walk has already compared them with the leaves up to here.
+// isTree can use the stored hashes, because the walk has compared them with the leaves so far.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false

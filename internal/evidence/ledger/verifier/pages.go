@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pages runs SQLite's quick_check on the pages of the file. It finds damage that misleads a
-// lookup by index, which the walk does not see because it reads the tables in order.
+// pages runs SQLite's quick_check. It finds damage that misleads a lookup by index, and that
+// the walk does not notice, because it reads the tables in order.
 type pages struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -34,7 +34,6 @@ func lookAtPages(ctx context.Context, conn *sqlite.Conn) *pages {
 	return p
 }
 
-// finish waits for the check and returns its result. If the walk failed, it cancels the check.
 func (p *pages) finish(failed bool) ([]string, error) {
 	if failed {
 		p.cancel()

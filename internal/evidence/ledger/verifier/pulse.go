@@ -9,23 +9,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is how many of its announced intervals an open producer may let pass without
-// a manifest before it counts as silent.
+// silentIntervals is how many announced intervals an open producer may miss before it counts as
+// silent.
 const silentIntervals = 3
 
-// Lost describes a producer.lost event. Such an event records that the outbox of a producer
-// was missing when its data directory was opened.
+// Lost describes a producer.lost event. It records that a producer's outbox was missing when
+// its data directory was opened.
 type Lost struct {
 	Leaf   int64     `json:"leaf"`
-	By     string    `json:"by"` // the producer that recorded it
+	By     string    `json:"by"` // producer that recorded it
 	Time   time.Time `json:"time,omitzero"`
 	Outbox string    `json:"outbox,omitempty"`
-	Last   uint64    `json:"last,omitempty"` // last number that is known of it
+	Last   uint64    `json:"last,omitempty"` // last known number of the producer
 
 	at order
 }
 
-// pulse is the state that a producer announced last in a signed manifest.
 type pulse struct {
 	state    events.State
 	interval time.Duration
@@ -40,15 +39,13 @@ func (p *pulse) announced(l listing) {
 	}
 }
 
-// isSilentAt reports whether the producer announced that it is open, but at the time now its
-// last manifest is too old.
 func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// hasSettled reports whether the producer s cannot have sent any further events before seal,
-// which another producer made. A producer that announces no state is assumed to have ended. So
-// is one whose outbox is lost, because its loss is reported separately.
+// hasSettled reports whether s cannot have sent further events before seal, which another
+// producer made. A producer that announces no state counts as ended. So does one whose outbox
+// is lost, because its loss is reported separately.
 func hasSettled(s *sender, seal order) bool {
 	switch {
 	case s.lost != nil || s.state == "":
@@ -59,11 +56,10 @@ func hasSettled(s *sender, seal order) bool {
 	return seal.before(s.at)
 }
 
-// lostOutboxes has the outboxes by the names of their producers.
 type lostOutboxes map[string]*Lost
 
-// add stores that the outbox of a producer is lost. A later manifest of the producer cancels
-// this, see assign.
+// add stores a lost outbox. If a later manifest of the producer arrives, assign ignores the
+// loss.
 func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arrival) {
 	if len(l) >= maxFindings && l[d.Producer] == nil {
 		return
@@ -73,8 +69,7 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 	}
 }
 
-// assign assigns the lost outboxes to their producers. It returns an entry for each lost
-// outbox whose producer has no record in the ledger.
+// assign also returns the lost outboxes of producers without a record in the ledger.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {
@@ -92,7 +87,6 @@ func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	return unknown
 }
 
-// pulseOf writes the announced state of s to p. now is the time by which silence is measured.
 func pulseOf(s *sender, p *Producer, now time.Time) {
 	p.State, p.Lost, p.Interval = s.state, s.lost, uint64(s.interval/time.Second)
 	if s.state != "" {
@@ -101,6 +95,4 @@ func pulseOf(s *sender, p *Producer, now time.Time) {
 	p.Silent = s.lost == nil && s.isSilentAt(now)
 }
 
-// isAbsent reports whether the producer may have events that never arrived, because it is
-// silent or its outbox is lost.
 func (p Producer) isAbsent() bool { return p.Silent || p.Lost != nil }

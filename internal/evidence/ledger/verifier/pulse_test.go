@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// opened returns the feed of an open producer with one run.
 func opened() *ledgertest.Feed {
 	f := ledgertest.NewFeed("acme")
 	f.Open("p", 10*time.Minute)
@@ -22,7 +21,7 @@ func opened() *ledgertest.Feed {
 
 func wait(f *ledgertest.Feed, d time.Duration) { f.Now = f.Now.Add(d) }
 
-// absent returns the silent and the lost producers.
+// absent returns the names of the silent and the lost producers.
 func absent(r verifier.Report) (names []string) {
 	for _, p := range r.Producers {
 		if p.Silent || p.Lost != nil {
@@ -32,8 +31,6 @@ func absent(r verifier.Report) (names []string) {
 	return names
 }
 
-// A producer that announced an interval and is neither closed nor heard of is silent.
-//
 //guarantee:producer-silent
 func TestPulse(t *testing.T) {
 	for _, tt := range []struct {
@@ -91,7 +88,7 @@ func TestPulse(t *testing.T) {
 	}
 }
 
-// A guest forges a heartbeat or the end of a silent producer.
+// A stranger forges a heartbeat or the end of a silent producer.
 //
 //guarantee:producer-silent
 func TestPulse_Forged(t *testing.T) {
@@ -121,8 +118,8 @@ func TestPulse_Forged(t *testing.T) {
 	}
 }
 
-// A run that a producer began and another one finished is sealed only when the first one
-// has settled that it sent no more of it.
+// A run that another producer finished is sealed only when it is settled that the first
+// producer sent no more events of it.
 //
 //guarantee:producer-silent
 func TestPulse_RunOfTwo(t *testing.T) {
@@ -153,7 +150,7 @@ func TestPulse_RunOfTwo(t *testing.T) {
 				r := ledgertest.Verify(t, ledgertest.Write(t, t.TempDir(), key, f, 1000), key, verifier.Options{Tenant: "acme", Run: run})
 				want := tt.completes
 				if run != "" && tt.open {
-					want = verifier.Unproven // without its end
+					want = verifier.Unproven // its end is unknown
 				}
 				ledgertest.WantVerdicts(t, r, verifier.Verified, want)
 				if tt.open != (len(r.Open) == 1) {
@@ -164,7 +161,7 @@ func TestPulse_RunOfTwo(t *testing.T) {
 	}
 }
 
-// A window in front of the silence is not affected.
+// A time range before the silence is not affected.
 func TestPulse_Window(t *testing.T) {
 	f := opened()
 	heard := f.Now
@@ -184,7 +181,6 @@ func TestPulse_Window(t *testing.T) {
 	}
 }
 
-// AwaitedUntil tells the auditor when to sign one more checkpoint.
 func TestPulse_AwaitedUntil(t *testing.T) {
 	f := opened()
 	f.Open("slow", time.Hour)

@@ -15,19 +15,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording is the part of a hook payload that is the same when the payload was recorded
-// twice. Each recording runs its hooks separately, so the executions differ, and a recording
-// without hooks has no verdict.
+// recording is the part of a hook payload that two recordings of it share. Each recording runs
+// its hooks separately, so the executions differ. A recording without hooks has no verdict.
 type recording struct {
-	sum    events.Hash // hash of the common part; zero if the event cannot be read
-	pruned bool        // the payload was pruned, so only run and kind are known
+	sum    events.Hash // zero if the event is unreadable
+	pruned bool        // only run and kind remain
 	run    string
 	kind   events.Kind
 }
 
-// matches reports whether two recordings can be of the same payload. If one of them was
-// pruned, run and kind decide, so that pruning does not turn a payload that was recorded twice
-// into a contradiction.
+// matches reports whether two recordings can be of the same payload. Run and kind decide if one
+// was pruned, so that pruning does not create a contradiction.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -35,13 +33,11 @@ func (r recording) matches(other recording) bool {
 	return r.sum != events.Hash{} && r.sum == other.sum
 }
 
-// isDispatched reports whether events of kind k record a call of hooks, and therefore contain
-// executions.
+// isDispatched reports whether events of kind k record a call of hooks.
 func isDispatched(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.HookExecuted
 }
 
-// recordingOf returns the recording in data, the record of the leaf l.
 func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	r := recording{run: l.Run, kind: l.Kind, pruned: removal.Word == ledger.Pruned}
 	if removal.Done() || !isDispatched(r.kind) {
@@ -61,18 +57,16 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	return r
 }
 
-// common is the part of an event that all recordings of a payload have in common.
 type common struct {
 	Type, Run, ToolCall string
 
-	Stricter events.Verdict // strictest verdict of an execution, if it is stricter than the outcome
+	Stricter events.Verdict // strictest verdict of an execution, if stricter than the outcome
 	Names    []string       // names of the members of the payload
 	Values   []json.RawMessage
 	Binary   []byte
 }
 
-// leaveOutDispatch removes the executions from c. It also removes the verdict none, because it
-// means the same as no verdict.
+// leaveOutDispatch removes the executions from c, and the verdict none, which means no verdict.
 func (c *common) leaveOutDispatch(e events.Event) error {
 	out, err := events.Payload[events.Outcome](e)
 	if err != nil {
@@ -100,9 +94,8 @@ func strictness(v events.Verdict) int {
 
 var errOtherForm = errors.New("data has another form")
 
-// membersOf returns the members of a JSON object in their order. It rejects an object in which
-// a name occurs twice, in upper or lower case, because different readers would read it
-// differently.
+// membersOf returns the members of a JSON object in their order. It rejects names that occur
+// twice, in upper or lower case, because readers disagree about such objects.
 func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -126,19 +119,18 @@ func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, 
 	return names, values, nil
 }
 
-// twin is a record of an export whose id is in use. It waits until the first content with that
-// id is read again for the comparison.
+// twin is a record of an export whose id an earlier event has. It waits until that event is
+// read again.
 type twin struct {
 	FindingAt
 	recording
 }
 
-// maxTwins is the maximum number of twins in memory. All further ones count as contradictions.
+// maxTwins limits the twins in memory. Further ones count as contradictions.
 const maxTwins = 1 << 17
 
-// twin reports whether a record whose id is in use is another recording of the same payload
-// and therefore no contradiction. For an export it returns true at first, and CompareFirst
-// decides later.
+// twin reports whether a record, whose id an earlier event has, is another recording of the
+// same payload. For an export it returns true, and CompareFirst decides later.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {
@@ -169,8 +161,7 @@ func (c *contradictions) addTwice(at FindingAt) {
 	}
 }
 
-// storedRecording returns the recording of the record at leaf. If the record is missing, the
-// recording is empty, and the walk reports the missing record.
+// storedRecording returns an empty recording if the record is missing. The walk reports that.
 func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: leaf, Last: leaf}, func(t ledger.Target) error {
 		l := ledger.Leaf{Run: t.Run, Kind: events.Kind(t.Kind)}
@@ -188,9 +179,9 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares the records whose ids are in use with the first content under each id.
-// The caller has added all records before, and records yields them once more. It must be
-// called before [ExportChecker.Conclude] and [ExportChecker.Findings].
+// CompareFirst compares records that have the same id with the first one of them. records
+// yields all added records once more. Call it before [ExportChecker.Conclude] and
+// [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary
 	ids := make(map[string][]int)

@@ -21,8 +21,8 @@ type fact struct {
 	hash events.Hash
 	form form
 
-	split  bool // the row stores the content of the chunk separately
-	splits bool // the writer would store the content of this chunk separately
+	split  bool // the row has the content of a chunk in blobs
+	splits bool // the writer would put it there
 
 	tenant, id, producer, run string
 	kind                      events.Kind
@@ -36,8 +36,8 @@ type fact struct {
 	gap       *events.GapRecordedData
 	lost      *events.ProducerLostData
 	order     string
-	denied    *DeniedResult // set if the record is the result of a denied call
-	recording recording     // set for an exported record whose id is in use
+	denied    *DeniedResult // set for a result of a denied call
+	recording recording     // set if the record of an export has the id of another event
 }
 
 type form int
@@ -51,12 +51,12 @@ const (
 // side is the result of reading the records on the second connection.
 type side struct {
 	problems  []string
-	id        multiset // id, producer, run, erased and seen are read from indexes and compared with the tables
+	id        multiset // id, producer, run, erased and seen come from indexes
 	producer  multiset
 	run       multiset
 	erased    multiset
 	seen      multiset
-	chunks    multiset // computed from the records, and compared with chunkRows
+	chunks    multiset // computed from the records
 	chunkRows multiset
 }
 
@@ -73,7 +73,7 @@ type records struct {
 	conn   *sqlite.Conn
 	buf    []byte
 	denied deniedCalls
-	blobs  map[int64]bool // numbers of the blobs that records refer to
+	blobs  map[int64]bool
 }
 
 const factsPerBatch = 256
@@ -97,7 +97,7 @@ func (r *records) finish(failed bool) (*side, error) {
 	if failed {
 		r.cancel()
 	}
-	for range r.facts { // read the remaining facts, so that the reader is not blocked
+	for range r.facts { // unblocks the reader
 	}
 	err := r.group.Wait()
 	r.cancel()
@@ -162,7 +162,7 @@ func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
 	return f, nil
 }
 
-// column returns a column of the current row. The bytes are valid until the next call.
+// The bytes that column returns are valid until its next call.
 func (r *records) column(stmt *sqlite.Stmt, column int) []byte {
 	n := stmt.ColumnLen(column)
 	if cap(r.buf) < n {
@@ -196,8 +196,8 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 	return ledger.InsertContent(data, int(cut), content), nil
 }
 
-// decode decodes a record and sets the fields of f. For a blob chunk it returns the content
-// that the writer stores separately. denied contains the denials so far.
+// decode sets the fields of f. For a blob chunk it returns the content that the writer stores
+// separately. denied contains the denials so far.
 func (f *fact) decode(data []byte, denied deniedCalls) (c ledger.Chunk) {
 	e, err := events.Decode(data)
 	if err != nil {
@@ -230,7 +230,7 @@ func (f *fact) decode(data []byte, denied deniedCalls) (c ledger.Chunk) {
 	return c
 }
 
-// readableManifest decodes a manifest. It accepts only manifests that the writer would accept.
+// readableManifest accepts only manifests that the writer accepts.
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
@@ -258,8 +258,8 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next returns the record of a leaf. It is called with ascending leaves, and reports the
-// records in between as records without a leaf.
+// next returns the record of a leaf. The caller asks for ascending leaves. Records in between
+// have no leaf and are reported.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

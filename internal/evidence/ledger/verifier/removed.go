@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// removals reads the table of destroyed payloads at the same pace as the walk reads leaves.
+// removals reads the table erased in step with the walk.
 type removals struct {
 	v    *verifier
 	stmt *sqlite.Stmt
@@ -35,8 +35,7 @@ func (r *removals) next() (err error) {
 	return err
 }
 
-// of returns how the payload of leaf was destroyed. The caller asks for leaves in ascending
-// order.
+// of returns how the payload of leaf was destroyed. The caller asks for ascending leaves.
 func (r *removals) of(leaf int64) (ledger.Removal, error) {
 	for r.row && r.stmt.ColumnInt64(0) <= leaf {
 		at := r.stmt.ColumnInt64(0)
@@ -73,7 +72,7 @@ func (r *removals) claim(leaf int64, removal ledger.Removal) {
 }
 
 func (r *removals) end(size int64) error {
-	// Reading up to the maximum reports the rows after the last leaf, which are invalid.
+	// This reports rows after the last leaf.
 	if _, err := r.of(math.MaxInt64); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Completeness string
 const (
 	Complete Completeness = "COMPLETE"
 	Empty    Completeness = "EMPTY"    // the ledger has no leaves
-	Unproven Completeness = "UNPROVEN" // some events or producers have not been proved complete, see [Producer]
+	Unproven Completeness = "UNPROVEN" // no proof that nothing is missing, see [Producer]
 	Unsealed Completeness = "UNSEALED" // a run stopped without a seal
 	Gaps     Completeness = "GAPS"     // events are missing or altered
 )
@@ -32,12 +32,12 @@ const (
 // The exit statuses of a verification.
 const (
 	ExitVerified    = 0
-	ExitUnwitnessed = 10 // verified and complete, but too few of the required witnesses have cosigned
-	ExitIncomplete  = 11 // unaltered, but not [Complete], with foreign records, or without a required enrolment
-	ExitContradicts = 12 // unaltered, but records contradict others, or a denied call succeeded
+	ExitUnwitnessed = 10 // verified and complete, but too few witnesses cosigned
+	ExitIncomplete  = 11 // not [Complete], or with foreign records, or without a required enrolment
+	ExitContradicts = 12 // records contradict others, or a denied call succeeded
 	ExitUntrusted   = 20 // a trusted checkpoint was required but is missing
-	ExitUnanchored  = 21 // the key is not confirmed by a pin or by the user
-	ExitDiverged    = 30 // the ledger differs from a trusted checkpoint, or its key from the pinned key
+	ExitUnanchored  = 21 // neither a pin nor the user confirms the key
+	ExitDiverged    = 30 // differs from a trusted checkpoint, or has another key than the pinned one
 	ExitInvalid     = 40
 )
 
@@ -48,12 +48,12 @@ const NotProven = "that tool results were true, or that actions outside register
 type Report struct {
 	Ledger string    `json:"ledger"`
 	Tenant string    `json:"tenant"`
-	Run    string    `json:"run,omitempty"` // the run that completeness is limited to; empty for all
-	From   time.Time `json:"from,omitzero"` // start of the time range that completeness is limited to
+	Run    string    `json:"run,omitempty"` // limits completeness; empty for all
+	From   time.Time `json:"from,omitzero"` // limits completeness
 	To     time.Time `json:"to,omitzero"`
 
 	Integrity    Integrity `json:"integrity"`
-	Problems     []string  `json:"problems"` // the first ones; ProblemCount counts all
+	Problems     []string  `json:"problems"` // the first ones
 	ProblemCount int       `json:"problem_count"`
 
 	Leaves      int64           `json:"leaves"`
@@ -67,15 +67,15 @@ type Report struct {
 	Findings    []FindingAt     `json:"findings"`
 	SetApart    int64           `json:"set_apart"`
 
-	Foreign           []Foreign      `json:"foreign,omitempty"` // the first ones; ForeignCount counts all
+	Foreign           []Foreign      `json:"foreign,omitempty"` // the first ones
 	ForeignCount      int64          `json:"foreign_count,omitempty"`
-	Contradictions    int64          `json:"contradictions,omitempty"` // records that claim the identity of another one
-	RecordedTwice     int64          `json:"recorded_twice,omitempty"` // hook payloads recorded twice; no contradictions
+	Contradictions    int64          `json:"contradictions,omitempty"` // records that claim another one's identity
+	RecordedTwice     int64          `json:"recorded_twice,omitempty"` // hook payloads recorded twice
 	DeniedResults     []DeniedResult `json:"denied_results,omitempty"` // the first ones
 	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
 
-	Enrolled        int      `json:"enrolled"`     // number of producers
-	NotEnrolled     []string `json:"not_enrolled"` // names of the other producers
+	Enrolled        int      `json:"enrolled"`
+	NotEnrolled     []string `json:"not_enrolled"`
 	RequireEnrolled bool     `json:"require_enrolled,omitempty"`
 
 	Completeness Completeness `json:"completeness"`
@@ -88,7 +88,7 @@ type Report struct {
 	Anchor *Anchor `json:"anchor,omitempty"` // nil without [Options.Anchor]
 
 	Trusted  *Trusted  `json:"trusted,omitempty"` // nil if none was given
-	Anchored []Trusted `json:"kept,omitempty"`    // results for stored checkpoints, see [Options.Anchored]
+	Anchored []Trusted `json:"kept,omitempty"`    // see [Options.Anchored]
 	// Untrusted reports that a trusted checkpoint was required but is missing.
 	Untrusted bool `json:"untrusted,omitempty"`
 
@@ -100,17 +100,17 @@ type Report struct {
 	Powerless      []Powerless `json:"powerless,omitempty"` // the first orders that replaced keys signed
 	PowerlessCount int64       `json:"powerless_count,omitempty"`
 
-	// Matters are the first findings that can be acknowledged, those without an
-	// acknowledgement at the front.
+	// Matters are the first findings that can be acknowledged, those without acknowledgement
+	// first.
 	Matters             []Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64    `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
 	AllowAcknowledged   bool     `json:"allow_acknowledged,omitempty"` // Exit ignores acknowledged findings
 
-	OpenMatters         int   `json:"-"` // findings without acknowledgement, not counting records
+	OpenMatters         int   `json:"-"` // findings without acknowledgement, except those about a record
 	ForeignAcknowledged int64 `json:"-"`
-	ClaimsAcknowledged  int64 `json:"-"` // how many of Contradictions are acknowledged
-	Doubtful            bool  `json:"-"` // the verdict is not Complete for a reason that is not in Matters
+	ClaimsAcknowledged  int64 `json:"-"`
+	Doubtful            bool  `json:"-"` // the verdict is not Complete for a reason outside Matters
 
 	AsOf *AsOf `json:"as_of,omitempty"` // set by [Report.SetAsOf]
 
@@ -124,7 +124,7 @@ type Signed struct {
 	Root string    `json:"root"`
 	Time time.Time `json:"time"`
 	Key  string    `json:"key"`
-	Note string    `json:"note"` // the signed note; users store it elsewhere and pass it to --trusted
+	Note string    `json:"note"` // users pass it to --trusted
 }
 
 // FindingAt describes a conflict or a message in quarantine.
@@ -138,33 +138,31 @@ type FindingAt struct {
 	StreamSequence uint64         `json:"stream_sequence"`
 	SHA256         string         `json:"sha256"`          // hash of the record
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
-	// RecordedTwice means that the record differs from the first content only in the
-	// executions of hooks.
+	// RecordedTwice reports that only the executions of hooks differ from the first content.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
 // Producer is the verdict on the completeness of one producer.
 type Producer struct {
 	Name             string `json:"producer"`
-	Sent             uint64 `json:"sent"`                // highest number that it is known to have used
-	Received         uint64 `json:"held"`                // count of its numbers in the ledger
-	Listed           uint64 `json:"listed"`              // highest number that a manifest lists
+	Sent             uint64 `json:"sent"`                // highest known number
+	Received         uint64 `json:"held"`                // number of its events in the ledger
+	Listed           uint64 `json:"listed"`              // highest number in a manifest
 	Manifests        int64  `json:"manifests"`           // 0 if nothing can prove completeness
 	InFlight         bool   `json:"in_flight"`           // the last events are recent and wait for a manifest
 	Unchecked        bool   `json:"unchecked,omitempty"` // some events were not compared with their manifest
-	SilentSinceBreak bool   `json:"unheard,omitempty"`   // nothing arrived since a break of the stream, so events may be lost
+	SilentSinceBreak bool   `json:"unheard,omitempty"`   // nothing arrived since a break of the stream
 
-	// State is the state that the producer announced last. It is empty if the producer
-	// announces none. An open producer signs its next manifest within Interval seconds. Heard
-	// is the time at which the server stored its last manifest.
+	// State is the last announced state, if any. An open producer signs a manifest every
+	// Interval seconds. Heard is when the server stored its last one.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"`
 	Heard    time.Time    `json:"heard,omitzero"`
-	Silent   bool         `json:"silent,omitempty"` // it announced that it is open, but its manifests stopped
-	Lost     *Lost        `json:"lost,omitempty"`   // set if its outbox is lost
+	Silent   bool         `json:"silent,omitempty"` // open, but its manifests stopped
+	Lost     *Lost        `json:"lost,omitempty"`   // its lost outbox, if any
 
 	// UnsignedBefore is when the first signed manifest arrived, if unsigned ones came before
-	// it. It is not proved who sent the unsigned ones.
+	// it. Nothing proves who sent those.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment
@@ -175,11 +173,11 @@ type Cause string
 
 // The causes.
 const (
-	CauseRecorded Cause = "recorded" // the producer recorded the loss in a gap.recorded event
-	CauseProducer Cause = "producer" // lost at the producer, and only its manifest declares the loss
-	CauseStream   Cause = "stream"   // lost in the stream after the producer sent it
-	CauseAltered  Cause = "altered"  // arrived, but with other content than the producer sent
-	CauseManifest Cause = "manifest" // the events arrived, but not the manifest that lists them
+	CauseRecorded Cause = "recorded" // a gap.recorded event records the loss
+	CauseProducer Cause = "producer" // only a manifest declares the loss
+	CauseStream   Cause = "stream"   // lost after the producer sent it
+	CauseAltered  Cause = "altered"  // other content than the producer sent arrived
+	CauseManifest Cause = "manifest" // the events arrived, but not their manifest
 	CauseSeal     Cause = "seal"     // the events do not match the seal of the run
 )
 
@@ -189,11 +187,11 @@ type Gap struct {
 	First    uint64 `json:"first"`
 	Last     uint64 `json:"last"`
 	Cause    Cause  `json:"cause"`
-	Reason   string `json:"reason,omitempty"` // as the producer gave it
+	Reason   string `json:"reason,omitempty"` // reason that the producer gave
 	Run      string `json:"run,omitempty"`
 }
 
-// RunCounts counts runs by their state. Runs that need no seal and have none are not counted.
+// RunCounts counts runs by their state. Runs that need no seal and have none do not count.
 type RunCounts struct {
 	Sealed   int `json:"sealed"`
 	Open     int `json:"open"`
@@ -215,8 +213,8 @@ func (r *Report) AddProblem(format string, args ...any) {
 	}
 }
 
-// Conclude sets the verdict on integrity and the exit status. It is called after all problems
-// and comparisons are in the report.
+// Conclude sets the verdict on integrity and the exit status. Call it when all problems and
+// comparisons are in the report.
 func (r *Report) Conclude(requireTrusted bool) {
 	if r.ProblemCount > 0 {
 		r.Integrity = Invalid
@@ -233,8 +231,7 @@ func (r *Report) Conclude(requireTrusted bool) {
 	})
 }
 
-// LedgerExit returns the exit status for the ledger alone. It ignores the anchor, witnesses
-// and trusted checkpoints.
+// LedgerExit returns the exit status without the anchor, witnesses and trusted checkpoints.
 func (r *Report) LedgerExit() int {
 	return highest(ExitVerified, map[int]bool{
 		ExitIncomplete:  r.incomplete() || r.RequireEnrolled && len(r.NotEnrolled) > 0,
@@ -252,8 +249,8 @@ func highest(exit int, statuses map[int]bool) int {
 	return exit
 }
 
-// isLifecycle reports whether an event of kind k shows that its run continues, so that a seal
-// is needed after it.
+// isLifecycle reports whether a run with an event of kind k continues, so that it needs a seal
+// afterwards.
 func isLifecycle(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.BlobChunk && !ledger.IsServiceRecord(k)
 }

@@ -6,50 +6,49 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AsOf says up to which message of the stream a report applies, and how many events the ledger
-// does not have yet. If only the file was verified, only Time, Created and Position are known.
+// AsOf says up to which message of the stream a report applies, and which events the ledger
+// lacks. If only the file was verified, only Time, Created and Position are set.
 type AsOf struct {
-	Time     time.Time `json:"time"`     // time of the newest checkpoint
-	Created  time.Time `json:"stream"`   // when the stream was created
+	Time     time.Time `json:"time"` // time of the newest checkpoint
+	Created  time.Time `json:"stream"`
 	Position uint64    `json:"position"` // stream sequence of the tenant's last message in the ledger
 
-	Later    *Later    `json:"later,omitempty"`         // nil if the stream was not asked
-	NotAsked string    `json:"not_asked,omitempty"`     // why the stream was not asked; empty if it was
-	Outboxes []Waiting `json:"outboxes"`                // outboxes of the data directory in which events wait
-	Unread   string    `json:"unread_outbox,omitempty"` // why an outbox could not be read
+	Later    *Later    `json:"later,omitempty"` // nil if the stream was not asked
+	NotAsked string    `json:"not_asked,omitempty"`
+	Outboxes []Waiting `json:"outboxes"` // outboxes with unsent events
+	Unread   string    `json:"unread_outbox,omitempty"`
 
-	Missing []MissingOutbox `json:"missing_outboxes,omitempty"` // outboxes that the data directory should have
+	Missing []MissingOutbox `json:"missing_outboxes,omitempty"`
 }
 
-// MissingOutbox describes an outbox that was in the data directory and was not closed, but no
-// longer exists.
+// MissingOutbox describes an outbox that disappeared from the data directory without being
+// closed.
 type MissingOutbox struct {
 	Outbox   string `json:"outbox"`
 	Producer string `json:"producer"`
-	Last     uint64 `json:"last,omitempty"` // last known number of a message of the tenant
+	Last     uint64 `json:"last,omitempty"` // last known number of the tenant
 }
 
-// Later counts the messages of the tenant that were in the stream, but not in the ledger, when
-// the stream was asked.
+// Later counts the tenant's messages in the stream that the ledger lacks.
 type Later struct {
-	Last      uint64 `json:"last"`               // stream sequence of the tenant's last message in the stream
-	Events    int64  `json:"events"`             // without manifests
-	Manifests int64  `json:"manifests"`          // of producers
+	Last      uint64 `json:"last"`   // stream sequence of the tenant's last message
+	Events    int64  `json:"events"` // without manifests
+	Manifests int64  `json:"manifests"`
 	AtLeast   bool   `json:"at_least,omitempty"` // counting stopped early
 }
 
-// Any reports whether the ledger lacks an event. Manifests without events do not count,
-// because producers also send them as heartbeats.
+// Any reports whether the ledger lacks an event. Manifests alone do not count, because they can
+// be heartbeats.
 func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 
-// Waiting counts the events of the tenant that have not been sent from one outbox yet.
+// Waiting counts the unsent events of the tenant in one outbox.
 type Waiting struct {
 	Outbox  string `json:"outbox"`
 	Events  uint64 `json:"events"`
-	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, without a record of the loss yet
+	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses means that the events only record that somebody used the evidence. [Report.SetAsOf]
-	// ignores such events.
+	// Uses reports that the events only record uses of the evidence. [AsOf.Behind] ignores
+	// them.
 	Uses bool `json:"uses,omitempty"`
 }
 
@@ -58,7 +57,7 @@ func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 	return AsOf{Time: c.Time, Created: c.Position.Stream, Position: c.Position.Sequence, Outboxes: []Waiting{}}
 }
 
-// Behind reports whether there may be events of the tenant that the ledger does not have.
+// Behind reports whether the ledger may lack events of the tenant.
 func (a AsOf) Behind() bool {
 	if a.Later != nil && a.Later.Any() {
 		return true

@@ -9,21 +9,19 @@ import (
 
 const maxOrders = 1000
 
-// Redacted counts the records whose payloads orders destroyed, and lists the orders. These
-// records do not count as missing.
+// Redacted counts the records whose payloads orders destroyed, and lists the orders.
 type Redacted struct {
 	Erased int64     `json:"erased"`
 	Pruned int64     `json:"pruned"`
-	Holds  int       `json:"holds"`  // number of holds in force; 0 if Part is true
+	Holds  int       `json:"holds"`  // holds in force; 0 if Part is true
 	Orders []OrderAt `json:"orders"` // the newest ones
 
-	// Rules are the newest orders that set a rule for other orders. Waiting are the newest
-	// orders that wait for an approval.
+	// The newest orders that set a rule, and the newest ones that wait for an approval.
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
-	// Part reports that only a part of the ledger was given, so the holds in force are
-	// unknown.
+	// Part reports that the holds in force are unknown, because only a part of the ledger was
+	// given.
 	Part bool `json:"part,omitempty"`
 }
 
@@ -37,15 +35,15 @@ type OrderAt struct {
 	Ticket    string                `json:"ticket,omitempty"`
 	Time      time.Time             `json:"time"`
 	Selection ledger.OrderSelection `json:"selection,omitzero"`
-	Hold      string                `json:"hold,omitempty"`     // for a lift
-	Issuer    string                `json:"issuer,omitempty"`   // issuer that the order adds or revokes
-	Findings  []string              `json:"findings,omitempty"` // for an acknowledgement
-	Rule      string                `json:"rule,omitempty"`     // description of the rule that the order sets
+	Hold      string                `json:"hold,omitempty"` // id of the hold to lift
+	Issuer    string                `json:"issuer,omitempty"`
+	Findings  []string              `json:"findings,omitempty"`
+	Rule      string                `json:"rule,omitempty"` // description of the rule
 	Approver  string                `json:"approver,omitempty"`
-	Expires   time.Time             `json:"expires,omitzero"` // for an order that waits for its approval
+	Expires   time.Time             `json:"expires,omitzero"` // set while the order waits for approval
 	Effect    ledger.Effect         `json:"effect"`
 	InForce   bool                  `json:"in_force,omitempty"`
-	Records   int64                 `json:"records,omitempty"` // number of records whose payloads it destroyed
+	Records   int64                 `json:"records,omitempty"`
 }
 
 func (r *Redacted) conclude(all []OrderAt, holds []ledger.Order, rules ledger.Rules) {

@@ -11,20 +11,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// signedCheckpoints reads the checkpoints. It checks their signatures in parallel with the
-// walk, because this takes the most time.
+// signedCheckpoints checks signatures in parallel with the walk, because they take the most
+// time.
 type signedCheckpoints struct {
 	v    *verifier
 	stmt *sqlite.Stmt
 
 	tenant string
 	number int64
-	head   *ledger.Checkpoint // next checkpoint to compare with the leaves
+	head   *ledger.Checkpoint // next one to compare
 	newest *ledger.Checkpoint
 	note   string
 
-	altered bool // a root differed, and then all later ones do too
-	moved   bool // a digest of arrivals differed, and then all later ones do too
+	altered bool // a root differed, so all later ones do too
+	moved   bool // a digest of arrivals differed, so all later ones do too
 
 	group    errgroup.Group
 	mu       sync.Mutex // guards problems while group runs; no other lock is taken while it is locked
@@ -164,8 +164,6 @@ func (w *walk) compareCheckpoint(c *ledger.Checkpoint) {
 	}
 }
 
-// checkpointsBehind reports checkpoints that cover missing leaves, and leaves that no
-// checkpoint covers.
 func (w *walk) checkpointsBehind() error {
 	s := w.signed
 	if s.newest == nil {

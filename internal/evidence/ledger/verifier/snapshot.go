@@ -10,14 +10,13 @@ import (
 
 // The connections to the file, by purpose.
 const (
-	walking = iota // reads leaves and checkpoints, and compares
-	reading
-	looking
+	walking = iota // leaves and checkpoints
+	reading        // records and indexes
+	looking        // SQLite's check of the pages
 	readers
 )
 
-// snapshot begins a read transaction on each connection. All of them see the same state of the
-// ledger.
+// snapshot begins read transactions that all see the same state of the ledger.
 func snapshot(conns [readers]*sqlite.Conn) error {
 	for range 1000 {
 		for _, conn := range conns {

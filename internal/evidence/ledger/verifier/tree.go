@@ -10,16 +10,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// checkedTree rebuilds the tree from the leaves and compares each hash with the stored one. It
-// shares no code with the writer, so that an error there cannot hide itself.
+// checkedTree rebuilds the tree and compares each hash with the stored one. It shares no code
+// with the writer, so that it finds errors of the writer.
 type checkedTree struct {
 	size int64
-	// roots of the complete subtrees, the largest first; there is one for each 1 bit of size
+	// roots has the complete subtrees, the largest first, one for each 1 bit of size.
 	roots  []tlog.Hash
 	stored *storedHashes
 }
 
-// add adds a leaf. It returns false if a stored hash differs.
+// add returns false if a stored hash differs.
 func (t *checkedTree) add(leaf []byte) (bool, error) {
 	h := tlog.RecordHash(leaf)
 	same, err := t.stored.next(h)
@@ -58,7 +58,7 @@ type storedHashes struct {
 	row    []byte
 	length int
 	rows   int64
-	bad    string // a problem of the rows themselves
+	bad    string
 }
 
 func (s *storedHashes) next(h tlog.Hash) (bool, error) {
@@ -84,7 +84,7 @@ func (s *storedHashes) fill() (bool, error) {
 	if number := s.stmt.ColumnInt64(0); number != s.rows {
 		s.bad = fmt.Sprintf("hashes: row %d is where row %d should be", number, s.rows)
 	}
-	// Readers compute the row of a hash from its index, so only the last row may be shorter.
+	// Readers compute the row of a hash, so only the last row may be shorter.
 	if s.rows > 0 && s.length < ledger.HashesPerRow*tlog.HashSize {
 		s.bad = fmt.Sprintf("hashes: row %d is too short", s.rows-1)
 	}
@@ -97,7 +97,6 @@ func (s *storedHashes) fill() (bool, error) {
 	return true, nil
 }
 
-// end returns a problem if there are hashes after the last one of the tree.
 func (s *storedHashes) end() (string, error) {
 	if s.bad != "" {
 		return s.bad, nil

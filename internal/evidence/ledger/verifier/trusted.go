@@ -9,41 +9,40 @@ import (
 
 // Trusted is the result of comparing the ledger with a checkpoint from outside.
 type Trusted struct {
-	From       string    `json:"from,omitempty"` // where the checkpoint was found; empty for Options.Trusted
+	From       string    `json:"from,omitempty"` // empty for Options.Trusted
 	Size       int64     `json:"size"`
 	Root       string    `json:"root"`
 	Time       time.Time `json:"time"`
 	Diverged   bool      `json:"diverged"`
-	Unusable   bool      `json:"unusable,omitempty"` // unreadable or signed by another key, so it proves nothing
+	Unusable   bool      `json:"unusable,omitempty"` // unreadable or signed by another key
 	WithLedger bool      `json:"beside,omitempty"`   // stored with the ledger, so a match proves nothing
 	Reason     string    `json:"reason,omitempty"`
 }
 
 func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
 
-// Anchored is a stored checkpoint from an anchor.
+// Anchored is a checkpoint from an anchor, such as a bucket.
 type Anchored struct {
 	From string
 	Note []byte
-	Err  error // why Note could not be read
+	Err  error
 
-	// WithLedger reports that the checkpoint is stored with the ledger. Somebody who can
-	// change the ledger can also change it. It is compared, but a match proves nothing.
+	// WithLedger reports that the checkpoint is stored with the ledger. A match proves nothing,
+	// because an attacker could have changed both.
 	WithLedger bool
 }
 
 type trusted struct {
 	ledger.Checkpoint
 	found    Trusted
-	given    bool   // the user passed it as trusted
-	signed   []byte // the signed note
-	cosigned []byte // the note with cosignatures; nil if it has none
+	given    bool
+	signed   []byte
+	cosigned []byte // nil without cosignatures
 	compared bool
-	foreign  bool // signed by a key of another ledger, which counts as a divergence
+	foreign  bool // signed with another ledger's key, which counts as a divergence
 }
 
-// trusted returns all checkpoints from outside the ledger. It includes unusable ones, because
-// the report lists them.
+// trusted includes unusable checkpoints, because the report lists them.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
 		c, signed, err := ReadTrusted(o.Trusted)
@@ -112,8 +111,8 @@ func (v *verifier) concludeTrusted() {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}
-			// A break of the stream changes only the checkpoint and not the tree. Somebody
-			// could remove that checkpoint unnoticed, so the positions are compared too.
+			// A break of the stream changes only the checkpoint, not the tree. Compare the
+			// positions to find out if that checkpoint was removed.
 			if t.Arrivals == v.newest.Arrivals && t.Position.Behind(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}
@@ -131,8 +130,6 @@ func (v *verifier) concludeTrusted() {
 	v.concludeWitnesses()
 }
 
-// trusts reports whether there is a usable checkpoint from outside the ledger, and whether the
-// ledger diverged from such a checkpoint.
 func (r *Report) trusts() (found, diverged bool) {
 	if r.Trusted != nil {
 		found, diverged = true, r.Trusted.Diverged

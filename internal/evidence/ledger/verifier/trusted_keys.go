@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ReadTrusted reads a checkpoint that the user trusts. It returns the checkpoint, and its
-// signed note without extra white space at the end. It checks no signature.
+// ReadTrusted reads a checkpoint that the user trusts, and trims its note. It checks no
+// signature.
 func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	signed = ledger.TrimNote(text)
 	if c, err = ledger.ReadCheckpoint(signed); err == nil {
@@ -25,9 +25,8 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	return c, signed, nil
 }
 
-// openTrusted checks the signatures of the checkpoints from outside. It is called when the
-// keys of the ledger are known. A checkpoint with another key counts as a divergence, because
-// another ledger may have been in the place of this one.
+// openTrusted counts a checkpoint with another key as a divergence, because this ledger may
+// have replaced the one with that key.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -50,9 +49,8 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains an error of [ledger.OpenCheckpoint] if other keys than those of the ledger
-// signed the checkpoint. size is the size of the checkpoint. OtherKey returns "" for other
-// errors.
+// OtherKey explains an error of [ledger.OpenCheckpoint] if only other keys than the ledger's
+// signed the checkpoint, which has size leaves. Otherwise it returns "".
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {
@@ -69,4 +67,4 @@ func OtherKey(err error, keys ledger.Keys, size int64) string {
 	return fmt.Sprintf("it is signed by %s, and this ledger by %s", strings.Join(signers, ", "), strings.Join(ours, ", "))
 }
 
-const maxSigners = 3 // number of keys that an error text names
+const maxSigners = 3 // number of keys in an error text

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A thief of the key leaves the tree alone and changes the arrivals.
+// A thief of the key changes the arrivals, but not the tree.
 //
 //guarantee:verify-extensions
 func TestForgery_StolenKeyChangesArrivals(t *testing.T) {
@@ -43,7 +43,7 @@ func TestForgery_StolenKeyChangesArrivals(t *testing.T) {
 				t.Fatalf("a forgery with the key itself: got %s, %q", r.Integrity, r.Problems)
 			}
 			want := verifier.ExitDiverged
-			if name == "SeenOnceMore" { // after the trusted checkpoint
+			if name == "SeenOnceMore" { // it comes after the trusted checkpoint
 				want = verifier.ExitIncomplete
 			}
 			r := ledgertest.Verify(t, lie, key, verifier.Options{Trusted: trusted})
@@ -72,7 +72,7 @@ func TestForgery_TrustedCheckpointOfAnotherLedger(t *testing.T) {
 	}
 }
 
-// A checkpoint from an anchor counts like a given one if the key signed it.
+// A checkpoint from an anchor counts like a trusted one if the ledger's key signed it.
 //
 //guarantee:admin-forges
 func TestForgery_AnchoredCheckpoints(t *testing.T) {
@@ -106,8 +106,8 @@ func TestForgery_AnchoredCheckpoints(t *testing.T) {
 	}
 }
 
-// A stranger rewrites the ledger and signs it with a key of their own, which verify takes
-// for the ledger's. A checkpoint that was kept elsewhere shows it, however it was kept.
+// A stranger rewrites the ledger and signs it with their own key, which verify then uses. Any
+// checkpoint stored elsewhere reveals it.
 //
 //guarantee:anchor-other-key
 func TestForgery_CheckpointOfTheRightKey(t *testing.T) {
@@ -130,7 +130,7 @@ func TestForgery_CheckpointOfTheRightKey(t *testing.T) {
 	}
 }
 
-// White space at the end of a checkpoint neither hides a rewrite nor invents one.
+// White space at the end of a checkpoint neither hides nor causes a divergence.
 //
 //guarantee:anchor-other-key
 func TestForgery_CheckpointWithWhiteSpace(t *testing.T) {

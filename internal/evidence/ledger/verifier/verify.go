@@ -22,51 +22,46 @@ const DefaultSilence = 30 * time.Minute
 
 // Options are the settings of [Verify].
 type Options struct {
-	Key     note.Verifier // must come from [ledger.ParseKey] if Anchor is set
-	Anchor  *Anchoring    // evidence that confirms Key; nil if the caller is responsible for it
+	Key     note.Verifier // from [ledger.ParseKey] if Anchor is set
+	Anchor  *Anchoring    // nil if the caller has checked Key
 	Tenant  string        // empty accepts any tenant
-	Run     string        // restricts the verdict on completeness to this run; empty is no limit
-	From    time.Time     // limits that verdict to events that the server stored from From on; zero is no limit
-	To      time.Time     // and to events that it stored before To; zero is no limit
+	Run     string        // limits the verdict on completeness
+	From    time.Time     // limits completeness to events stored from From on
+	To      time.Time     // and before To
 	Silence time.Duration // [DefaultSilence] by default
-	// Trusted is a checkpoint that the user trusts, as a signed note. It may be nil.
+	// Trusted is a checkpoint that the user trusts, as a signed note, or nil.
 	Trusted []byte
-	// Anchored are stored checkpoints from anchors. Unlike Trusted, they may be missing or
-	// unreadable.
+	// Anchored are checkpoints from anchors, which may be unreadable.
 	Anchored []Anchored
-	// Witnesses is the policy that says which cosignatures are required, or nil. Witnessed is
-	// the cosigned checkpoint from [ledger.ReadWitnessed], or nil.
+	// Witnesses is the policy for cosignatures, if any. Witnessed is from
+	// [ledger.ReadWitnessed].
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Progress is called with the number of checked leaves and the number of all leaves,
-	// always by the same goroutine. The count starts again if the file changed and the
-	// verification is repeated. Progress may be nil.
+	// Progress is called by one goroutine with the numbers of checked and of all leaves. The
+	// count restarts if the file changed meanwhile. Progress may be nil.
 	Progress func(done, total int64)
 
-	// AllowAcknowledged makes [Report.Exit] ignore acknowledged findings.
 	AllowAcknowledged bool
 
-	RequireEnrolled bool // [Report.Exit] is [ExitIncomplete] if a producer is not enrolled
-	RequireTrusted  bool // [Report.Exit] is [ExitUntrusted] without a usable checkpoint in Trusted or Anchored
+	RequireEnrolled bool // a producer that is not enrolled causes [ExitIncomplete]
+	RequireTrusted  bool // no usable checkpoint in Trusted or Anchored causes [ExitUntrusted]
 }
 
-// errChanged ends a verification if a writer changed the file meanwhile. Verify then repeats
-// it.
+// errChanged makes Verify start again.
 var errChanged = errors.New("the file was changed while it was read")
 
-// errNoSnapshot is returned if the writer signs checkpoints so fast that the connections never
-// see the same state.
+// errNoSnapshot means that the writer signs checkpoints so fast that the connections never see
+// the same state.
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
 // Verify checks every byte of the ledger at path. It compares every leaf with its record, the
 // tree with every checkpoint, and every index with its table, and checks every signature. Then
-// it checks whether the ledger has everything that the producers sent. It uses only the file,
-// the key and opts. A writer may run at the same time, and then Verify may miss its newest
-// batch.
+// it checks whether the ledger has everything that the producers sent. A writer may run at the
+// same time. Verify may then miss its newest batch.
 //
-// Verify returns an error only if it cannot read the file. It reports problems of the ledger
-// in the report.
+// Verify returns an error only if it cannot read the file. Problems of the ledger are in the
+// report.
 func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	if opts.Key == nil {
 		return Report{}, errors.New("verify: options: Key is missing")
@@ -101,7 +96,7 @@ type verifier struct {
 	newest  ledger.Checkpoint
 	keys    ledger.Keys
 	issuers ledger.Issuers
-	foreign ForeignRecords // foreign records that an earlier reading found
+	foreign ForeignRecords // foreign records from earlier readings
 	found   ForeignRecords
 }
 
@@ -134,13 +129,12 @@ func (v *verifier) verify(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// isDamage reports whether err means that the file is damaged. Other errors mean that it
-// cannot be read.
+// isDamage distinguishes a damaged file from an unreadable one.
 func isDamage(err error) bool {
 	if errors.Is(err, ledger.ErrSchema) {
 		return true
 	}
-	// For these errors, sqlite.ErrCode returns the same code as for a general SQLite error.
+	// For these errors, sqlite.ErrCode returns ResultError, which means damage below.
 	if errors.As(err, new(*fs.PathError)) || errors.As(err, new(syscall.Errno)) {
 		return false
 	}
@@ -160,7 +154,7 @@ func (v *verifier) scan(ctx context.Context, conns [readers]*sqlite.Conn) (err e
 		c.SetInterrupt(ctx.Done())
 		defer c.SetInterrupt(nil)
 	}
-	// Check the schema first, because a table could be a view whose query never ends.
+	// Check this first, because a table could be a view whose query never ends.
 	if err := ledger.CheckSchema(conns[walking]); err != nil {
 		return v.conclude(nil, err)
 	}
@@ -211,8 +205,8 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 	return w.facts, nil
 }
 
-// conclude completes the report. failure is the error that ended the walk early, or nil.
-// conclude reports damage of the ledger as a problem, and returns other errors.
+// conclude completes the report. failure is the error that ended the walk, or nil. conclude
+// reports it as a problem if it is damage, and returns it otherwise.
 func (v *verifier) conclude(facts *completeness, failure error) error {
 	r := &v.report
 	if failure == nil && facts != nil {
@@ -239,7 +233,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	return nil
 }
 
-// openSigned opens a note in canonical form that has exactly one signature, by one of keys.
+// openSigned requires the canonical form and exactly one signature, by one of keys.
 func openSigned(signed []byte, keys note.Verifiers) (ledger.Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

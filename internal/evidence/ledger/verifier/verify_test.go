@@ -62,7 +62,7 @@ func TestVerify_MissingEvents(t *testing.T) {
 		{"FirstBatches", func(f *ledgertest.Feed) {
 			f.Run("p", "r1", 2)
 			f.Run("p", "r2", 2)
-			f.Messages = f.Messages[8:] // seven events and their manifest
+			f.Messages = f.Messages[8:] // drops seven events and their manifest
 		}, []verifier.Gap{{Producer: "p", First: 1, Last: 7, Cause: verifier.CauseStream}}},
 		{"Manifest", func(f *ledgertest.Feed) {
 			f.Run("p", "r1", 2)

@@ -31,7 +31,7 @@ type walk struct {
 	buf  [8][]byte
 	leaf []byte
 
-	indexed  indexed // contents that the indexes should have
+	indexed  indexed // entries that the indexes should have
 	expected int64
 	classes  map[ledger.Class]int64
 }
@@ -60,7 +60,7 @@ func (w *walk) all(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, w.signed.close())
 		for _, stmt := range [...]*sqlite.Stmt{w.leaves, w.again, w.hashes.stmt, w.removals.stmt} {
-			_ = stmt.Reset() // Step has already returned the error
+			_ = stmt.Reset() // Step has returned the error
 		}
 	}()
 	if err := w.nextAgain(); err != nil {
@@ -102,8 +102,7 @@ func (w *walk) arrived() error {
 	return w.checkpoints()
 }
 
-// streamPosition returns the position of the current leaf in the stream. After the last leaf
-// it returns the maximum.
+// streamPosition returns the position of the current leaf, or the maximum after the last leaf.
 func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	if !row {
 		return math.MaxInt64, math.MaxInt64
@@ -198,8 +197,6 @@ func (w *walk) end() error {
 
 const leavesPerProgress = 1 << 12
 
-// expected returns the number of leaves in the newest checkpoint. It is used to report
-// progress.
 func expected(conn *sqlite.Conn) (int64, error) {
 	return sqlitetx.Int(conn, "SELECT size FROM checkpoints ORDER BY checkpoint DESC LIMIT 1")
 }

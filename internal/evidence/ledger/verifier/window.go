@@ -9,16 +9,15 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// window restricts the verdict on completeness to events that the server stored in a time
-// range.
+// window limits the verdict on completeness to events that the server stored in a time range.
 type window struct {
 	facts    *completeness
 	from, to time.Time
-	since    int64 // inclusive, in nanoseconds
-	until    int64 // exclusive, in nanoseconds
+	since    int64 // inclusive, in nanoseconds since 1970
+	until    int64 // exclusive, in nanoseconds since 1970
 
-	highest map[string]uint64 // highest number in the time range, by producer
-	runs    map[string]bool   // runs that have events in the time range
+	highest map[string]uint64 // highest number by producer
+	runs    map[string]bool
 }
 
 func newWindow(c *completeness, from, to time.Time) *window {
@@ -32,7 +31,6 @@ func newWindow(c *completeness, from, to time.Time) *window {
 	return w
 }
 
-// restrict limits the report to producers, gaps and runs that concern the time range.
 func (w *window) restrict(r *Report) error {
 	r.From, r.To = w.from, w.to
 	if err := w.read(); err != nil {
@@ -66,7 +64,6 @@ func (w *window) restrict(r *Report) error {
 
 func (w *window) overlaps(after, until int64) bool { return after < w.until && until >= w.since }
 
-// read finds the producers and runs that have records in the time range.
 func (w *window) read() error {
 	args := []any{w.since, w.until}
 	for _, query := range [...]string{
@@ -89,9 +86,9 @@ func (w *window) read() error {
 		&sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error { w.runs[stmt.ColumnText(0)] = true; return nil }})
 }
 
-// timesOf returns the times between which the missing events of the gap g would have been
-// stored. after is the time of the event with the next lower number. until is the time of the
-// first event or manifest with a higher number.
+// timesOf returns the times between which the events of the gap g would have been stored. after
+// is the time of the event below the gap. until is the time of the first event or manifest
+// above it.
 func (w *window) timesOf(g Gap) (after, until int64, err error) {
 	producer := w.number(g.Producer)
 	until = math.MaxInt64
@@ -121,7 +118,7 @@ func (w *window) timesOf(g Gap) (after, until int64, err error) {
 			return 0, 0, err
 		}
 	}
-	// The event below the gap may have arrived late, after the one above it.
+	// The event below the gap may have arrived after the one above it.
 	return min(after, until), until, nil
 }
 
@@ -134,8 +131,6 @@ func (w *window) number(producer string) int64 {
 	return 0
 }
 
-// isUnproven reports whether the producer p may have sent events in the time range that no
-// manifest lists.
 func (w *window) isUnproven(p Producer, breaks []Break) bool {
 	if p.SilentSinceBreak && len(breaks) > 0 {
 		last := int64(0)

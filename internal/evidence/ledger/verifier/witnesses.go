@@ -8,13 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// WitnessLag is how much older than the newest checkpoint the cosigned checkpoint may be. Some
-// lag is allowed because witnesses need time to answer.
+// WitnessLag is how much older than the newest checkpoint the cosigned one may be, because
+// witnesses need time to answer.
 const WitnessLag = time.Minute
 
-// Witnesses says how far the witnesses have cosigned the ledger, compared with a policy.
+// Witnesses says how far the witnesses of a policy have cosigned the ledger.
 type Witnesses struct {
-	Met    bool                      `json:"met"` // a checkpoint not older than [WitnessLag], or of all records, has enough cosignatures
+	Met    bool                      `json:"met"` // a checkpoint within [WitnessLag], or with all records, has enough cosignatures
 	By     []transparency.CosignedBy `json:"by"`
 	Of     int                       `json:"of"` // number of witnesses in the policy
 	Quorum bool                      `json:"quorum"`
@@ -24,7 +24,7 @@ type Witnesses struct {
 	Reason string                    `json:"reason,omitempty"` // why Met is false
 }
 
-// NewWitnesses checks signed, a cosigned note with checkpoint c, against a policy. newest is
+// NewWitnesses checks signed, the cosigned note of checkpoint c, against a policy. newest is
 // the newest checkpoint of the ledger.
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)

@@ -46,7 +46,7 @@ func accesses(tb testing.TB, dir, tenant string) (list []events.AuditAccessedDat
 	return list
 }
 
-// A record of access is on disk without a broker, and in the ledger after a drain.
+// An access record is on disk without a broker, and in the ledger after a drain.
 //
 //guarantee:access-recorded
 func TestRecordAccess_Drain(t *testing.T) {
@@ -74,8 +74,6 @@ func TestRecordAccess_Drain(t *testing.T) {
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }
 
-// A running auditor sends the records that other processes write.
-//
 //guarantee:access-recorded
 func TestRecordAccess_Serve(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()

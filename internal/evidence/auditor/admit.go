@@ -15,26 +15,24 @@ import (
 
 const (
 	maxRefusedNames  = 1000    // tenants listed in the file
-	maxRefusedHashes = 200_000 // tenants remembered in memory, about 8 MB
+	maxRefusedHashes = 200_000 // hashes in memory, about 8 MB
 	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the content of the file that lists tenants without a ledger because
-// Options.Admit refused them. Their messages stay in the stream. If Options.Admit accepts such a
-// tenant at a later start, the auditor reads the stream again and writes the tenant's ledger from
-// the start. New fields may be added.
+// refusedTenants is the content of the file of tenants that Options.Admit refused. Their
+// messages stay in the stream. If Admit accepts such a tenant at a later start, the auditor
+// reads the stream again for its ledger.
 type refusedTenants struct {
-	Tenants map[string]uint64 `json:"tenants"` // by tenant, the stream sequence of its first message
+	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
 
-	// Policy is the [Options.Policy] with which the unlisted tenants were refused. While the policy
-	// is the same, they are assumed to stay refused.
+	// Policy is the [Options.Policy] that refused the unlisted tenants. They stay refused while
+	// it is the same.
 	Policy string `json:"policy,omitempty"`
 }
 
 // admissions decides which tenants get a ledger. A refused tenant stays refused until the next
-// start, even if the policy changes, because its ledger would lack the messages refused so far.
-// ledgers.mu guards admissions.
+// start, because its ledger would lack messages. ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -44,7 +42,7 @@ type admissions struct {
 	has     map[string]bool // tenants with a ledger
 	refused map[uint64]bool // hashes of refused tenants
 	file    refusedTenants
-	before  refusedTenants // content of the file at the start if the stream is being read again
+	before  refusedTenants // content at the start, if the stream is read again
 	changed bool
 	logged  int
 }
@@ -75,8 +73,8 @@ func newAdmissions(o Options) (*admissions, error) {
 	return a, nil
 }
 
-// readAgain reports whether the auditor must read the stream again because a tenant that was
-// refused earlier is accepted now. If so, it also clears the list of refused tenants.
+// readAgain reports whether the auditor must read the stream again for a tenant that it refused
+// earlier. If so, it clears the list of refused tenants.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {
@@ -94,8 +92,6 @@ func (a *admissions) readAgain() bool {
 	return true
 }
 
-// allows reports whether messages of tenant go into a ledger. It asks admit about a new tenant and
-// remembers the answer. sequence is the stream sequence of the message.
 func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequence uint64) bool {
 	if a.admit == nil || a.has[tenant] {
 		return true
@@ -127,8 +123,8 @@ func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequ
 	return false
 }
 
-// save writes the file of refused tenants. It is called before the stream position is committed, so
-// that no refused message is forgotten.
+// save must be called before the stream position is committed, so that no refused message is
+// forgotten.
 func (a *admissions) save() error {
 	if !a.changed {
 		return nil
@@ -150,9 +146,8 @@ func (a *admissions) save() error {
 	return nil
 }
 
-// committed removes the tenants of the previous start from the file. The stream position was reset
-// to before their messages and is now saved, so the file is no longer needed to trigger reading
-// again.
+// committed removes the tenants of the previous start from the file, because the saved stream
+// position is now before their messages.
 func (a *admissions) committed() error {
 	if a.before.Tenants == nil {
 		return nil

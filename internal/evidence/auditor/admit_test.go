@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// drainLimited drains with a new policy, as each start has.
+// drainLimited drains with a new policy, as each start does.
 func drainLimited(t *testing.T, b *broker.Broker, dir string, o admission.Options) []string {
 	t.Helper()
 	present, err := ledger.Tenants(LedgerDir(dir))
@@ -36,8 +36,8 @@ func known(tenants ...string) func() ([]string, error) {
 	return func() ([]string, error) { return tenants, nil }
 }
 
-// A refused tenant has no ledger, its messages stay in the stream, and it gets all of them
-// once it is accepted. The ledgers of others do not change.
+// Once a refused tenant is accepted, it gets all its messages. The ledgers of others do not
+// change.
 //
 //guarantee:tenant-flood
 func TestRun_RefusesTenants(t *testing.T) {
@@ -75,8 +75,8 @@ func TestRun_RefusesTenants(t *testing.T) {
 	}
 }
 
-// A flood with thousands of new tenants creates ledgers up to the limit, and neither hides
-// nor delays a known tenant. Its ledger is complete, also if it comes late.
+// The flood neither hides nor delays a known tenant. The ledger of a tenant that becomes known
+// later is complete too.
 //
 //guarantee:tenant-flood
 func TestRun_TenantFlood(t *testing.T) {
@@ -98,7 +98,7 @@ func TestRun_TenantFlood(t *testing.T) {
 			t.Errorf("with a limit of %d the next start reads the stream again: %v, want %v", limit, !want, want)
 		}
 	}
-	// Another tenant becomes known. The file does not name all refused ones.
+	// Another tenant becomes known. The file does not name it.
 	hidden := fmt.Sprintf("early-%d", 2999)
 	got = drainLimited(t, b, dir, admission.Options{Limit: 8, Known: known("late", hidden)})
 	if len(got) != 10 || !slices.Contains(got, hidden) {
@@ -110,7 +110,6 @@ func TestRun_TenantFlood(t *testing.T) {
 	}
 }
 
-// flood publishes a message in the name of each of 3,000 tenants.
 func flood(t *testing.T, b *broker.Broker, prefix string) {
 	t.Helper()
 	for i := range 3000 {

@@ -17,23 +17,20 @@ import (
 )
 
 const (
-	// The pause leaves time for other programs to open the files.
-	syncEvery = time.Second
-	// The interval grows up to syncLatest when a sync takes long.
-	syncLatest = 30 * time.Second
+	syncEvery  = time.Second
+	syncLatest = 30 * time.Second // interval after a sync that took long
 )
 
-// syncWorkers is the number of tenants that are written in parallel, so that a tenant with many
+// syncWorkers is the number of tenants that are synced in parallel, so that one with many
 // changes does not delay the others.
 const syncWorkers = 4
 
 const logAgain = time.Minute
 
-// A fileSync writes the AgentFS files from the ledgers in the background. Writes to the ledgers
-// never wait for it.
+// A fileSync writes the AgentFS files in the background.
 type fileSync struct {
 	dataDir string
-	only    string // the only tenant; empty means all
+	only    string // empty means all tenants
 	writer  *agentfs.Writer
 	logger  *slog.Logger
 
@@ -56,7 +53,7 @@ func (s *fileSync) changed(tenant string) {
 	s.pending[tenant] = true
 }
 
-// run syncs the files until ctx ends. It calls tick at the start and every renewEvery.
+// run calls tick at the start and every renewEvery.
 func (s *fileSync) run(ctx context.Context, tick func()) {
 	s.all(ctx)
 	tick()
@@ -95,7 +92,6 @@ func (s *fileSync) log(ctx context.Context, err error) {
 	s.logger.WarnContext(ctx, "agentfs files not written", "error", err)
 }
 
-// all marks every tenant as pending, because its files may be behind the ledger.
 func (s *fileSync) all(ctx context.Context) {
 	tenants, err := Options{DataDir: s.dataDir, Tenant: s.only}.tenants()
 	if err != nil {
@@ -106,7 +102,7 @@ func (s *fileSync) all(ctx context.Context) {
 	}
 }
 
-// sync writes the files of all pending tenants. A tenant whose sync fails stays pending.
+// sync writes the files of all pending tenants. A tenant that fails stays pending.
 func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(s.pending))
@@ -156,11 +152,11 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records implements [agentfs.Source] for a ledger. An entry has bytes only if it is an event that
-// was not erased.
+// records implements [agentfs.Source]. An entry has bytes only if it is an event that was not
+// erased.
 type records struct{ *ledger.Reader }
 
-// AgentFSSource returns r as the source from which AgentFS files are written.
+// AgentFSSource returns r as the source of AgentFS files.
 func AgentFSSource(r *ledger.Reader) agentfs.Source { return records{r} }
 
 // After implements agentfs.Source.

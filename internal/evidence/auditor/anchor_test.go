@@ -17,8 +17,7 @@ func drainWithFile(tb testing.TB, o Options, file string) {
 	}
 }
 
-// anchorOnce stores the checkpoint of a tenant at the anchors of o, as an auditor does
-// at its end, and returns the failure.
+// anchorOnce stores the checkpoint of a tenant at the anchors of o.
 func anchorOnce(tb testing.TB, o Options, tenant string) error {
 	tb.Helper()
 	key, err := writer.OpenKey(KeyDir(o.DataDir))

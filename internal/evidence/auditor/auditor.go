@@ -25,8 +25,8 @@ const (
 	durable        = "auditor"
 	standbyDurable = "auditor-standby"
 
-	// A ledger signs a checkpoint after at most signEvents messages. A batch has more, because the
-	// ledgers of several tenants are committed in parallel.
+	// A ledger signs a checkpoint after at most signEvents messages. Batches are larger,
+	// because ledgers of several tenants are committed in parallel.
 	signEvents  = 1000
 	batchEvents = 32 * signEvents
 	batchBytes  = 32 << 20
@@ -38,60 +38,61 @@ const (
 // Options are the settings of [Run].
 type Options struct {
 	Broker  *broker.Broker // required
-	DataDir string         // required; has the ledgers, keys and AgentFS files
-	Tenant  string         // empty means all
-	Drain   bool           // handle the messages that are in the stream at the start, then return
-	// How long payloads are stored; the first matching rule applies, and payloads without a rule
-	// are stored permanently.
+	DataDir string         // required; ledgers, keys and AgentFS files
+	Tenant  string         // empty means all tenants
+	Drain   bool           // return after the messages that are in the stream at the start
+	// Retention says how long payloads are stored. The first matching rule applies. Others are
+	// stored permanently.
 	Retention []ledger.RetentionRule
-	// Minimum retention in all ledgers, in whole seconds; a ledger with a higher floor keeps it.
+	// Floor is the minimum retention in all ledgers, in whole seconds. A ledger with a higher
+	// floor keeps it.
 	Floor time.Duration
-	// Time without events after which a run counts as ended; 30 minutes by default.
+	// Silence is the time without events after which a run counts as ended, by default 30
+	// minutes.
 	Silence time.Duration
 
-	// Signer says where the signing key is, in the syntax of [writer.ParsePlace]. If Signer is
-	// empty, the key stays where it is now, and a missing key is created as a file.
+	// Signer says where the signing key is, in the syntax of [writer.ParsePlace]. If it is
+	// empty, the key stays where it is, or is created as a file.
 	Signer string
 
-	// CheckpointFile stores the newest checkpoints. It should be on a disk that the writers of the
-	// ledgers cannot write to. Failures of CheckpointFile, Witnesses and the bucket never block the
-	// ledgers. The log and Progress report them.
+	// CheckpointFile stores the newest checkpoints. The writers of the ledgers should not be
+	// able to write to its disk. If CheckpointFile, Witnesses or the bucket fail, the ledgers
+	// continue, and the log and Progress report the failure.
 	CheckpointFile anchor.File
 
-	// KnownLedgers is the path of the file in which the key is pinned for the user. See package
-	// pins. If it is empty, the key is not pinned.
+	// KnownLedgers is the path of the file that pins the key for the user, see package pins. If
+	// it is empty, the key is not pinned.
 	KnownLedgers string
 
-	// Witnesses are the witnesses that cosign the newest checkpoints.
+	// Witnesses cosign the newest checkpoints.
 	Witnesses *transparency.Policy
 
-	// NoBucket turns off the storage of checkpoints in the broker's bucket. The bucket is at most a
-	// second behind the ledger. It also has the lease that auditors with copies of the same key
-	// compete for. Only the holder of the lease stores checkpoints.
+	// NoBucket turns off the broker's bucket, which stores checkpoints at most a second after
+	// the ledger. It also has the lease for auditors with copies of the same key. Only the
+	// auditor with the lease stores checkpoints.
 	NoBucket bool
 
-	// Standby makes this auditor the standby of another one. It needs its own data
-	// directory and a copy of the other one's key.
+	// Standby makes this auditor the standby of another one. It needs a separate data directory
+	// and a copy of the other's key.
 	Standby bool
 
-	// TilesListen is the address on which [tiles.Handler] serves the ledgers. If it is empty, the
-	// ledgers are not served.
+	// TilesListen is the address on which [tiles.Handler] serves the ledgers. If it is empty,
+	// they are not served.
 	TilesListen  string
-	TilesTenants []string // tenants whose ledgers are served; empty means Tenant
+	TilesTenants []string // served tenants; empty means Tenant
 
-	// Admit decides about a tenant that has no ledger yet. If it returns an error, the tenant gets
-	// no ledger and its messages stay in the stream. A nil Admit accepts every tenant. If Tenant is
-	// set, Admit is not called.
+	// Admit decides about a tenant that has no ledger yet. After an error, the tenant gets no
+	// ledger and its messages stay in the stream. Admit is not called if Tenant is set. A nil
+	// Admit accepts every tenant.
 	Admit func(tenant string) error
 
-	// Policy is a text that changes when Admit starts to accept other tenants. It matters only
-	// after so many tenants were refused that not all could be listed. If Policy is then the same
-	// as at the last start, the auditor does not read the stream again for the unlisted tenants.
+	// Policy changes when Admit starts to accept other tenants. If more tenants were refused
+	// than could be listed, the auditor reads the stream again only after such a change.
 	Policy string
 
-	Reports Reports // daily reports to make
+	Reports Reports
 
-	CacheBytes int64 // size of the caches of all open ledgers together; 0 means the default
+	CacheBytes int64 // size of the caches of all open ledgers; 0 means the default
 
 	Logger   *slog.Logger
 	Progress func(consume.Progress)
@@ -100,7 +101,7 @@ type Options struct {
 	tooLong   func() <-chan time.Time // for tests; fires when a slow ledger gets a backlog
 	tick      func() <-chan time.Time // for tests; fires when to look for missing reports
 	heartbeat time.Duration           // for tests; interval of the outbox of access records, 0 for the default
-	stream    ledger.Stream           // stream for a state database that has none; see Rebuild
+	stream    ledger.Stream           // stream of a new state database, see Rebuild
 }
 
 func (o Options) withDefaults() Options {
@@ -125,8 +126,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckStandby returns nil if o is valid for a standby of the broker at url, or if o is not a
-// standby. Otherwise it returns an error with the reason.
+// CheckStandby returns an error if o is not valid for a standby of the broker at url. Options
+// without Standby are valid.
 func (o Options) CheckStandby(url string) error {
 	switch {
 	case !o.Standby:
@@ -168,13 +169,13 @@ func KeyDir(dataDir string) string { return filepath.Join(dataDir, "keys") }
 // AgentFSDir returns the folder of the AgentFS files in a data directory.
 func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs") }
 
-// Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir. It returns
-// nil when ctx ends. With o.Drain it returns after the last message that was in the stream at the
-// start, and an interruption before that is an error. If another process is already the auditor of
-// the data directory, Run waits until that process ends.
+// Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir. It
+// returns nil when ctx ends. With o.Drain it returns after the last message that was in the
+// stream at the start, and an earlier end of ctx is an error. If another auditor runs on the
+// data directory, Run waits for its end.
 //
-// If a ledger is damaged, Run suspends it and continues with the others. It reports the error,
-// which wraps [ledger.ErrDamaged], to o.Progress and also returns it at the end.
+// Run suspends a damaged ledger and continues with the others. It reports the error, which
+// wraps [ledger.ErrDamaged], to o.Progress, and returns it at the end.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Broker == nil || o.DataDir == "" {
@@ -211,7 +212,7 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func (o Options) beforeServing(ctx context.Context, err error) error {
-	// If ctx ends during the start, that is a clean stop.
+	// A ctx that ends during the start is a clean stop.
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err) == sqlite.ResultInterrupt) {
 		if !o.Drain {
 			return nil

@@ -75,7 +75,6 @@ func TestRun_SetsApartWhatIsNoEvent(t *testing.T) {
 	}
 }
 
-// The auditor resumes after any part of its state is deleted.
 func TestRun_GoesOnFromAnyState(t *testing.T) {
 	b := auditortest.Connect(t, auditortest.Server(t))
 	for _, tenant := range []string{"acme", "other"} {
@@ -191,7 +190,7 @@ func TestRun_RenewsTheCheckpointOfASilentLedger(t *testing.T) {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
 	later := func() time.Time { return time.Now().Add(40 * time.Minute) }
-	for range 3 { // once is enough
+	for range 3 { // the first renewal suffices
 		if err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: dir, Drain: true, Now: later}); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +205,7 @@ func TestRun_RenewsTheCheckpointOfASilentLedger(t *testing.T) {
 func TestRun_ManyTenants(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p := auditortest.Outbox(t, b, "shared", "")
-	const tenants = 40 // in two rounds more than stay open
+	const tenants = 40 // more than stay open
 	for round := range 2 {
 		for i := range tenants {
 			e, err := events.New(events.RunStarted, "/test", events.RunStartedData{})

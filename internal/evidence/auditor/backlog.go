@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// If all backlogs together have more than maxBacklogBytes, batches wait for the ledgers.
 	maxBacklogBytes = batchBytes + 16<<20
 
-	maxBacklogs = 16               // each backlog needs file descriptors and a goroutine
+	maxBacklogs = 16               // each needs file descriptors and a goroutine
 	patience    = time.Second      // a ledger that takes longer for a batch gets a backlog
-	busyPause   = time.Second / 10 // wait before a write to a locked file is retried
+	busyPause   = time.Second / 10 // pause between attempts to write to a locked file
 	slowWrite   = 10 * time.Second // readiness reports a ledger that takes longer
 )
 
 var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
 
-// The state database already records queued messages as written. If the process ends before they
-// are written, the next start notices that the ledger is behind and reads the stream again.
+// A backlog queues messages for a slow ledger. The state database already records them as
+// written. After a crash, the next start finds that the ledger is behind and reads the stream
+// again.
 type backlog struct {
 	ledger *writer.Ledger
 	append func(context.Context, *writer.Ledger, queued) error
 	since  time.Time
-	scrub  bool          // the backlog exists because of a scrub, which the scrub queue reports
-	done   chan struct{} // closed when the goroutine no longer uses the ledger
+	scrub  bool          // exists because of a scrub
+	done   chan struct{} // closed when the goroutine has left the ledger
 
 	scrubErr error // valid after done is closed
 
@@ -40,7 +40,7 @@ type backlog struct {
 	mu    sync.Mutex
 	queue []queued
 	bytes int
-	busy  error // why the current write takes long, if known
+	busy  error // why the current write takes long
 }
 
 type queued struct {
@@ -61,7 +61,7 @@ func (q queued) target(tenant string) ledgerPosition {
 	return ledgerPosition{tenant: tenant, epoch: q.stream.Epoch, sequence: q.messages[len(q.messages)-1].Sequence}
 }
 
-// add appends q to the queue. It returns false if the goroutine of b has already stopped.
+// add returns false if the goroutine of b has stopped.
 func (b *backlog) add(q queued) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,8 +72,7 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first returns the first element of the queue. If the queue is empty, first closes done and
-// returns false.
+// first closes done and returns false if the queue is empty.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,9 +105,8 @@ func (b *backlog) isDone() bool {
 	}
 }
 
-// run writes the queued messages to the ledger and closes done when the queue is empty. While the
-// ledger's file is locked, run retries. After any other error, or when ctx ends, it also closes
-// done, and flush must write the messages that are left.
+// run writes the queued messages and closes done. While the ledger's file is locked, run
+// retries. After any other error, or when ctx ends, it leaves messages for flush.
 func (b *backlog) run(ctx context.Context) error {
 	for {
 		q, ok := b.first()
@@ -133,7 +131,7 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the messages that are left in the queue. It may only be called after done is closed.
+// flush writes the messages that run has left. The caller waits for done first.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

@@ -22,7 +22,7 @@ type feed struct {
 	b      *broker.Broker
 	s      *service
 	at     consume.Position
-	number map[string]uint64 // by tenant, of the last event
+	number map[string]uint64 // number of the last event, by tenant
 }
 
 func newFeed(tb testing.TB, b *broker.Broker, dir string) *feed {
@@ -71,12 +71,11 @@ func (f *feed) apply(batch ...consume.Message) {
 	}
 }
 
-// custom is an event without a payload.
 func (f *feed) custom(tenant string) consume.Message {
 	return f.event(tenant, events.Custom, events.CustomData{Name: "x"})
 }
 
-// wantAt compares the last message of the stream in each ledger.
+// wantAt compares the position of each ledger.
 func (f *feed) wantAt(want map[string]uint64) {
 	f.tb.Helper()
 	for tenant, sequence := range want {
@@ -96,9 +95,6 @@ func (f *feed) detach(tenant string) *backlog {
 	return a
 }
 
-// A scrub of one ledger does not block the others. Messages for that ledger are written
-// afterwards in order.
-//
 //guarantee:scrub-parallel
 func TestScrub_OthersGoOn(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
@@ -110,7 +106,7 @@ func TestScrub_OthersGoOn(t *testing.T) {
 	if at, err := f.s.projector.Position(t.Context()); err != nil || at.Sequence != 5 {
 		t.Errorf("the position is %d, %v, want 5", at.Sequence, err)
 	}
-	f.s.ledgers.renewIdle(t.Context()) // ignores the ledger during the scrub
+	f.s.ledgers.renewIdle(t.Context()) // skips the ledger during the scrub
 	close(a.done)
 	f.apply(f.custom("acme"))
 	f.wantAt(map[string]uint64{"acme": 6, "other": 4})
@@ -125,8 +121,6 @@ func TestScrub_OthersGoOn(t *testing.T) {
 	}
 }
 
-// If the auditor ends before a backlog is written, the next start reads it again.
-//
 //guarantee:scrub-parallel
 func TestScrub_EndedMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
@@ -146,8 +140,6 @@ func TestScrub_EndedMeanwhile(t *testing.T) {
 	}
 }
 
-// When the backlogs are full, the whole batch waits.
-//
 //guarantee:slow-ledger
 //guarantee:scrub-parallel
 func TestScrub_WhatWaitsIsBounded(t *testing.T) {
@@ -169,8 +161,6 @@ func TestScrub_WhatWaitsIsBounded(t *testing.T) {
 	}
 }
 
-// An order that arrives during a scrub causes another scrub.
-//
 //guarantee:scrub-parallel
 func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
@@ -214,8 +204,8 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	}
 }
 
-// A failed scrub is retried after a growing pause, because each attempt writes the whole
-// file. A scrub that a reader delays is retried without a pause.
+// Each attempt writes the whole file, so a failed scrub is retried after a growing pause. A
+// scrub that a reader delays is retried without a pause.
 //
 //guarantee:scrub-parallel
 func TestScrubs_Pause(t *testing.T) {

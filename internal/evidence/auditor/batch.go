@@ -12,14 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A batch is one write to the ledgers of several tenants. It locks ledgers.mu from begin until end.
+// A batch is one write to several ledgers. It locks ledgers.mu from begin until end.
 type batch struct {
 	ledgers *ledgers
 
-	// While ledgers are written in parallel, noteMu guards reached, ledgers.backlogs and
-	// ledgers.suspended.
+	// noteMu guards reached, ledgers.backlogs and ledgers.suspended during parallel writes.
 	noteMu  sync.Mutex
-	reached map[string]ledgerPosition // by tenant, the new position of each changed ledger
+	reached map[string]ledgerPosition // new positions by tenant
 }
 
 func (l *ledgers) begin() *batch {
@@ -55,9 +54,8 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone removes from byTenant the messages of tenants that have a backlog, and adds them to the
-// backlog. If the backlogs are full, or the goroutine of a backlog has stopped, it waits until the
-// ledger is available. The messages then stay in byTenant, so that the batch writes them.
+// postpone moves messages of tenants with a backlog from byTenant to the backlog. If the
+// backlogs are full or done, it waits for the ledger instead.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -80,9 +78,8 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes q to the ledger l. If the write takes too long and left has room for another
-// backlog, writeOne returns the backlog, and its goroutine continues the write. It also returns the
-// backlog when ctx ends.
+// writeOne writes q to the ledger l. If that takes too long and left has room, or if ctx ends,
+// it returns a backlog whose goroutine continues the write.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })
@@ -105,9 +102,9 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 	}
 }
 
-// each calls fn for each tenant with its ledger, for several tenants in parallel. For a suspended
-// ledger it passes nil. If fn reports damage, each suspends the ledger and calls fn again with nil.
-// It stores the position and the backlog that fn returns.
+// each calls fn for several tenants in parallel, with the ledger, or with nil if it is
+// suspended. If fn reports damage, each suspends the ledger and calls fn again with nil. It
+// stores the position and the backlog that fn returns.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {

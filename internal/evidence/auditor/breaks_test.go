@@ -13,8 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// Messages in the middle of the stream are deleted before they were read.
-//
 //guarantee:verify-stream-replaced
 func TestRun_MessagesDeletedWhileAway(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
@@ -34,7 +32,6 @@ func TestRun_MessagesDeletedWhileAway(t *testing.T) {
 	}
 }
 
-// Of many holes in one batch, the first and the last are recorded.
 func TestRun_ManyMessagesDeletedWhileAway(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	p, other := auditortest.Outbox(t, b, "coder", "acme"), auditortest.Outbox(t, b, "tester", "other")
@@ -59,8 +56,8 @@ func TestRun_ManyMessagesDeletedWhileAway(t *testing.T) {
 	}
 }
 
-// A stream that was created again, or restored from an older copy, gives the same
-// numbers to other messages.
+// A stream that was created again, or restored from a copy, gives the same numbers to other
+// messages.
 //
 //guarantee:verify-stream-replaced
 func TestRun_StreamComesBack(t *testing.T) {
@@ -94,7 +91,7 @@ func TestRun_StreamComesBack(t *testing.T) {
 			if err := test.lose(dir); err != nil {
 				t.Fatal(err)
 			}
-			other := auditortest.Outbox(t, b, "tester", "acme") // its events get stream numbers that were read before
+			other := auditortest.Outbox(t, b, "tester", "acme") // its events get stream numbers that the auditor has read before
 			auditortest.PublishRun(t, other, "r3", 2)
 			wantBroken(t, b, dir)
 			r := auditortest.Verify(t, dir, "acme")
@@ -119,7 +116,6 @@ func copyFolder(tb testing.TB, to, from string) {
 	}
 }
 
-// wantBroken drains and expects ErrStreamBroken in the progress.
 func wantBroken(tb testing.TB, b *broker.Broker, dir string) {
 	tb.Helper()
 	var said error

@@ -15,9 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// The ledger of another key does not replace the stored checkpoint, and readiness
-// reports that.
-//
 //guarantee:anchor-fails
 func TestAnchor_BucketReplacesNothingOfOthers(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
@@ -34,8 +31,6 @@ func TestAnchor_BucketReplacesNothingOfOthers(t *testing.T) {
 	}
 }
 
-// An unusable bucket is reported, and blocks neither the ledgers nor the other anchors.
-//
 //guarantee:anchor-fails
 func TestAnchor_BucketCannotBeUsed(t *testing.T) {
 	s := auditortest.Server(t)
@@ -56,7 +51,6 @@ func TestAnchor_BucketCannotBeUsed(t *testing.T) {
 	}
 }
 
-// All tenants of a round go in one batch, which the broker syncs once.
 func TestAnchor_BucketManyTenants(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()

@@ -17,8 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// endorseIssuer signs an endorsement of the data directory's issuer with the current key of its
-// ledgers. Without the endorsement the producers of the data directory are not enrolled.
+// Without an endorsement of the issuer, the producers of the data directory are not enrolled.
 func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	path, err := broker.IssuerKey(o.DataDir)
 	if err == nil {
@@ -29,9 +28,8 @@ func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// Endorse writes an endorsement of the issuer at path into a file next to it. The endorsement is
-// for one tenant, or for all if tenant is empty. If the file already has such an endorsement by the
-// key public, Endorse keeps it.
+// Endorse writes an endorsement of the issuer at path into a file next to it, unless there is
+// one by the key public. The endorsement is for one tenant, or for all if tenant is empty.
 func Endorse(path, tenant, public string, signer note.Signer) error {
 	issuer, err := publish.OpenIssuer(path)
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RotateKey replaces the signing key of a data directory. signer says where the new key is, in the
-// syntax of [writer.ParsePlace]. If signer is empty, the new key is a file. signer is required if
-// the current key is in an ssh-agent. RotateKey fails while an auditor runs on the data directory.
+// RotateKey replaces the signing key of a data directory. signer says where the new key is, in
+// the syntax of [writer.ParsePlace]. It is a file if signer is empty, but signer is required if
+// the current key is in an ssh-agent. RotateKey fails while an auditor runs on the data
+// directory.
 func RotateKey(dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
 	place, err := placeOfNext(KeyDir(dataDir), signer)
 	if err != nil {
@@ -47,7 +48,7 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 }
 
 // sendKeyChanges records the signed key changes that a ledger does not have yet, so that the
-// auditor receives them as orders. The same order may be sent twice, but it takes effect only once.
+// stream delivers them. An order takes effect once, even if it is sent twice.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers the orders of the other auditor

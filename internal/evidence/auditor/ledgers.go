@@ -13,13 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to the ledgers of all tenants. mu excludes a batch, a renewal and the start of a
-// scrub from running at the same time.
+// ledgers writes to all ledgers. mu prevents a batch, a renewal and the start of a scrub from
+// running at the same time.
 type ledgers struct {
 	opts     Options
 	state    *state
 	scrubs   *scrubQueue
-	appended func(tenant string) // called after each commit to the tenant's ledger
+	appended func(tenant string) // called after each commit to a ledger
 
 	workers     sync.WaitGroup  // goroutines that write to one ledger
 	workersCtx  context.Context //nolint:containedctx // outlives a batch; ends with close
@@ -31,7 +31,7 @@ type ledgers struct {
 	admitted  *admissions
 	backlogs  map[string]*backlog  // by tenant
 	suspended map[string]error     // by tenant
-	awaited   map[string]time.Time // by tenant, when to renew a renewed ledger again
+	awaited   map[string]time.Time // when to renew the checkpoint again, by tenant
 }
 
 func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *admissions) *ledgers {
@@ -44,10 +44,9 @@ func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *a
 	return l
 }
 
-// suspend stops all writes to a damaged ledger until the next start. The state database records the
-// skipped messages as written, so the next start notices that the ledger is behind and reads the
-// stream again. The ledger stays suspended even if it is restored before that, because it would
-// lack the skipped messages. The caller must hold l.mu.
+// suspend stops all writes to a damaged ledger until the next start, which reads the skipped
+// messages again. Until then, even a restored ledger stays suspended, because it lacks these
+// messages. The caller must hold l.mu.
 func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	if l.suspended[tenant] != nil {
 		return
@@ -93,7 +92,7 @@ func (l *ledgers) newBacklog(of *writer.Ledger, first ...queued) *backlog {
 	return b
 }
 
-// queuedBytes returns the size of the messages in all backlogs. The caller must hold l.mu.
+// The caller of queuedBytes must hold l.mu.
 func (l *ledgers) queuedBytes() (bytes int) {
 	for _, b := range l.backlogs {
 		bytes += b.size()
@@ -101,8 +100,8 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach takes the ledger of tenant out of the set for a scrub and returns a backlog for messages
-// that arrive during the scrub. It returns nil if the ledger is suspended.
+// detach takes the ledger of tenant out of the set for a scrub, with a backlog for messages
+// that arrive meanwhile. It returns nil if the ledger is suspended.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +111,7 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	if l.backlogs[tenant] != nil {
 		return nil, errDetached
 	}
-	// A suspended ledger is not scrubbed. Only the operator who restores it may change its files.
+	// Only the operator who restores a suspended ledger may change its files.
 	if l.suspended[tenant] != nil {
 		l.scrubs.done(tenant)
 		return nil, nil //nolint:nilnil // nothing to scrub
@@ -132,15 +131,15 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	return b, nil
 }
 
-// attach puts ledgers whose backlog goroutine has stopped back into the set. If it returns an
-// error, it can be called again.
+// attach puts ledgers with a stopped backlog back into the set. It may be repeated after an
+// error.
 func (l *ledgers) attach(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.attachDone(ctx)
 }
 
-// attachDone is like attach, but the caller must hold l.mu.
+// The caller of attachDone must hold l.mu.
 func (l *ledgers) attachDone(ctx context.Context) error {
 	var errs error
 	for _, b := range l.backlogs {
@@ -151,8 +150,8 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the messages that are left in b and puts its ledger back into the set. The
-// caller must hold l.mu, and b.done must be closed.
+// attachOne writes the rest of b and puts its ledger back into the set. The caller must hold
+// l.mu, and b.done must be closed.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -178,8 +177,8 @@ func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	return nil
 }
 
-// await waits until the goroutine of b has stopped and puts the ledger back into the set. The
-// caller must hold l.mu.
+// await waits for the end of b and puts its ledger back into the set. The caller must hold
+// l.mu.
 func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	select {
 	case <-b.done:
@@ -189,7 +188,7 @@ func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	}
 }
 
-// awaitAll calls await for all backlogs. The caller must hold l.mu.
+// The caller of awaitAll must hold l.mu.
 func (l *ledgers) awaitAll(ctx context.Context) error {
 	for _, b := range l.backlogs {
 		if err := l.await(ctx, b); err != nil {
@@ -199,8 +198,8 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish waits for all backlogs and puts their ledgers back. It does not hold l.mu while it waits,
-// so that readiness can report slow ledgers.
+// finish puts all ledgers back. It does not hold l.mu while it waits, so that readiness can
+// report slow ledgers.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()
 	rest := slices.Collect(maps.Values(l.backlogs))
@@ -242,8 +241,7 @@ func (l *ledgers) logAppended(ctx context.Context, tenant string, done writer.Ap
 		"leaves", done.Leaves, "seen_again", done.Repetitions, "copies", done.Copies)
 }
 
-// close stops all goroutines and closes the ledgers. It returns an error if messages are left in a
-// backlog.
+// close returns an error if a backlog is not empty.
 func (l *ledgers) close() error {
 	l.stopWorkers()
 	l.workers.Wait()

@@ -9,9 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// lockName is the lock file of a data directory. The auditor of all tenants locks it exclusively.
-// An auditor of a single tenant takes a shared lock on it and also locks the tenantLock of its
-// tenant exclusively.
+// lockName is the lock file of a data directory. The auditor of all tenants locks it
+// exclusively. The auditor of one tenant takes a shared lock on it, and an exclusive one on the
+// tenantLock.
 const lockName = "auditor.lock"
 
 type locks []*filelock.Lock
@@ -25,8 +25,7 @@ func (t locks) Unlock() error {
 	return errs
 }
 
-// acquire waits until it has the locks that an auditor with options o needs. If a rebuild was
-// interrupted, it completes or removes that rebuild.
+// acquire waits for the locks of an auditor. It completes or removes an interrupted rebuild.
 func acquire(ctx context.Context, o Options) (_ locks, err error) {
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, err
@@ -45,8 +44,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		}
 		return locks{l}, nil
 	}
-	// Only an exclusive holder may complete an interrupted rebuild. If another process holds the
-	// lock, the rebuild is complete already.
+	// Only an exclusive holder may complete a rebuild. If another process has the lock, it has
+	// completed the rebuild.
 	if l, err := filelock.Try(path); err == nil {
 		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err
@@ -73,9 +72,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 
 func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
 
-// ownFile returns the path of a file that belongs to the auditor of tenant, or to the auditor of
-// all tenants if tenant is empty. The name always contains a dot. A tenant's ledger folder does
-// not, so the two cannot collide.
+// ownFile returns the path of a file of the auditor of tenant, or of all tenants if tenant is
+// empty. Unlike the names of ledger folders, its name contains a dot.
 func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {
@@ -84,8 +82,8 @@ func ownFile(dataDir, tenant, extension string) (string, error) {
 	return filepath.Join(LedgerDir(dataDir), name+extension), nil
 }
 
-// tryLock takes the lock of the auditor of all tenants. If another process has it, tryLock fails
-// with held as the error text.
+// tryLock takes the lock of the auditor of all tenants. If another process has it, the error
+// text is held.
 func tryLock(dataDir, held string) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return nil, err

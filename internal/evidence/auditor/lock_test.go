@@ -9,9 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// The auditor of a tenant waits for another auditor of the same tenant, and so does the
-// auditor of all tenants.
-//
 //guarantee:split-auditors
 func TestRun_TurnsOfTenants(t *testing.T) {
 	dir := t.TempDir()
@@ -19,7 +16,7 @@ func TestRun_TurnsOfTenants(t *testing.T) {
 		return Options{DataDir: dir, Tenant: tenant, Logger: slog.New(slog.DiscardHandler)}
 	}
 	ended, cancel := context.WithCancel(t.Context())
-	cancel() // acquire returns at once if the lock is held
+	cancel() // acquire returns at once if the lock is taken
 	acme, err := acquire(t.Context(), o("acme"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 
 const pinTimeout = 5 * time.Second
 
-// pinKey pins the public key for the user who runs the auditor. If that fails, the auditor runs
-// without a pin, and verify reports that nothing confirms the key.
+// pinKey pins the public key for the user who runs the auditor. A failure is not fatal, because
+// verify reports that nothing confirms the key.
 func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	if o.KnownLedgers == "" {
 		return
@@ -32,8 +32,8 @@ func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// PinKey pins public as the key of dataDir in the file at path. If another key is pinned there,
-// PinKey replaces it only if a chain of signed key changes leads from the old key to public.
+// PinKey pins public as the key of dataDir in the file at path. It replaces another key only if
+// signed key changes lead from that key to public.
 func PinKey(ctx context.Context, path, dataDir, public string, now time.Time) (o pins.Outcome, e, before pins.Entry, err error) {
 	dir, err := pins.DirOf(dataDir)
 	if err != nil {

@@ -17,7 +17,7 @@ type projector struct {
 	ledgers *ledgers
 	tracker *streamTracker
 	resumed resumption
-	started bool // true after the first batch was applied
+	started bool // the first batch was applied
 }
 
 func newProjector(o Options, l *ledgers, at resumption) *projector {
@@ -42,7 +42,7 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	stream, isNew := p.tracker.streamOf(next)
 	if isNew {
 		at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created}
-		if len(messages) == 0 { // both streams have the same messages up to the position next
+		if len(messages) == 0 { // both streams have the same messages up to next
 			at.Sequence, at.Hash = next.Sequence, next.Hash
 		}
 		if err := p.recordBreak(ctx, b, at); err != nil {
@@ -60,9 +60,8 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write writes messages to the ledgers. It records only the first and the last hole as breaks. Each
-// break needs a commit in every ledger, and after the last break all producers must report again
-// anyway.
+// write records only the first and the last hole as breaks. Each break needs a commit in every
+// ledger, and after the last one all producers must report again anyway.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {

@@ -15,7 +15,7 @@ const pruneEach = time.Hour
 type pruner struct {
 	opts     Options
 	standsBy func() bool
-	waiting  map[string]string // by tenant, the id of the last order that the ledger did not have yet
+	waiting  map[string]string // last order that the ledger did not have yet, by tenant
 }
 
 func (r *pruner) run(ctx context.Context) {
@@ -53,7 +53,7 @@ func (r *pruner) all(ctx context.Context) error {
 func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 	reader, err := ledger.OpenTenant(LedgerDir(r.opts.DataDir), tenant)
 	if errors.Is(err, ledger.ErrDamaged) {
-		return nil // readiness already reports the suspended ledger
+		return nil // readiness reports the suspended ledger
 	}
 	if err != nil {
 		return err
@@ -78,9 +78,8 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 
 func (r *pruner) hasWork() bool { return len(r.opts.Retention) > 0 || r.opts.Floor > 0 }
 
-// orders returns the orders that are due. If the ledger's floor is too low, it returns an order
-// that raises the floor, otherwise orders that prune expired records. While an earlier order of
-// this auditor to prune still waits for the approval of a second person, it returns none.
+// orders returns an order that raises a floor that is too low, and otherwise orders that prune
+// expired records. It returns none while an order to prune waits for its approval.
 func (r *pruner) orders(ctx context.Context, reader *ledger.Reader) ([]ledger.Order, error) {
 	in, err := reader.Orders().Rules(ctx)
 	if err != nil {
@@ -103,11 +102,9 @@ func (r *pruner) orders(ctx context.Context, reader *ledger.Reader) ([]ledger.Or
 	return Expired(ctx, reader, r.opts.Retention, r.opts.Now())
 }
 
-// retentionName is the name that orders of the auditor have as their author.
 const retentionName = "retention"
 
-// Expired returns orders that prune the records whose retention under rules has ended. Pass them to
-// [GiveOrders].
+// Expired returns orders for [GiveOrders] that prune the records whose retention has ended.
 func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.RetentionRule, now time.Time) (orders []ledger.Order, err error) {
 	found, err := r.Orders().Expired(ctx, rules, now)
 	for _, o := range found {

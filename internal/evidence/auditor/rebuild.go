@@ -24,22 +24,21 @@ import (
 type RebuildOptions struct {
 	Broker  *broker.Broker // required unless AgentFS is set
 	DataDir string         // required
-	Tenant  string         // the only tenant to rebuild; empty means all
+	Tenant  string         // empty means all tenants
 
-	// Admit is the same function as [Options.Admit]. It must accept all tenants that have a ledger
-	// now.
+	// Admit is like [Options.Admit]. It must accept all tenants with a ledger.
 	Admit func(tenant string) error
 
-	// From are ledger files to start from, at most one for each tenant. They supply records that
-	// the stream no longer has. They may be the current ledgers of the data directory. Rebuild
-	// verifies them before it uses them.
+	// From are ledger files to start from, at most one for each tenant. They supply records
+	// that the stream no longer has. They may be the ledgers of the data directory. Rebuild
+	// verifies them first.
 	From []string
-	// AgentFS rebuilds only the AgentFS files, from the current ledgers.
+	// AgentFS rebuilds only the AgentFS files.
 	AgentFS bool
 
 	Logger *slog.Logger
-	// Called with the name of the step; counts messages while the stream is read, and tenants after
-	// that.
+	// Progress is called with the name of the step. It counts messages while the stream is
+	// read, and tenants after that.
 	Progress func(what string, done, total uint64)
 }
 
@@ -49,27 +48,26 @@ type Rebuilt struct {
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
 	Checkpoint time.Time `json:"checkpoint"`
-	// Compared describes the checkpoint of the old ledger that the new ledger was compared with and
-	// agrees with. It is empty if no checkpoint could be read.
+	// Compared describes the readable checkpoint of the old ledger that the new one agrees
+	// with, if any.
 	Compared string   `json:"compared,omitempty"`
-	Kept     []string `json:"kept,omitempty"` // AgentFS files in which rows of other tools were kept
+	Kept     []string `json:"kept,omitempty"` // AgentFS files with copied rows of other tools
 }
 
-// ErrLess is wrapped by the error of Rebuild if a new ledger does not continue the old one because
-// the stream lacks records.
+// ErrLess is wrapped if a new ledger does not continue the old one, because the stream lacks
+// records.
 var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 
-// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder. It replaces
-// the old ones only when all new ones are complete. In this way readers never see a payload that a
-// later order erases. After a crash, the next start of an auditor or of Rebuild completes the
-// replacement or removes the folder.
+// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder. It
+// replaces the old ones when all new ones are complete, so that readers never see a payload
+// that a later order erases. After a crash, the next start of an auditor or of Rebuild
+// completes the replacement or removes the folder. Rebuild fails while an auditor runs on the
+// data directory.
 //
-// Rebuild copies the rows of other tools into the new AgentFS files. If a tool writes to a file
-// after its rows were copied, Rebuild replaces nothing and the error wraps [agentfs.ErrChanged].
-//
-// If a new ledger does not agree with the newest readable checkpoint of the old one, Rebuild
-// replaces nothing and the error wraps [ErrLess]. Rebuild fails while an auditor runs on the data
-// directory.
+// Rebuild copies the rows of other tools into the new AgentFS files. It replaces nothing if a
+// tool writes to a file after that, and the error wraps [agentfs.ErrChanged]. It also replaces
+// nothing if a new ledger does not agree with the newest readable checkpoint of the old one,
+// and the error wraps [ErrLess].
 func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -95,12 +93,11 @@ func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) 
 	return r.done, nil
 }
 
-// rebuilding is the state of one call of Rebuild, which holds the auditor's lock.
 type rebuilding struct {
 	RebuildOptions
 	staging staging
 	key     note.Verifier
-	marks   map[string]agentfs.Mark // by name of an AgentFS file, its mark when Rebuild copied it
+	marks   map[string]agentfs.Mark // state of each AgentFS file when its rows were copied, by name
 	done    []Rebuilt
 }
 
@@ -217,8 +214,8 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the newest stream that the old ledgers were written from, so that the new
-// ledgers number the epochs in the same way.
+// oldStream returns the newest stream of the old ledgers, so that the new ones number the
+// epochs alike.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()

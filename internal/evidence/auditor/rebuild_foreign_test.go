@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 )
 
-// If a tool writes into a file during a rebuild, nothing is replaced. The next rebuild
-// carries the new rows over, even if the file was read meanwhile.
+// Nothing is replaced. The next rebuild copies the new rows, even if the file was read
+// meanwhile.
 //
 //guarantee:rebuild
 func TestRebuild_ToolWritesMeanwhile(t *testing.T) {

@@ -28,7 +28,7 @@ type staging struct {
 
 type replacement struct {
 	Path string `json:"path"`           // relative to the data directory and to rebuild/new
-	Gone bool   `json:"gone,omitempty"` // remove the old file, because there is no new one
+	Gone bool   `json:"gone,omitempty"` // remove the old file
 }
 
 func stagingOf(dataDir string) staging {
@@ -78,8 +78,8 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	return s.finish(ctx, logger)
 }
 
-// finish applies the list of replacements if there is one. Without a list the rebuild was not
-// complete, and finish removes its folder. The caller must hold the auditor's lock.
+// finish applies the list of replacements. Without a list the rebuild was not complete, and
+// finish removes its folder. The caller must have the auditor's lock.
 func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	return s.remove()
 }
 
-// replace applies one replacement. It does nothing if the replacement was applied before.
+// replace does nothing if the replacement was applied before.
 func (s staging) replace(one replacement) error {
 	if !filepath.IsLocal(one.Path) {
 		return errors.New("path is not below the data directory")
@@ -117,7 +117,7 @@ func (s staging) replace(one replacement) error {
 			return err
 		}
 	}
-	// The write-ahead log must be moved too. Otherwise SQLite would apply it to the new database.
+	// Otherwise SQLite would apply the old write-ahead log to the new database.
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
 		if err := os.Rename(target+suffix, old+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -132,8 +132,8 @@ func (s staging) replace(one replacement) error {
 }
 
 func (s staging) remove() error {
-	// The list is removed first. If the removal is interrupted, the folder must not look like a
-	// rebuild that has to be completed.
+	// Remove the list first, so that an interrupted removal does not look like a complete
+	// rebuild.
 	if err := os.Remove(s.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -30,8 +30,6 @@ func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebu
 	return done
 }
 
-// A rebuild gives the same root and the same rows, including the rows of other tools.
-//
 //guarantee:rebuild
 func TestRebuild_SameFromTheStream(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
@@ -53,7 +51,7 @@ func TestRebuild_SameFromTheStream(t *testing.T) {
 		INSERT INTO kv_store (key, value) VALUES ('theirs', '"kept"')`)(t, files[0])
 	before := map[string]verifier.Report{"acme": auditortest.Verify(t, dir, "acme"), "other": auditortest.Verify(t, dir, "other")}
 	rows := auditortest.AgentRows(t, files[0])
-	edit("DELETE FROM tool_calls WHERE name <> 'theirs'")(t, files[0]) // somebody doubts it
+	edit("DELETE FROM tool_calls WHERE name <> 'theirs'")(t, files[0]) // causes a difference that Rebuild must repair
 	edit("DELETE FROM leaves WHERE leaf = 3")(t, auditortest.LedgerFile(t, dir, "other"))
 
 	done := rebuild(t, b, dir)
@@ -79,9 +77,6 @@ func TestRebuild_SameFromTheStream(t *testing.T) {
 	}
 }
 
-// If the stream lacks the first records, a ledger that has them is needed to start
-// with.
-//
 //guarantee:rebuild
 func TestRebuild_FromALedger(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
@@ -138,8 +133,6 @@ func TestRebuild_RefusesBesideAnAuditor(t *testing.T) {
 	}
 }
 
-// The next start finishes or removes a swap that a crash interrupted.
-//
 //guarantee:rebuild
 func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
 	lay := func(t *testing.T) staging {
@@ -163,7 +156,7 @@ func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
 		return p
 	}
 	want := map[string]string{"ledger/a/ledger.db": "new a", "ledger/b/ledger.db": "new b", "agentfs/x.db": "new x", "agentfs/theirs.db": "theirs"}
-	for done := range 5 { // how many parts were put in place before the crash
+	for done := range 5 { // replacements before the crash
 		p := lay(t)
 		text, err := json.Marshal(*p.replacements)
 		if err == nil {
@@ -179,7 +172,7 @@ func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
 			t.Errorf("after %d parts (-want +got):\n%s", done, diff)
 		}
 	}
-	p := lay(t) // a crash before the list was written
+	p := lay(t) // crash before the list was written
 	if err := p.finish(t.Context(), discard()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,13 @@ import (
 )
 
 const (
-	renewEvery = time.Minute
-	// renewMargin allows for small differences between the clocks of machines.
-	renewMargin = time.Minute
+	renewEvery  = time.Minute
+	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs a new checkpoint in each ledger that has received nothing for so long that its
-// open runs count as ended. Which runs count as ended depends on the time of the newest checkpoint,
-// so one more checkpoint is needed after the last event. If the open producers of the ledger count
-// as silent only later, renewIdle signs another checkpoint at that time.
+// renewIdle signs a new checkpoint in each ledger that has received nothing for so long that
+// its open runs count as ended, because the verifier uses the time of the newest checkpoint. If
+// open producers count as silent only later, it signs another checkpoint then.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,8 +28,7 @@ func (l *ledgers) renewIdle(ctx context.Context) {
 		if l.suspended[tenant] != nil || l.backlogs[tenant] != nil || now.Before(l.awaited[tenant]) {
 			continue
 		}
-		// The renewal must not be interrupted between signing and storing, because it would then be
-		// repeated.
+		// An interruption between signing and storing would repeat the renewal.
 		failed := l.renew(context.WithoutCancel(ctx), tenant, now)
 		if errors.Is(failed, ledger.ErrDamaged) {
 			l.suspend(ctx, tenant, failed)
@@ -62,8 +59,7 @@ func (l *ledgers) renew(ctx context.Context, tenant string, now time.Time) error
 	return l.state.setRenewed(ctx, tenant, now)
 }
 
-// awaitedUntil returns the time at which all open producers of a tenant count as silent, if no
-// event of them arrives before that time.
+// awaitedUntil returns when all open producers of a tenant count as silent.
 func (l *ledgers) awaitedUntil(ctx context.Context, tenant string) (until time.Time, err error) {
 	r, err := ledger.OpenTenant(LedgerDir(l.opts.DataDir), tenant)
 	if err != nil {

@@ -22,26 +22,26 @@ import (
 
 const (
 	reportTick    = time.Minute
-	maxReportWait = 64 // in ticks; limit of the pause after failures
+	maxReportWait = 64 // longest pause after failures, in ticks
 	oneDay        = 24 * time.Hour
 
-	// maxMissed is the maximum number of missed days for which reports are made later.
+	// maxMissed limits the missed days for which reports are made later.
 	maxMissed = 366
 
 	recordWait = 30 * time.Second
 	recordPoll = 100 * time.Millisecond
 )
 
-// Reports are the settings of daily reports. The reports are made in the background. If one fails,
-// the failure is logged and the report is retried. The ledgers never wait for reports.
+// Reports are the settings of daily reports, which are made in the background. Failures are
+// logged and retried.
 type Reports struct {
-	// Dir is the folder for the reports. For each tenant and each day in UTC it gets the files
-	// TENANT/DAY.txt and TENANT/DAY.json, in the formats of [daily.Made]. Only the owner can read
-	// them. If Dir is empty, no reports are made.
+	// Dir is the folder for the reports. For each tenant and day in UTC it gets the files
+	// TENANT/DAY.txt and TENANT/DAY.json, in the formats of [daily.Made], readable by the owner
+	// only. If Dir is empty, no reports are made.
 	Dir string
-	// At is the time of day in UTC after which the report about the previous day is made.
+	// At is the time of day in UTC after which the previous day is reported.
 	At   time.Duration
-	Text func(daily.Report) string // renders a report for people; required with Dir
+	Text func(daily.Report) string // renders a report; required with Dir
 }
 
 type reporter struct {
@@ -50,7 +50,6 @@ type reporter struct {
 	standsBy func() bool
 }
 
-// run makes all reports that are due, and repeats this every tick until ctx ends.
 func (r *reporter) run(ctx context.Context) {
 	if r.opts.Reports.Dir == "" {
 		return
@@ -88,7 +87,7 @@ func (r *reporter) all(ctx context.Context) error {
 }
 
 func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
-	if tenant == "" { // the ledger of the empty tenant is the quarantine, which gets no report
+	if tenant == "" { // this ledger has only quarantined messages
 		return nil
 	}
 	token, err := subjects.Token(tenant)
@@ -113,8 +112,8 @@ func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
 	return nil
 }
 
-// missingDays returns the days from the newest report in dir up to the day before now. If dir has
-// no report, it returns only the day before now.
+// missingDays returns the days after the newest report in dir up to the day before now, or only
+// that day if dir has no report.
 func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	last := now.UTC().Truncate(oneDay).Add(-oneDay)
 	entries, err := os.ReadDir(dir)
@@ -125,7 +124,7 @@ func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".txt")
 		if made, err := time.Parse(time.DateOnly, name); ok && err == nil {
-			first = made.Add(oneDay) // the names are sorted, so the last one is the newest
+			first = made.Add(oneDay) // sorted, so the last name is the newest
 		}
 	}
 	if limit := last.Add(-maxMissed * oneDay); first.Before(limit) {
@@ -140,7 +139,7 @@ func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, from time.Time) error {
 	to := from.Add(oneDay)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		// A new tenant gets its first report after the first full day with records.
+		// A new tenant gets its first report after its first day with records.
 		older, err := reader.Activity().Kinds(ctx, ledger.Stored{To: to, Before: 1})
 		if err != nil || len(older) == 0 {
 			return err
@@ -178,8 +177,7 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	return nil
 }
 
-// write writes the files of a report. It writes the text last, because its existence means that the
-// report is complete.
+// write writes the text last, because its existence means that the report is complete.
 func write(path string, made daily.Made) error {
 	document, err := made.JSON()
 	if err == nil {
@@ -191,9 +189,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records in the outbox that the evidence was read for a report, and waits until the ledger
-// has that record. The checkpoint after the record is newer than the end of the day, so it covers
-// the whole day.
+// record records the access for a report, and waits for it in the ledger, so that a checkpoint
+// is newer than the day and covers all of it.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",
@@ -207,7 +204,7 @@ func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to t
 	for {
 		_, ok, err := reader.Find(ctx, use.ID)
 		switch {
-		case ctx.Err() != nil: // a report without the record is better than no report
+		case ctx.Err() != nil: // better a report without the record than none
 			return nil
 		case ok || err != nil:
 			return err

@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A running auditor makes the report about the day before, and makes up for missed days. A
-// folder that it cannot write to does not stop the ledger.
+// A running auditor makes up for missed days. A folder that it cannot write to does not stop
+// the ledger.
 //
 //guarantee:report-daily
 func TestRun_DailyReports(t *testing.T) {
@@ -57,7 +57,7 @@ func TestRun_DailyReports(t *testing.T) {
 	ticks <- time.Time{}
 	auditortest.PublishRun(t, p, "r2", 3)
 	ticks <- time.Time{}
-	// The auditor was down for two days, and the folder can be written to again.
+	// The auditor was down for two days, and the folder is writable again.
 	if err := errors.Join(
 		os.WriteFile(filepath.Join(ready, filepath.Base(made(4))+".txt"), nil, 0o600),
 		os.Symlink(ready, filepath.Join(out, "ready")),

@@ -11,16 +11,15 @@ import (
 )
 
 type resumption struct {
-	stream ledger.Stream    // stream from which the ledgers were last written
+	stream ledger.Stream    // stream of the newest ledger
 	start  consume.Position // position before the first message to read
-	// When the stream is read from its beginning, a message that it must contain.
+	// expected is a message that the stream must contain if it is read from its beginning.
 	expected consume.Position
 }
 
-// resume decides where to continue reading the stream. If every ledger has reached its stored
-// position, that is the position in the state database. Otherwise it is the position of the ledger
-// that is furthest behind. With a new state database the whole stream is read, and the ledgers skip
-// the messages that they already have.
+// resume decides where to continue reading the stream. This is the position in the state
+// database, or an earlier one if a ledger is behind its stored position. With a new state
+// database it is the beginning. The ledgers skip messages that they have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -58,8 +57,8 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream that any ledger was written from. If the state database
-// is new, latest also sets r.expected to the last message of that stream that a ledger has.
+// latest sets r.stream to the newest stream of any ledger. With a new state database, it also
+// sets r.expected to the last message of that stream in a ledger.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor has run since
@@ -87,9 +86,8 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the newest position of each ledger, both of those in known and of those that
-// another auditor created. The position of a deleted ledger is zero. A damaged ledger is suspended
-// and not returned.
+// positions returns the position of each ledger, also of those that are not in known. The
+// position of a deleted ledger is zero. A damaged ledger is suspended and omitted.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {
@@ -113,8 +111,8 @@ func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[st
 	return all, nil
 }
 
-// newestPosition returns the position of the newest checkpoint in the ledger of tenant. It returns
-// the zero Position if the tenant has no ledger.
+// newestPosition returns the position of the newest checkpoint of tenant, or zero without a
+// ledger.
 func newestPosition(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
 	r, err := ledger.OpenTenant(LedgerDir(o.DataDir), tenant)
 	if errors.Is(err, os.ErrNotExist) {

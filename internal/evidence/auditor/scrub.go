@@ -28,8 +28,7 @@ func (s *scrubber) findUnclean() error {
 	return err
 }
 
-// run scrubs the queued ledgers until ctx ends. It also puts ledgers whose backlogs are written
-// back into use.
+// run also puts ledgers with an empty backlog back into use.
 func (s *scrubber) run(ctx context.Context) {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()
@@ -46,7 +45,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// all scrubs the queued ledgers that are due. If a scrub fails, the ledger stays in the queue.
+// A ledger whose scrub fails stays in the queue.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)
@@ -79,8 +78,8 @@ func (s *scrubber) finish(ctx context.Context) {
 	}
 }
 
-// scrub removes erased payloads from the files of a ledger. Messages of the tenant that arrive
-// meanwhile are queued in a backlog, and scrub writes them at the end.
+// scrub removes erased payloads from the files of a ledger. Messages that arrive meanwhile are
+// queued and written at the end.
 func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	b, err := s.ledgers.detach(ctx, tenant)
 	if err != nil {
@@ -92,10 +91,10 @@ func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	s.queue.begin(tenant)
 	scrubbed := b.ledger.Scrub(ctx)
 	s.queue.end()
-	if ctx.Err() == nil { // interruption by a stop is not a failure
+	if ctx.Err() == nil { // a stop is not a failure
 		b.scrubErr = scrubbed
 	}
-	// The queued messages are only in memory, so they are written even if ctx has ended.
+	// The queued messages are only in memory, so write them even if ctx has ended.
 	written := make(chan error, 1)
 	s.ledgers.workers.Go(func() { written <- b.run(s.ledgers.workersCtx) })
 	select {

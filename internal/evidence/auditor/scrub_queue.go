@@ -23,17 +23,17 @@ type scrubQueue struct {
 	mu      sync.Mutex
 	tenants map[string]pendingScrub
 	current string
-	since   time.Time // start of the current scrub; zero if there is none
+	since   time.Time // start of the current scrub, or zero
 }
 
 type pendingScrub struct {
 	err   error         // error of the last attempt
-	pause time.Duration // pause after a failure; it grows because each attempt writes the whole file
-	next  time.Time     // time of the next attempt
+	pause time.Duration // grows, because each attempt writes the whole file
+	next  time.Time     // next attempt
 }
 
-// add queues a tenant for a scrub. err is the error of the last attempt, or nil. After an error the
-// next attempt waits for a pause.
+// add queues a tenant for a scrub. err is the error of the last attempt, after which the next
+// one waits for a pause.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +84,8 @@ func (s *scrubQueue) list() []string {
 	return slices.Sorted(maps.Keys(s.tenants))
 }
 
-// failure returns the reasons why files still have erased payloads. It does not report a scrub that
-// is short, or one that waits for readers.
+// failure returns why files still have erased payloads. It ignores scrubs that are short or
+// wait for readers.
 func (s *scrubQueue) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,13 +14,12 @@ import (
 )
 
 const (
-	// The pause between attempts to open the outbox doubles from firstSendPause to maxSendPause.
+	// The pause between attempts to open the outbox doubles up to maxSendPause.
 	firstSendPause = time.Second
 	maxSendPause   = time.Minute
-	// sendPoll is the interval at which a drain checks whether another process has sent all records
-	// of the outbox.
+	// sendPoll is how often a drain checks whether another process has emptied the outbox.
 	sendPoll = 100 * time.Millisecond
-	// sendOpen limits the time that a drain waits to open the outbox.
+	// sendOpen limits how long a drain waits to open the outbox.
 	sendOpen = time.Second
 )
 
@@ -36,14 +35,14 @@ type sender struct {
 
 func newSender(o Options) *sender { return &sender{opts: o} }
 
-// run sends records until ctx ends, and then for at most lastSync the records that are left. While
-// another process has the outbox open, run waits.
+// run sends records until ctx ends, and then the rest for at most lastSync. It waits while
+// another process has the outbox open.
 func (s *sender) run(ctx context.Context) {
 	s.recordLost(ctx)
 	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
 		p, err := s.open(ctx)
 		if ctx.Err() != nil && err != nil {
-			return // stopped while another process had the outbox open
+			return // another process had the outbox open
 		}
 		s.set(p, err)
 		if err == nil {
@@ -64,7 +63,6 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// recordLost records which outboxes of the data directory are gone.
 func (s *sender) recordLost(ctx context.Context) {
 	lost, err := publish.RecordLost(ctx, s.opts.DataDir, access.Outbox(s.opts.DataDir), publish.SharedOptions{
 		Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability, Full: publish.Fail,
@@ -93,8 +91,8 @@ func (s *sender) set(p *publish.Publisher, failed error) {
 	s.outbox, s.failed = p, failed
 }
 
-// failure returns an error only if access records cannot be sent until an operator repairs
-// something.
+// failure returns an error if an operator must repair something before access records can be
+// sent.
 func (s *sender) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +100,7 @@ func (s *sender) failure() error {
 	if s.outbox != nil {
 		err = s.outbox.Stats().LastError
 		if !errors.Is(err, publish.ErrPermission) {
-			err = nil // the consumer already reports a missing stream
+			err = nil // the consumer reports a missing stream
 		}
 	}
 	if err != nil {
@@ -111,8 +109,7 @@ func (s *sender) failure() error {
 	return nil
 }
 
-// drain sends all records of the outbox. If another process is sending them, drain waits until that
-// process has sent them.
+// drain sends all records, or waits until another process has sent them.
 func (s *sender) drain(ctx context.Context) error {
 	s.recordLost(ctx)
 	for {
@@ -139,7 +136,7 @@ func (s *sender) drain(ctx context.Context) error {
 	}
 }
 
-// flush opens the outbox and sends all its records. It returns false if another process has the
+// flush opens the outbox and sends all records. It returns false if another process has the
 // outbox open.
 func (s *sender) flush(ctx context.Context) (done bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, sendOpen)

@@ -65,8 +65,7 @@ func open(ctx context.Context, o Options) (*service, error) {
 
 func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
 
-// newAnchors returns the anchors to which checkpoints are uploaded. name is the durable name of the
-// auditor, and a standby uses the name of the auditor that it stands by for.
+// name is the durable name of the auditor. A standby uses that of the other auditor.
 func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
@@ -78,8 +77,7 @@ func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	return anchor.New(k)
 }
 
-// openKey opens the signing key of the data directory. It creates a key only if the data directory
-// has neither a key nor ledgers.
+// openKey creates a missing key only if there are no ledgers either.
 func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
 	if !writer.HasKey(dir) {
@@ -164,8 +162,8 @@ func (s *service) run(ctx context.Context) error {
 	return errors.Join(err, unsent, s.ledgers.failure())
 }
 
-// finish completes the background work after the last batch. In a drain it waits until all work is
-// done. Otherwise it stops after lastSync, and the next start does the rest.
+// finish completes the background work after the last batch. A drain waits for all of it.
+// Otherwise finish stops after lastSync, and the next start does the rest.
 func (s *service) finish(ctx context.Context) error {
 	if s.opts.Drain && ctx.Err() == nil {
 		if err := s.ledgers.finish(ctx); err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// IsServed reports whether an auditor that writes the ledger of tenant is running, either that of
-// all tenants or that of this tenant.
+// IsServed reports whether an auditor of tenant, or of all tenants, is running.
 func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // time for one attempt
 	defer cancel()
@@ -37,9 +36,9 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner reports which auditor writes the ledger of tenant. It returns tenant for an auditor of
-// this tenant only, and "" for the auditor of all tenants. The state database on disk decides,
-// because an auditor without one would read the stream from the beginning.
+// StateOwner returns tenant if an auditor of this tenant only writes its ledger, and "" if the
+// auditor of all tenants does. The state database on disk decides, because an auditor without
+// one would read the stream from the beginning.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := ownFile(dataDir, who, ".db")

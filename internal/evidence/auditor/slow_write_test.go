@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// lockLedger locks the ledger of a tenant until unlock.
 func (f *feed) lockLedger(tenant string) (unlock func()) {
 	f.tb.Helper()
 	path, err := ledger.Path(LedgerDir(f.s.opts.DataDir), tenant)
@@ -48,8 +47,7 @@ func (f *feed) impatient(is bool) {
 	}
 }
 
-// A locked ledger does not block other tenants. After the lock is released, it gets the
-// same root as a ledger that was never locked.
+// The ledger gets the same root as one that was never locked.
 //
 //guarantee:slow-ledger
 func TestSlowWrite_OthersGoOn(t *testing.T) {
@@ -109,8 +107,6 @@ func TestSlowWrite_OthersGoOn(t *testing.T) {
 	}
 }
 
-// If the auditor is killed, the next start reads the backlog of a locked ledger again.
-//
 //guarantee:slow-ledger
 func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
@@ -121,7 +117,6 @@ func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 	f.apply(f.custom("acme"))
 	f.impatient(false)
 	f.apply(f.custom("other"), f.custom("acme"))
-	// Resume from the files as they are now.
 	if at, err := resume(auditortest.Deadline(t), f.s.ledgers); err != nil || at.start.Sequence != 1 {
 		t.Errorf("resumed after %d, %v, want the missing message to be read again", at.start.Sequence, err)
 	}
@@ -146,8 +141,6 @@ func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 	}
 }
 
-// A budget limits the backlogs by number and by bytes.
-//
 //guarantee:slow-ledger
 func TestBudget(t *testing.T) {
 	left := &budget{ledgers: 2, bytes: 10}

@@ -17,9 +17,9 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables is the schema of the state database, which can be rebuilt from the ledgers. At its
-// start, the auditor compares the stored positions with the ledgers to detect a ledger that was
-// deleted or restored from a copy.
+// stateTables is the schema of the state database, which can be rebuilt from the ledgers. The
+// auditor compares the stored positions with the ledgers at its start, and so detects a ledger
+// that was deleted or restored from a copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -37,14 +37,13 @@ CREATE TABLE passed ( -- some of the positions that were passed
 ) STRICT;
 `
 
-// state stores the positions of the auditor and the ledgers. It may be used concurrently.
+// state stores the positions of the auditor and the ledgers. It is safe for concurrent use.
 type state struct {
 	db  *projection.DB
 	now func() time.Time
 }
 
-// ledgerPosition is the stream position of the last message that changed a ledger or that is in its
-// backlog.
+// ledgerPosition is that of the last message that changed a ledger or is in its backlog.
 type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64
@@ -107,7 +106,7 @@ func (s *state) commit(ctx context.Context, stream ledger.Stream, next consume.P
 			if err != nil {
 				break
 			}
-			// While a ledger is suspended, reading messages again must not lower its stored
+			// Messages that are read again while a ledger is suspended must not lower its
 			// position.
 			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?1, ?2, ?3, ?4, 0)
 				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, appended = excluded.appended, sequence =
@@ -125,8 +124,8 @@ func (s *state) setPosition(ctx context.Context, at ledgerPosition) error {
 	})
 }
 
-// idle returns the tenants whose ledgers were last appended to before the given time and have not
-// been renewed since then.
+// idle returns the tenants whose ledgers were last appended to before the given time, and have
+// not been renewed since.
 func (s *state) idle(ctx context.Context, before time.Time) (tenants []string, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT tenant FROM ledger WHERE appended < ? AND renewed < appended",
@@ -148,11 +147,11 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 	})
 }
 
-// latestPassed is the number of the most recent positions that are all kept.
+// latestPassed is the number of newest positions among which storePassed deletes none.
 const latestPassed = 16
 
-// storePassed stores next and deletes one old position. The remaining positions become sparser with
-// age: about 16 remain between any age and twice that age.
+// storePassed stores next and deletes one old position. About 16 remain between any age and
+// twice that age.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

@@ -16,8 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A damaged ledger is suspended and the other tenants go on. After the ledger is
-// restored, it gets all messages that arrived meanwhile.
+// After the ledger is restored, it gets all messages that arrived meanwhile.
 //
 //guarantee:verify-offline-change
 func TestRun_SuspendsDamagedLedger(t *testing.T) {
@@ -75,7 +74,7 @@ func TestRun_SuspendsDamagedLedger(t *testing.T) {
 	}
 }
 
-// seenTwice appends an event whose content arrives again.
+// seenTwice appends an event that the test publishes again later.
 func seenTwice(tb testing.TB, p *publish.Publisher, run string) events.Event {
 	tb.Helper()
 	e, err := events.New(events.Custom, "/test", events.CustomData{Name: "again"})
@@ -89,7 +88,6 @@ func seenTwice(tb testing.TB, p *publish.Publisher, run string) events.Event {
 	return e
 }
 
-// edit returns a function that damages a database with a statement.
 func edit(statement string) func(tb testing.TB, path string) {
 	return func(tb testing.TB, path string) {
 		tb.Helper()
@@ -103,7 +101,6 @@ func edit(statement string) func(tb testing.TB, path string) {
 	}
 }
 
-// One ledger that cannot be signed does not block the others.
 func TestRun_RenewsWithDamagedLedger(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	for _, tenant := range []string{"acme", "other"} {

@@ -15,9 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Many tenants send at the same time, and the auditor's memory and descriptors stay
-// bounded. HOOKTRAIL_TEST_TENANTS=1000 and HOOKTRAIL_TEST_EVENTS=100 set the full size.
-// internal/evidence/ledger/writer.TestSet_Each has more of them than stay open.
+// Memory and descriptors stay bounded while many tenants send. HOOKTRAIL_TEST_TENANTS=1000 and
+// HOOKTRAIL_TEST_EVENTS=100 set the full size. internal/evidence/ledger/writer.TestSet_Each has
+// more tenants than stay open.
 //
 //guarantee:many-tenants
 func TestRun_ThousandTenants(t *testing.T) {
@@ -63,7 +63,6 @@ func fromEnv(name string, otherwise int) int {
 	return otherwise
 }
 
-// used is the resource usage of the process.
 type used struct {
 	descriptors int
 	heap        uint64

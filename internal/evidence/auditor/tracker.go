@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// ErrStreamBroken is wrapped by the error in Progress if the stream was replaced, was rolled back
-// or lost messages. The error remains until the auditor is restarted.
+// ErrStreamBroken is wrapped in Progress if the stream was replaced, was rolled back or lost
+// messages, until the auditor is restarted.
 var ErrStreamBroken = errors.New("the stream did not continue at the position that was read last")
 
 type streamTracker struct {
@@ -18,7 +18,7 @@ type streamTracker struct {
 	mu      sync.Mutex
 	stream  ledger.Stream
 	changed bool          // the next batch begins a new epoch
-	at      uint64        // messages up to this sequence were read
+	at      uint64        // last message that was read
 	holes   []consume.Gap // holes after at, in order
 	broken  error         // wraps ErrStreamBroken, or nil
 }
@@ -30,8 +30,8 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole implements consume.Options.OnGap. It ignores holes before t.at, because the ledgers already
-// have messages that were deleted after they were read.
+// hole implements consume.Options.OnGap. It ignores holes before t.at, whose messages were
+// deleted after they were read.
 func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,8 +48,7 @@ func (t *streamTracker) lost(until uint64) {
 	}
 }
 
-// streamOf returns the stream that next belongs to. isNew is true if that stream replaces another
-// one.
+// isNew is true if the stream of next replaces another one.
 func (t *streamTracker) streamOf(next consume.Position) (stream ledger.Stream, isNew bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Witnesses that hang are reported and do not block the ledgers.
-//
 //guarantee:witness-fails
 func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
@@ -44,7 +42,7 @@ func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	if err := anchorOnce(t, o, "acme"); err == nil || !strings.Contains(err.Error(), "0 of 3 witnesses") || !strings.Contains(err.Error(), "W2") {
 		t.Errorf("got %v", err)
 	}
-	// A failing witness is paused, and the second round does not ask it.
+	// A failing witness is paused, so the second round does not ask it.
 	if n := all[0].Hits() - before; n != 1 {
 		t.Errorf("it was asked %d times, want once", n)
 	}

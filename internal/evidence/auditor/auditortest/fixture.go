@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Limit is the maximum duration of every wait. A test reaches it only if something hangs.
+// Limit is the maximum duration of every wait. Only a test that hangs reaches it.
 const Limit = 3 * time.Minute
 
 // Deadline returns a context that ends after [Limit].
@@ -55,7 +55,7 @@ func Connect(tb testing.TB, s *natstest.Server) *broker.Broker {
 // Outbox opens a publisher with a new outbox.
 func Outbox(tb testing.TB, b *broker.Broker, name, tenant string) *publish.Publisher {
 	tb.Helper()
-	return OutboxWith(tb, b, name, tenant, 30*24*time.Hour) // some tests set the auditor's clock ahead
+	return OutboxWith(tb, b, name, tenant, 30*24*time.Hour) // because some tests set the auditor's clock ahead
 }
 
 // OutboxWith is [Outbox] with an interval of heartbeats. 0 is the default interval.
@@ -93,7 +93,7 @@ func AppendEvent(tb testing.TB, p *publish.Publisher, run string, kind events.Ki
 	return e
 }
 
-// PublishRun publishes a run with n tool calls and waits until all its events are in the stream.
+// PublishRun publishes a run with n tool calls, and waits until it is in the stream.
 func PublishRun(tb testing.TB, p *publish.Publisher, run string, n int) {
 	tb.Helper()
 	AppendEvent(tb, p, run, events.RunStarted, "", events.RunStartedData{Title: "test"})

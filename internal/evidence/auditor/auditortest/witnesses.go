@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Watchers starts three witnesses that watch the ledgers of the tenants acme and other in the data
-// directory dir. The policy file requires cosignatures of two of them.
+// Watchers starts three witnesses for the ledgers of the tenants acme and other in the data
+// directory dir. The policy file requires two cosignatures.
 func Watchers(tb testing.TB, dir string) (all []*witnesstest.Witness, policyFile string) {
 	tb.Helper()
 	key, err := writer.OpenKey(filepath.Join(dir, "keys"))

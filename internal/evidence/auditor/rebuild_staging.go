@@ -117,7 +117,7 @@ func (s staging) replace(one replacement) error {
 			return err
 		}
 	}
-	// Otherwise SQLite would apply the old write-ahead log to the new database.
+	// Move the write-ahead log too. Otherwise SQLite would apply it to the new database.
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
 		if err := os.Rename(target+suffix, old+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -17,7 +17,6 @@ const (
 	slowScrub     = time.Minute // readiness reports a scrub that takes longer
 )
 
-// A scrubQueue lists the tenants whose ledger files may still contain erased payloads.
 type scrubQueue struct {
 	// mu guards the other fields.
 	mu      sync.Mutex

@@ -190,7 +190,6 @@ func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error)
 	return n, nil
 }
 
-// isSameRaw reports whether v and the verifier key in text have the same key material.
 func isSameRaw(v note.Verifier, text string) bool {
 	data, err := base64.StdEncoding.DecodeString(rawKey(text))
 	if err != nil || len(data) != 1+ed25519.PublicKeySize {

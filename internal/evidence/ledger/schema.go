@@ -143,7 +143,6 @@ func CheckSchema(conn *sqlite.Conn) error {
 	return nil
 }
 
-// ownSchema returns the schema of this version as SQLite stores it.
 var ownSchema = sync.OnceValues(func() (all map[string]string, err error) { //nolint:gochecknoglobals // a constant that SQLite computes
 	memory, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenMemory)
 	if err != nil {

@@ -22,7 +22,7 @@ type Selection struct {
 	Events bool      // omits manifests, conflicts and records in quarantine
 	Before int64     // only leaves with a lower index; 0 is no limit
 
-	listed []listed // numbers whose manifests are added to Run
+	listed []listed // numbers whose manifests are added to the records of Run
 	orders bool     // add the orders that destroyed selected payloads
 	keys   bool     // add the orders that change the key or set a rule for others
 	enrols bool     // add the orders about issuers, and manifests that enrol producers of Run or change their keys
@@ -86,7 +86,6 @@ func (s Selection) where() (where string, args []any) {
 	return where, args
 }
 
-// provingOrders selects the orders that are needed to judge others.
 const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"
 
 // maxListed limits the producers whose manifests are added. Each needs three query parameters.

@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// arrivals is the digest of the arrivals that the walk has read, with the last one.
+// arrivals is the digest of the arrivals that the walk has read, and the last of them.
 type arrivals struct {
 	ledger.Arrivals
 

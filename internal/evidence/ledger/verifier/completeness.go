@@ -183,8 +183,8 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 	return later(newest.Time, c.asOf).Add(-silence)
 }
 
-// unproven reports whether events of the producer may be missing that no check covers. tail
-// reports that no manifest lists its last events.
+// unproven reports whether the producer may have sent events that no check covers. tail reports
+// that no manifest lists its last events.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }

@@ -48,7 +48,7 @@ type chain struct {
 	tip             link
 	links           []link // recent places, including tip
 	resent          []events.Manifest
-	tooMany         bool // manifests were left out of resent
+	tooMany         bool // more manifests list numbers again than can be checked
 }
 
 // adopt makes the key of the first signed manifest the key of the producer.

@@ -81,7 +81,6 @@ func (c *contradictions) deniedResult(f fact) {
 	}
 }
 
-// contradicts reports whether a record claims the id, number or subject of another one.
 func contradicts(class ledger.Class, finding ledger.Finding) bool {
 	return class == ledger.ClassConflict || finding == ledger.FindingMisaddressed
 }

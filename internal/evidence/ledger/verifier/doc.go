@@ -4,16 +4,16 @@
 //
 // [Verify] reads the whole file of a ledger and trusts only the key. Its steps are:
 //
-//	verify.go          open the file
-//	snapshot.go        begin one snapshot on three connections
-//	names.go, keys.go  read names and keys
+//	verify.go                      open the file
+//	snapshot.go                    begin one snapshot on three connections
+//	names.go, keys.go              read names and keys
 //	walk.go, leaf.go, arrivals.go  read leaves, arrivals and checkpoints in order
-//	tree.go, signed.go   rebuild the tree, compare the checkpoints
-//	records.go         read the records on the second connection
-//	pages.go           run SQLite's check of the pages on the third one
-//	orders.go, removed.go  compute the effects of orders, find destroyed records
-//	trusted.go, witnesses.go  compare checkpoints from outside the ledger
-//	completeness*.go   compare manifests, seals and numbers of producers and runs
-//	report*.go         conclude verdicts and exit status
-//	export*.go         check the records of an export
+//	tree.go, signed.go             rebuild the tree, compare the checkpoints
+//	records.go                     read the records on the second connection
+//	pages.go                       run SQLite's check of the pages on the third one
+//	orders.go, removed.go          compute the effects of orders, find destroyed records
+//	trusted.go, witnesses.go       compare checkpoints from outside the ledger
+//	completeness*.go               compare manifests, seals and numbers of producers and runs
+//	report*.go                     conclude verdicts and exit status
+//	export*.go                     check the records of an export
 package verifier

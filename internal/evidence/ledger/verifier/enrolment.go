@@ -24,7 +24,6 @@ type Enrolment struct {
 
 const grantUnsigned = "the issuer has not signed it"
 
-// isGranted checks the issuer's signature.
 func isGranted(g *events.Grant) bool {
 	if g == nil {
 		return false

@@ -71,7 +71,6 @@ type numberedContent struct {
 
 const maxForeign = 1 << 16
 
-// maxReadings limits how often the records are read to find all foreign ones.
 const maxReadings = 4
 
 // IsEmpty reports whether f has no records.
@@ -140,8 +139,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the events of producers with a new beginning, because this reading used
-// the wrong key for them.
+// dropOvertaken removes the events of producers for which this reading found another beginning
+// than known, because it used the wrong key for them.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -228,7 +227,6 @@ func (s *sender) unlisted(isPartial bool) {
 	}
 }
 
-// held returns the parts of r that have arrived.
 func (s *sender) held(r events.Range) (list []events.Range) {
 	for _, h := range s.received[firstEndingAt(s.received, r.First):] {
 		if h.First > r.Last {

@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// isKnown reports whether an earlier reading found that the event is foreign.
 func (c *completeness) isKnown(producer int64, sequence uint64, hash events.Hash) bool {
 	if c.found.known.IsEmpty() {
 		return false

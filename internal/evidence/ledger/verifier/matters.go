@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Matter is a finding that a person can acknowledge, because the evidence shows what is wrong.
-// These are all findings that lead to [ExitIncomplete], and some that lead to
-// [ExitContradicts].
+// Matter is a finding that a person can acknowledge. All findings that lead to [ExitIncomplete]
+// are matters. A finding that leads to [ExitContradicts] is one only if the evidence shows
+// which record is false.
 type Matter struct {
 	// ID is a hash of the facts of the finding. If the facts change, for example because more
 	// events are lost, an earlier acknowledgement no longer applies.

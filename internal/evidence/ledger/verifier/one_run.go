@@ -55,7 +55,6 @@ func (r *Report) judge(unproven bool) {
 	}
 }
 
-// matches reports whether the seal of a producer matches its events of the run.
 func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error) {
 	if p.seal == nil || p.matched {
 		return p.matched, nil

@@ -59,7 +59,6 @@ func OpenKey(dir string) (*Key, error) {
 	return k, k.writePublic(filepath.Join(dir, ledger.VerifierFile))
 }
 
-// makeKey returns false if the file exists, for example because another process was faster.
 func makeKey(path string) (made bool, err error) {
 	private, _, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {

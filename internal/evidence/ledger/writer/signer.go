@@ -89,7 +89,6 @@ func (p Place) create(dir string) (made bool, err error) {
 	return made, err
 }
 
-// read reads a private key, or the name of a key in an ssh-agent.
 func (k *Key) read(path string) error {
 	secret, err := os.ReadFile(path)
 	if err != nil {

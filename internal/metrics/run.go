@@ -39,7 +39,7 @@ type Options struct {
 	Drain   bool   // return after the message that was the last one when Run started
 
 	Listen string // address of /metrics, /livez and /readyz; no server if empty
-	Access Access // who may read /metrics
+	Access Access
 	// Registry gets the collectors while Run runs. nil means a private registry.
 	Registry  *prometheus.Registry
 	Progress  func(consume.Progress)

@@ -51,7 +51,8 @@ func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// usageArgs also rejects arguments if cmd.Args is nil.
+// usageArgs turns the errors of cmd.Args into usage errors. If cmd.Args is nil, it allows no
+// arguments.
 func usageArgs(cmd *cobra.Command) cobra.PositionalArgs {
 	validate := cmd.Args
 	if validate == nil {

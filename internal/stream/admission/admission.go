@@ -66,7 +66,7 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// accept also counts an unknown tenant towards the limit. The caller must hold p.mu.
+// accept accepts tenant. An unknown tenant counts towards the limit. The caller must hold p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true

@@ -26,7 +26,7 @@ type Broker struct {
 	stop       context.CancelFunc // ends the background goroutines
 	background sync.WaitGroup
 	ending     sync.Once
-	ended      error // result of Close
+	ended      error
 }
 
 // Open connects to the broker of opts and creates missing streams. If opts name no external broker,

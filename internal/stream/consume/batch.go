@@ -59,8 +59,8 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 
 // checkNext checks that no message is missing before seq. When the loop reads all tenants, stream
 // sequences must be consecutive, unless the leader confirms that the messages between them no
-// longer exist. When it reads one tenant, delivery numbers must be consecutive, which follows
-// reports.
+// longer exist. When it reads one tenant, the delivery numbers must be consecutive. follows reports
+// whether they are.
 func (b *batch) checkNext(ctx context.Context, seq uint64, follows bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

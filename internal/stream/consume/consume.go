@@ -63,11 +63,11 @@ type Gap struct {
 
 // Progress is the state of a call of Run.
 type Progress struct {
-	Done     uint64   // applied in this call
-	Position Position // last committed position
-	Last     uint64   // last known sequence of the stream
-	Target   uint64   // sequence at which a drain ends; 0 without Drain
-	Lag      uint64   // messages after Position
+	Done     uint64 // applied in this call
+	Position Position
+	Last     uint64 // last known sequence of the stream
+	Target   uint64 // sequence at which a drain ends; 0 without Drain
+	Lag      uint64 // messages after Position
 	Err      error
 }
 

@@ -27,7 +27,7 @@ func check(t *testing.T, p *memory, want []uint64) {
 func TestRun_DrainHandlesAllAndReturns(t *testing.T) {
 	js := natstest.Start(t).JetStream(t)
 	p := newMemory()
-	drain(t, js, consume.Options{}, p) // an empty stream
+	drain(t, js, consume.Options{}, p)
 	publish(t, js, "acme", 1, 25)
 	var last consume.Progress
 	drain(t, js, consume.Options{Batch: 10, Progress: func(g consume.Progress) { last = g }}, p)

@@ -25,7 +25,8 @@ func (e *skipError) Error() string {
 	return fmt.Sprintf("message %d was delivered after %d: a delivery between them is missing", e.got, e.after)
 }
 
-// fetch may apply no message although the stream has more.
+// fetch requests messages and applies those that arrive. It may get none although the stream has
+// more.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	count := fetches * l.opts.Batch
@@ -100,7 +101,8 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// first checks the stream while it waits, because a request is lost if the server exits.
+// first waits for the first message of a batch. Meanwhile it checks the stream, because a request
+// is lost if the server exits.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()

@@ -26,7 +26,7 @@ const busyTimeout = 10 * time.Second
 type Schema struct {
 	Name    string // files with another name are rejected
 	Version int64  // at least 1; must increase with each change of Tables
-	Tables  string // SQL script
+	Tables  string
 }
 
 const ownSchema = `

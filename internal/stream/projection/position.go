@@ -9,9 +9,9 @@ import (
 // Position is the last stream sequence that a projection has committed. The zero Position is that
 // of an empty projection.
 type Position struct {
-	Sequence uint64      // sequence of the last applied message
-	Stream   time.Time   // creation time of the stream, which identifies it
-	Hash     events.Hash // hash of the message at Sequence
+	Sequence uint64    // sequence of the last applied message
+	Stream   time.Time // creation time of the stream, which identifies it
+	Hash     events.Hash
 }
 
 // Equal reports whether p and q are the same position.

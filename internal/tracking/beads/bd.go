@@ -23,7 +23,7 @@ const (
 	// issue, so a hundred issues would exceed callDeadline.
 	syncSize      = 10
 	maxTries      = 3 // refusals after which BD skips an issue
-	maxConcurrent = 4 // workspaces updated in parallel
+	maxConcurrent = 4
 )
 
 // BDOptions configures a [BD].

@@ -31,14 +31,15 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says ignores the usage text that bd prints after an error, because that text mentions locks.
+// says reports whether the output contains one of the texts. It ignores the usage text that bd
+// prints after an error, because that text mentions locks.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
 	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
-// ok counts exit status 1 as success if bd had nothing to commit.
+// ok reports whether bd succeeded. Exit status 1 is no failure if bd had nothing to commit.
 func (a answer) ok() bool { return a.code == 0 || a.says("nothing to commit") }
 
 func (a answer) isBusy() bool {

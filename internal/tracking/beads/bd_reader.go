@@ -21,7 +21,8 @@ type shown struct {
 	line  []byte // the issue as JSON
 }
 
-// show returns an error unless bd says that each issue it does not return is missing.
+// show returns the issues that exist. If bd does not say that the others are missing, show returns
+// an error.
 func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, error) {
 	if err := r.version.check(ctx, r.dir); err != nil {
 		return nil, err
@@ -208,8 +209,8 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit is called for an issue that is in the workspace although this database has never written
-// it, as after a rebuild.
+// inherit copies the texts of an issue that is in the workspace although this database has never
+// written it, as after a rebuild.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

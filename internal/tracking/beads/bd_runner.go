@@ -39,7 +39,7 @@ func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, 
 	return r.callFor(ctx, r.deadline, dir, args...)
 }
 
-// callFor kills the process group of bd when limit is over.
+// callFor is call with another time limit, at which it kills the process group of bd.
 func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, args ...string) (answer, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errHung)
 	defer cancel()

@@ -72,7 +72,8 @@ func (s *syncer) run(ctx context.Context) error {
 	return partly
 }
 
-// dirty leaves out issues that bd has refused maxTries times in the same state.
+// dirty returns the issues that are incomplete in the workspace, except those that bd has refused
+// maxTries times in the same state.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

@@ -82,7 +82,7 @@ func (d bdFixture) ensure(t *testing.T, ids ...string) beads.Backend {
 func TestBD_Faults(t *testing.T) {
 	for order, test := range map[string]struct {
 		want   error
-		stored int // of the new issue, during the failure
+		stored int // 1 if bd stores the new issue during the failure
 	}{
 		orderOther:    {beads.ErrUnavailable, 0},
 		orderOld:      {beads.ErrUnavailable, 0},
@@ -101,7 +101,7 @@ func TestBD_Faults(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
 			d := openBDFixture(t, shortDeadline)
-			if order != orderOther && order != orderOld { // bd is checked before
+			if order != orderOther && order != orderOld { // only the first check of the version finds these
 				d.ensure(t, "ht-1")
 				d.write(t)
 				d.edit(t, "acme", "ht-1", beads.Edit{Action: beads.ActionAssigned, Value: "jdoe"})

@@ -174,7 +174,7 @@ func column(err error) int {
 	return 1
 }
 
-// problem must not quote the file.
+// problem describes err. It must not quote the file.
 func problem(err error) string {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

@@ -19,8 +19,8 @@ const tombstone Status = "tombstone"
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
 // merge adds the changes that people made in theirs to the row, and returns them as edits. A value
-// that is neither the written nor the writing one comes from a person. The edits have the time of
-// theirs if that is new, and otherwise the time at.
+// that is in neither the written nor the writing state comes from a person. The time of the edits
+// is that of theirs if it is new, and otherwise at.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -209,8 +209,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt is called if the written state is unknown. It copies no texts, because they may belong to
-// an erased run.
+// adopt copies fields that the tracker does not set. It is called if the written state is unknown,
+// and copies no texts, because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

@@ -33,23 +33,23 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	orderHang     = "hang"            // wait without end
-	orderDeaf     = "deaf"            // ignore signals, too
-	orderLie      = "lie"             // claim success, and store nothing
-	orderTruncate = "truncate"        // print half of the answer
-	orderForget   = "forget"          // answer as if there were no issues, without saying so
-	orderOther    = "other"           // be another program
-	orderOld      = "old"             // be an old version
-	orderFirst    = "first"           // be the first supported version, whose show has comments
-	orderSubstr   = "substring"       // match ids by substring even if one is equal
-	orderNothing  = "nothing"         // succeed with exit status 1: nothing to commit
-	orderFail     = "fail"            // refuse changes
-	orderBusy     = "busy"            // report a locked database
-	orderBefore   = "die-before"      // be killed before storing
-	orderAfter    = "die-after"       // be killed after storing
-	orderRandom   = "die-at-random"   // be killed at a random point, or not
-	orderHangLate = "hang-when-done"  // store, and wait without end
-	orderHalf     = "die-in-init"     // be killed during init
+	orderHang     = "hang"     // wait without end
+	orderDeaf     = "deaf"     // ignore signals, too
+	orderLie      = "lie"      // claim success, and store nothing
+	orderTruncate = "truncate" // print half of the answer
+	orderForget   = "forget"   // answer as if there were no issues, without saying so
+	orderOther    = "other"
+	orderOld      = "old"
+	orderFirst    = "first"     // be the first supported version, whose show has comments
+	orderSubstr   = "substring" // match ids by substring even if one is equal
+	orderNothing  = "nothing"   // succeed with exit status 1: nothing to commit
+	orderFail     = "fail"
+	orderBusy     = "busy" // report a locked database
+	orderBefore   = "die-before"
+	orderAfter    = "die-after"
+	orderRandom   = "die-at-random"  // be killed at a random point, or not
+	orderHangLate = "hang-when-done" // store, and wait without end
+	orderHalf     = "die-in-init"
 	orderReject   = "reject-poisoned" // refuse issues with poison in the title
 )
 

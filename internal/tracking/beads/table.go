@@ -122,7 +122,7 @@ func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	return r, err
 }
 
-// load includes pending changes. The caller holds t.mu.
+// load returns the row of an issue, with pending changes. The caller holds t.mu.
 func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	if r, ok := t.pending[key]; ok {
 		return r, nil

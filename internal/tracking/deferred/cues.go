@@ -3,10 +3,10 @@ package deferred
 type take int
 
 const (
-	whole   take = iota // the whole clause
-	subject             // the text before the cue
-	object              // the text after the cue, or from "^" in the phrase
-	gap                 // the text that matches "…" in the phrase
+	whole   take = iota
+	subject      // the text before the cue
+	object       // the text after the cue, or from "^" in the phrase
+	gap          // the text that matches "…" in the phrase
 )
 
 type cue struct {

@@ -37,7 +37,8 @@ const (
 
 const maxGap = 8
 
-// A span is a match of a phrase with words[start:end]. The item is words[from:to], or from is -1.
+// A span is a match of a phrase with words[start:end]. The item is words[from:to]. Without an item,
+// from is -1.
 type span struct{ start, end, from, to int }
 
 func phrases(lines string) []phrase {

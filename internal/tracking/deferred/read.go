@@ -42,7 +42,8 @@ func (r *reader) tick(l line) {
 	}
 }
 
-// below returns false if the line does not belong to the open label.
+// below handles a line after an open label. It returns false if the line does not belong to that
+// label.
 func (r *reader) below(l line) bool {
 	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {
@@ -94,7 +95,8 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled expects a list below the label if the text after it is empty, a number or an address.
+// labelled adds the items after a label. If the text is empty, a number or an address, it expects
+// them in a list below.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
@@ -113,7 +115,7 @@ func (r *reader) labelled(l *label, rest fragment) {
 	}
 }
 
-// sentence expects the items in a list below if s ends with a colon.
+// sentence adds the items of s. If s ends with a colon, it expects them in a list below instead.
 func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A line is a line of a text, or the joined lines of a paragraph.
+// A line is one line of a text. The lines of a paragraph are joined.
 type line struct {
 	indent  int
 	bullet  bool

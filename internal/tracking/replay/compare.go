@@ -200,8 +200,8 @@ func compareDecisions(a, b rules.Decision) int {
 
 type comparing struct{ base, changed *sqlite.Conn }
 
-// issue records a difference between a and b. One of them is nil if the issue is missing on that
-// side.
+// issue compares the versions a and b of an issue. One of them is nil if the issue exists on one
+// side only.
 func (both comparing) issue(c *Comparison, examples int, a, b *imprint) error {
 	if a != nil {
 		c.Issues.Base++

@@ -96,8 +96,9 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold returns the lines that are not valid events. If release is true, it ends all grace periods
-// at the end of h. That is right for a file, but not for a stream, which may continue.
+// fold folds h with all replays, and returns the lines that are not valid events. If release is
+// true, it ends all grace periods at the end of h. That is right for a file, but not for a stream,
+// which may continue.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

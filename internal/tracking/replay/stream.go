@@ -26,7 +26,7 @@ type streamReader struct {
 	truncated   bool   // the first messages are gone
 }
 
-// A last of 0 means the end of the stream.
+// openStream returns a reader up to the sequence last, where 0 means the end of the stream.
 func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamReader, error) {
 	stream, err := b.JetStream().Stream(ctx, b.Space().EventStream())
 	if err != nil {

@@ -21,11 +21,11 @@ type Tenant struct {
 	Clock    time.Time   `json:"clock,omitzero"` // latest credible event time
 	Far      far         `json:"far,omitzero"`
 	Behind   int         `json:"behind,omitempty"` // consecutive events far behind the clock
-	Count    uint64      `json:"count"`            // considered events
+	Count    uint64      `json:"count"`
 	Created  []time.Time `json:"created,omitempty"`
 	Critical []time.Time `json:"critical,omitempty"`
 	Tracking []time.Time `json:"tracking,omitempty"`
-	Digest   string      `json:"digest,omitempty"` // latest one
+	Digest   string      `json:"digest,omitempty"`
 	Digests  int         `json:"digests,omitempty"`
 }
 
@@ -41,7 +41,7 @@ type far struct {
 }
 
 // move moves the clock forward to the time of e. If e is further ahead than leap, another event
-// must confirm its time first, unless passes allows it alone.
+// must confirm its time first, unless passes returns true.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return

@@ -11,10 +11,10 @@ type Action string
 
 // The actions, weakest first.
 const (
-	None   Action = "none"   // no effect
+	None   Action = "none"
 	Record Action = "record" // no effect, but an occurrence of an issue
-	Update Action = "update" // an issue changed
-	Create Action = "create" // an issue was created
+	Update Action = "update"
+	Create Action = "create"
 )
 
 // Decision is the result of the rules for one event.
@@ -28,7 +28,7 @@ type Decision struct {
 	Action   Action             `json:"action"`
 	Rule     string             `json:"rule"` // the rules used, separated by " > "
 	Reason   string             `json:"reason"`
-	Issues   []string           `json:"issues,omitempty"`   // touched issues
+	Issues   []string           `json:"issues,omitempty"`
 	Occurs   []string           `json:"occurs,omitempty"`   // touched issues in which the event is an occurrence
 	Counters map[string]Counter `json:"counters,omitempty"` // counts compared with their limits
 	Flip     string             `json:"flip,omitempty"`     // condition that would have changed the decision

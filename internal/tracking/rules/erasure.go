@@ -53,8 +53,8 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	return data, false, nil
 }
 
-// reaches skips records that the erasure cannot change. Runs and steps change only with their run,
-// and marks only if edits wait in them.
+// reaches reports whether the erasure can change a record. Runs and steps change only with their
+// run, and marks only if edits wait in them.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return bytes.Contains(data, []byte(`"edits":`))
@@ -100,8 +100,8 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup always erases a follow-up without an issue and a digest entry, because its runs are not
-// recorded.
+// followup always erases a follow-up that has neither an issue nor a digest entry, because its runs
+// are not recorded.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {

@@ -2,8 +2,8 @@ package rules
 
 type facts struct{ records }
 
-// recovered reports whether a later success made the incident harmless. That can be a success in
-// its scope or in that of its run's end, of its step, or of its run.
+// recovered reports whether a later success made the incident harmless. It can be a success in the
+// scope of the incident or of its run's end, of the same step, or of the run.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))

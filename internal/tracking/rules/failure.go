@@ -105,7 +105,7 @@ func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble
 }
 
 type identity struct {
-	Type   string // type of the run
+	Type   string
 	Role   string // empty for the end of a run
 	Target string
 	Text   string // normalised error

@@ -93,8 +93,8 @@ func (t *followupTracker) left(from leftover) *[]string {
 	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
 }
 
-// leaveItem returns now with the id of item's follow-up. The list before has the follow-ups of the
-// source's earlier report.
+// leaveItem creates or updates the follow-up of item, and appends its id to the list now. The list
+// before has the follow-ups of the source's earlier report.
 func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, before, now []string) []string {
 	d := t.draft
 	key := deferred.Key(item)
@@ -211,7 +211,7 @@ func (t *followupTracker) done(summary, target string) {
 	}
 }
 
-// finish reports whether it closed the issue of the follow-up.
+// finish records that the follow-up is done. It reports whether that closed its issue.
 func (t *followupTracker) finish(id string, u *followup) bool {
 	d := t.draft
 	u.Done = u.Done.latest(fact{d.stamp, d.event.Run})

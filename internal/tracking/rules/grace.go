@@ -29,8 +29,8 @@ func (in incident) subject() string {
 	return in.Failure
 }
 
-// timer contains the arrival number in the id, so that grace periods that end at the same time are
-// handled in the order of the failures.
+// timer returns the id of the timer that ends the grace period. The id contains the arrival number,
+// so that grace periods that end at the same time are handled in the order of the failures.
 func (in incident) timer() string {
 	return fmt.Sprintf("%s%020d/%s", GraceTimers, in.At.N, in.subject())
 }

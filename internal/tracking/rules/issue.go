@@ -48,14 +48,14 @@ type Issue struct {
 	Title       string    `json:"title"`
 	Description string    `json:"description,omitempty"`
 	Status      Status    `json:"status"`
-	Reason      string    `json:"reason,omitempty"` // reason of the status
+	Reason      string    `json:"reason,omitempty"`
 	Created     time.Time `json:"created"`
 	Updated     time.Time `json:"updated"`
 	Closed      time.Time `json:"closed,omitzero"`
 	Links       []Link    `json:"links,omitempty"`
 	Labels      []string  `json:"labels,omitempty"` // labels beyond those of the kind
-	Count       int       `json:"count"`            // occurrences
-	Runs        []string  `json:"runs,omitempty"`   // runs with an occurrence, at most 20
+	Count       int       `json:"count"`
+	Runs        []string  `json:"runs,omitempty"` // runs with an occurrence, at most 20
 	First       time.Time `json:"first,omitzero"`
 	Last        time.Time `json:"last,omitzero"`
 }

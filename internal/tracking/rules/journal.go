@@ -121,7 +121,7 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle has no effect on the issue tracker, where the person has already changed the title.
+// retitle creates no effect, because the person has already changed the title in the issue tracker.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
 func (r records) status(id string) Status { return issues.view(r, id).Status }

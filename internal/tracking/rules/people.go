@@ -162,7 +162,8 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted considers facts after the edit, because the edit may arrive later.
+// wanted returns the status after the edit of a person. It considers later facts too, because the
+// edit may arrive after them.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed

@@ -92,7 +92,8 @@ func (r *recorder) ended(success bool) (late bool) {
 	return late
 }
 
-// assign also merges the lineage of run into another one if run turns out to belong there.
+// assign assigns run to its lineage. If run turns out to belong to another lineage, assign merges
+// the two.
 func (r *recorder) assign(run *Run) {
 	d := r.draft
 	home := r.home(run)

@@ -50,7 +50,7 @@ func (l *Lineage) forgetRole() {
 
 func (r Role) failing() bool { return r.Done.before(r.Failed) }
 
-// done is when the step was last completed.
+// advance records the result of a step. The parameter done is when the step was last completed.
 func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus, stamp, done Stamp) {
 	if status == events.StepPending {
 		return

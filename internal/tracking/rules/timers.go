@@ -44,7 +44,7 @@ func (s *State) clearTimer(tenant, id string) {
 	s.changeTimer(tenant, id, time.Time{})
 }
 
-// changeTimer clears the timer if at is zero. It records how to undo the change.
+// changeTimer sets a timer, or clears it if at is zero. It records how to undo the change.
 func (s *State) changeTimer(tenant, id string, at time.Time) {
 	q := s.queue(tenant)
 	old, present := q.here[id]

@@ -28,7 +28,8 @@ type batch struct {
 	tenants   map[string]bool                       // tenants with events in the batch
 }
 
-// The error is a [*consume.Poison] for a message that can never be folded.
+// fold adds a message to the batch. The error is a [*consume.Poison] if the message can never be
+// folded.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil

@@ -80,7 +80,7 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 			lasts  time.Duration
 			want   int
 		}{
-			{"NothingIsDue", true, 31 * time.Second, 0}, // 30 s, and 1 s for late events
+			{"NothingIsDue", true, 31 * time.Second, 0}, // within the grace period and clockGrace
 			{"NotReadYet", false, 10 * time.Second, 0},
 			{"JustHeardOf", true, 4 * time.Second, 0},
 			{"Due", true, 10 * time.Second, 1},

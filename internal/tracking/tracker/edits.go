@@ -48,8 +48,8 @@ func setEdit(e *events.Event, d events.IssueEditedData) error {
 // RecordEdit stores a person's edit as an event and returns it. It redacts secrets and personal
 // data in the text.
 //
-// When RecordEdit succeeds, the event is on disk in an outbox below dataDir. It needs no broker and
-// no running tracker. The next tracker sends the event to the stream, and applies the edit when it
+// When RecordEdit succeeds, the event is on disk in an outbox below dataDir. No broker and no
+// tracker need to run. The next tracker sends the event to the stream, and applies the edit when it
 // reads it there. Several processes may call RecordEdit concurrently.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
 	d.User = osuser.Current()

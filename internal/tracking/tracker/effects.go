@@ -29,9 +29,9 @@ type pendingEffect struct {
 	outcome string // why the backend refused the effect; otherwise empty
 }
 
-// settle marks an effect as settled once it is applied, or once the backend has refused it
-// permanently. After any other failure, the effect stays pending. settle then skips later effects
-// on the issue or, if the workspace is unavailable, on all issues of the tenant.
+// settle applies the pending effects. An effect is settled once it is applied, or once the backend
+// has refused it permanently. After any other failure it stays pending, and settle skips later
+// effects on the issue or, if the workspace is unavailable, on all issues of the tenant.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
@@ -50,7 +50,7 @@ func (s *settler) settle(ctx context.Context) error {
 const maxBlockedPages = 20
 
 type blocked struct {
-	err     error           // first error of the round
+	err     error
 	issues  map[string]bool // issues with a failed effect
 	tenants map[string]bool // tenants with an unavailable workspace
 	pages   int             // pages in a row without a settled effect

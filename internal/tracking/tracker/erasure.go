@@ -19,7 +19,8 @@ type erasure struct {
 	issues map[string]bool
 }
 
-// event also marks the event, so that a later decision on it gets no texts.
+// event erases the texts of an event. It also marks the event, so that a later decision on it gets
+// no texts.
 func (e *erasure) event(t target) error {
 	e.events = append(e.events, t.event)
 	e.runs[t.run] = true

@@ -25,7 +25,7 @@ const (
 	childURL   = "TRACKER_TEST_URL"
 	childDir   = "TRACKER_TEST_DIR"
 	childStage = "TRACKER_TEST_STAGE" // stage at which the child kills itself
-	childTimes = "TRACKER_TEST_TIMES" // how often the child reaches that stage before
+	childTimes = "TRACKER_TEST_TIMES" // the child kills itself when it reaches the stage this many times
 	childServe = "TRACKER_TEST_SERVE" // serve instead of drain
 )
 

@@ -64,8 +64,8 @@ func (b *batch) handleOrder(e events.Event, at time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, d.Order, upto)
 }
 
-// carryOut returns false if no known key has signed the order. It carries out each order once. An
-// order that needs an approval has no effect until it arrives again with the approval.
+// carryOut carries out an order, but only once. It returns false if no known key has signed the
+// order. An order that needs an approval has no effect until it arrives again with the approval.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {

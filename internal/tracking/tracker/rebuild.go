@@ -30,9 +30,9 @@ type RebuildOptions struct {
 // Rebuilt is the result of [Rebuild].
 type Rebuilt struct {
 	Issues int      `json:"issues"`
-	Events uint64   `json:"events"` // messages read
-	Gained []string `json:"gained"` // new issues
-	Lost   []string `json:"lost"`   // issues that no longer exist
+	Events uint64   `json:"events"`
+	Gained []string `json:"gained"`
+	Lost   []string `json:"lost"` // issues that no longer exist
 	// Gone is the number of events that have a decision in the old file and are no longer in the
 	// stream. It is -1 if there is no readable old file.
 	Gone int64 `json:"gone"`

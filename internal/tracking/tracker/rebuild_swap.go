@@ -37,8 +37,8 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies what is not in the stream from the old file. That is the workspaces with texts by
-// people, and the marks of settled effects and published decisions.
+// carry copies from the old file what is not in the stream: the workspaces with texts by people,
+// and the marks of settled effects and published decisions.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	// Published decisions are not published again, even if the new ones differ.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
@@ -69,7 +69,8 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	})
 }
 
-// compare fails if the stream has lost events with decisions, unless Partial is set.
+// compare records the differences from the old file. It fails if the stream has lost events with
+// decisions, unless Partial is set.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {

@@ -41,14 +41,14 @@ type settler struct {
 	scrub  atomic.Bool   // the write-ahead log may contain erased texts
 
 	// Fields below are only used by the goroutine of the rounds.
-	scrubAgain bool          // scrub again when all workspaces are up to date
-	exported   time.Time     // when the latest export ended
-	cost       time.Duration // duration of the latest export
+	scrubAgain bool      // scrub again when all workspaces are up to date
+	exported   time.Time // when the latest export ended
+	cost       time.Duration
 
 	mu     sync.Mutex // guards target, failed and since; no other lock is taken under it
 	target *uint64    // last sequence of the stream at the start; nil until known
-	failed error      // error of the latest round
-	since  time.Time  // when the backend last accepted a change; zero if none is pending
+	failed error
+	since  time.Time // when the backend last accepted a change; zero if none is pending
 }
 
 type outbox interface {
@@ -143,7 +143,8 @@ func (s *settler) call(ctx context.Context, limit time.Duration, do func(context
 	return err
 }
 
-// If all is true, no further change is pending.
+// noteAccepted records that the backend has accepted a change. If all is true, no further change is
+// pending.
 func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,8 +226,8 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	return 0, errors.Join(err, e)
 }
 
-// export scrubs the database if texts were erased. If a workspace fails, it scrubs again when all
-// workspaces are up to date.
+// export updates the workspaces, and scrubs the database if texts were erased. If a workspace
+// fails, it scrubs again when all workspaces are up to date.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

@@ -63,7 +63,6 @@ func (m *matcher) fitScalar(c byte, sh *shape) error {
 	return m.fitText(sh)
 }
 
-// unfit returns the syntax error of the next value if it has one.
 func (m *matcher) unfit(want string) error {
 	start := m.scan.pos
 	if err := m.scan.value(1); err != nil {

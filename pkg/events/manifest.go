@@ -20,9 +20,9 @@ type Manifest struct {
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first manifest
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 
-	// State tells whether a later manifest is expected. It is empty if the producer makes no such
-	// announcement. Interval is the time in seconds within which an open producer signs the next
-	// manifest. Beat counts the heartbeats since Last.
+	// State reports whether the producer will sign a later manifest. It is empty if the producer
+	// makes no such announcement. Interval is the time in seconds within which an open producer
+	// signs the next manifest. Beat counts the heartbeats since Last.
 	State    State  `json:"state,omitempty"`
 	Interval uint64 `json:"interval,omitempty"`
 	Beat     uint64 `json:"beat,omitempty"`

@@ -99,7 +99,6 @@ func hasRequired(t reflect.Type) bool {
 	return payload || t == reflect.TypeFor[BlobRef]()
 }
 
-// addFields makes fields without omitempty required.
 func (s *shape) addFields(t reflect.Type) {
 	for f := range t.Fields() {
 		if f.Anonymous {

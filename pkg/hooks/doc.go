@@ -22,8 +22,7 @@
 // [SessionStart], [CompactBefore] and [StepBefore] are gathered points, at which each hook gets the
 // original input. The patches are merged in order, and later values replace earlier ones with the
 // same key. [Error] calls every hook. If one of them refuses to retry, the run does not retry.
-// Otherwise the first answer counts. Notification hooks run in parallel. Hooks that are registered
-// or removed during a dispatch do not affect it.
+// Otherwise the first answer counts. Notification hooks run in parallel.
 //
 // # Failures
 //
@@ -45,23 +44,23 @@
 // that is not reached in this time has failed. The context of a hook ends at its deadline and when
 // the hook returns. Unless the hook is asynchronous, it also ends with the context of the caller.
 //
-// Consecutive hooks of a chain share one worker goroutine. If a hook still runs after its deadline,
-// the dispatch abandons the goroutine, continues without it and discards a late answer. This is not
-// possible for [Inline] hooks.
+// Consecutive hooks share one worker goroutine. If a hook still runs after its deadline, the
+// dispatch abandons the goroutine and discards a late answer. This is not possible for [Inline]
+// hooks.
 //
 // # Records
 //
 // If the registry has an [Appender], each dispatch records one event of the point's kind when its
-// hooks have ended, even if the context of the caller has ended too. The event lists every
-// execution, including denials and failures. The end of an asynchronous or abandoned execution is
-// recorded as a separate event hook.executed, possibly before the event of the dispatch. If
-// recording fails, the outcome does not change and the error is returned as RecordErr.
+// hooks have ended. The event lists every execution. The end of an asynchronous or abandoned
+// execution is recorded as a separate event hook.executed, possibly before the event of the
+// dispatch. If recording fails, the outcome does not change and the error is returned as RecordErr.
 //
 // # Concurrency
 //
 // All functions are safe for concurrent use and can be called from inside of a hook. Concurrent
-// dispatches call the same hook concurrently. Inputs and answers are immutable or copied. A hook
-// can therefore keep them, and it influences a run only through its return value.
+// dispatches call the same hook concurrently. A hook that is registered or removed during a
+// dispatch does not affect it. Inputs and answers are immutable or copied. A hook can therefore
+// keep them, and it influences a run only through its return value.
 //
 // # Limits
 //

@@ -126,7 +126,6 @@ func (c *cause) search(err error, left *int) {
 	}
 }
 
-// inspected returns err as a cause. Only errors of this package still need the inspection.
 func inspected(err error) *cause {
 	c, ok := err.(*cause) //nolint:errorlint // never wrapped, but in a HookExecutionError
 	if !ok {

@@ -239,7 +239,6 @@ func mergeObjects(base, more JSON) (JSON, error) {
 	return Marshal(a)
 }
 
-// mergeBoth merges more into a and into b, or changes neither if it returns an error.
 func mergeBoth(a, b *JSON, more JSON) error {
 	mergedA, err := mergeObjects(*a, more)
 	if err != nil {

@@ -211,8 +211,6 @@ func (n *notification[E]) wait() {
 	}
 }
 
-// giveUp abandons the hooks that have exceeded their time, and returns the time until the next
-// check.
 func (n *notification[E]) giveUp() time.Duration {
 	now := n.clock()
 	n.mu.Lock()

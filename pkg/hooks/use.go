@@ -51,7 +51,8 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 type providerMethod struct {
 	name string
 	in   reflect.Type
-	// register registers the method if provider has it, and returns that in found.
+	// register registers the method of provider that the point needs. found is false if there is
+	// none.
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 
@@ -144,8 +145,8 @@ func checkProvider(provider any) error {
 	return errors.Join(found...)
 }
 
-// checkMethod returns an error if a method of provider has the name but not the type of the method
-// in the interface in.
+// checkMethod returns an error if provider has a method with the name of a hook method but another
+// type.
 func checkMethod(provider, in reflect.Type) error {
 	want := in.Method(0)
 	m, ok := methodOf(provider, want.Name)

@@ -120,7 +120,8 @@ func appendMany(tb testing.TB, p *Publisher, from, to int) {
 	}
 }
 
-// appendOffline appends the events from from to to-1 in a killed process that has no server.
+// appendOffline appends the events with numbers in [from, to) in a killed process that has no
+// server.
 func appendOffline(tb testing.TB, opts Options, from, to int) {
 	tb.Helper()
 	p := mustOpen(tb, offline(tb), opts)
@@ -128,7 +129,7 @@ func appendOffline(tb testing.TB, opts Options, from, to int) {
 	kill(p)
 }
 
-// appendOnline appends the events from from to to-1 and returns the closed publisher.
+// appendOnline appends the events with numbers in [from, to) and returns the closed publisher.
 func appendOnline(tb testing.TB, srv *natstest.Server, opts Options, from, to int) *Publisher {
 	tb.Helper()
 	p := mustOpen(tb, srv.Connect(tb), opts)
@@ -323,8 +324,8 @@ func (h *history) wantGap(tb testing.TB, first, last uint64, reason string) {
 	}
 }
 
-// wantEvents checks that the stream has exactly the events of [newEvent] from from to to-1, once
-// and in order.
+// wantEvents checks that the stream has exactly the events of [newEvent] with numbers in [from,
+// to), once and in order.
 func (h *history) wantEvents(tb testing.TB, from, to int) {
 	tb.Helper()
 	n := from

@@ -36,8 +36,8 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add makes the tenant of it, the last item that r has read, a laggard. It returns false if there
-// are too many.
+// add gives the tenant of it a separate reader. it is the last item that r has read. add returns
+// false if there are too many laggards.
 func (l *laggards) add(r *segment.Reader, it segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false

@@ -85,9 +85,8 @@ func (g *group) manifest(producer string, ch cursor.Chain, missing missingFunc) 
 	return m
 }
 
-// messages returns the events of g and then the manifest. The manifest must come last, because a
-// server with a full disk can store only the beginning of a batch. It would then list events that
-// never arrived.
+// messages returns the events of g and then the manifest. A server with a full disk can store only
+// the beginning of a batch, so a manifest before its events could list events that never arrived.
 func (g *group) messages(space subjects.Space, m events.Manifest, fence uint64) ([]atomicbatch.Message, error) {
 	list := make([]atomicbatch.Message, 0, len(g.entries)+1)
 	for _, e := range g.entries {

@@ -12,8 +12,7 @@ import (
 
 const quarantineName = "quarantine"
 
-// quarantine copies the segment with the first ordinal first, which contains the damaged item it,
-// and logs the damage.
+// quarantine copies the segment that begins with the ordinal first, and logs the damaged item.
 func (o *outbox) quarantine(first uint64, it segment.Item) {
 	path := segment.Dir(o.id.dir(o.opts.Dir)).Path(first)
 	kept := filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(path))

@@ -86,7 +86,7 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds it to the share of its tenant in b. It ignores items that were released before.
+// count adds an item to the share of its tenant in b, unless the item was released before.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return

@@ -124,7 +124,8 @@ func (d *document) redactions() []events.Redaction {
 	return list
 }
 
-// clearField redacts field too, because the names of members are as untrusted as their values.
+// clearField redacts and shortens a JSON pointer, because the names of members are as untrusted as
+// their values.
 func (d *document) clearField(field string) string {
 	if len(field) > maxField {
 		field = strings.ToValidUTF8(field[:maxField], "") + "…"

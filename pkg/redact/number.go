@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// layouts lists the group sizes in which card numbers are written.
 var layouts = [...][]int{{4, 4, 4, 4}, {4, 6, 5}, {4, 6, 4}, {4, 4, 4, 4, 3}}
 
 func card(text string, i int) int {
@@ -49,7 +48,6 @@ func groups(text string, i int, layout []int) (digits string, end int) {
 	return string(all), i
 }
 
-// schemes lists the first four digits and the lengths of each card scheme.
 var schemes = [...]struct {
 	from, to string
 	lengths  []int

@@ -107,8 +107,6 @@ func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding
 	return list
 }
 
-// outside drops the findings inside of markers in text, and extends findings that partly cover a
-// marker.
 func outside(found []finding, text string) []finding {
 	if len(found) == 0 {
 		return nil

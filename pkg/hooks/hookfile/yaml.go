@@ -186,8 +186,6 @@ func (r *reader) items(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// text returns the scalar n as it is written in the file. It reports a problem and returns false if
-// n is empty or not a scalar.
 func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" || n.ShortTag() == "!!binary":

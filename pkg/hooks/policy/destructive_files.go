@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// removes objects to rm -rf outside of the working directory and temporary directories, and to rm
-// -r of critical directories.
+// removes finds rm -rf outside of the working directory and temporary directories, and rm -r of
+// critical directories.
 func removes(cmd shell.Command, root string) finding {
 	args := optionTable{}.sort(cmd.Args)
 	recursive := args.has("rR") || args.hasLong("recursive")
@@ -46,7 +46,6 @@ func removesTrees(targets []shell.Word, force bool, dir, root string) finding {
 	return worst
 }
 
-// removesItem checks Remove-Item of PowerShell, whose options are words such as -Recurse.
 func removesItem(cmd shell.Command, root string) finding {
 	var targets []shell.Word
 	recurse, force := false, false

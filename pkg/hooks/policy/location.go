@@ -46,8 +46,7 @@ func locate(word shell.Word, dir, root string) location {
 	return locatePath(path.Clean(full), glob, dir, root)
 }
 
-// slashed converts an absolute Windows path such as C:\x to one with slashes that begins with a
-// slash.
+// slashed converts an absolute Windows path such as C:\x to /C:/x.
 func slashed(text string) string {
 	if len(text) > 2 && text[1] == ':' && (text[2] == '/' || text[2] == '\\') && unicode.IsLetter(rune(text[0])) {
 		return "/" + strings.ReplaceAll(text, `\`, "/")

@@ -56,7 +56,6 @@ func (t optionTable) cluster(letters string) (string, bool) {
 
 func (a arguments) has(letters string) bool { return strings.ContainsAny(a.short, letters) }
 
-// hasLong also finds abbreviated options and options with a value.
 func (a arguments) hasLong(names ...string) bool {
 	for _, opt := range a.long {
 		key, _, _ := strings.Cut(opt, "=")

@@ -96,7 +96,7 @@ func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	return dir, nil
 }
 
-// read returns the text of the file name in dir, or "" for a missing file. Of a file with more than
+// read returns the text of a file in dir, or "" for a missing file. Of a file with more than
 // MaxBytes, it returns only the last complete lines.
 func (c *Context) read(dir *os.Root, name string) (string, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block

@@ -63,7 +63,7 @@ func newPrices(table map[string]Price) (prices, error) {
 	return p, nil
 }
 
-// of prefers the price for exactly the name model, and then the longest pattern that matches. An
+// of returns the price of exactly this model, or else of the longest pattern that matches. An
 // unknown model costs the highest price, so that a new model is not free.
 func (p prices) of(model string) Price {
 	if price, ok := p.exact[model]; ok {

@@ -50,7 +50,8 @@ const ErrNoTenant = hooks.Fault("no tenant")
 // errNoRules replaces an error of rules, whose text may not be recorded.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of creates the registry of the tenant name on the first call. Concurrent callers wait for it.
+// of returns the registry of a tenant, and creates it on the first call. Concurrent callers wait
+// for it.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant

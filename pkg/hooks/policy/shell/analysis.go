@@ -89,7 +89,6 @@ const maxRetry = 8 << 10
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
-// parse tries Bash first and then other shell languages.
 func parse(text string) (*syntax.File, bool) {
 	if p, ok := parsers.Get().(*syntax.Parser); ok {
 		defer parsers.Put(p)

@@ -228,7 +228,6 @@ func (w *walker) run(argv []Word, st *state, in input) {
 	}
 }
 
-// program returns the base name in word, in lower case and without .exe, or false if it is unknown.
 func program(word Word) (string, bool) {
 	text := word.Text
 	if i := strings.LastIndexByte(text, '/'); i >= 0 && i+1 < len(text) {

@@ -28,7 +28,7 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines returns the non-empty lines of in, or a single [Hole] if the input is unknown or too long.
+// lines and words return a single [Hole] if the input is unknown or too long.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {
@@ -42,7 +42,6 @@ func (in input) lines() []string {
 	return lines
 }
 
-// words returns the words of in, or a single [Hole] if the input is unknown or too long.
 func (in input) words() []Word {
 	fields := strings.Fields(strings.NewReplacer(`"`, "", "'", "", Hole, " "+Hole).Replace(in.text))
 	if in.kind != inputText || len(fields) == 0 || len(fields) > maxFed {

@@ -48,7 +48,6 @@ func (c interpreter) code(args []Word) (string, bool) {
 	return "", false
 }
 
-// reads reports whether the interpreter reads its code from standard input.
 func (c interpreter) reads(args []Word) bool {
 	return !slices.ContainsFunc(args, func(a Word) bool { return c.operand(a.Text) })
 }

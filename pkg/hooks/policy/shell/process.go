@@ -114,8 +114,8 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that reads its script from the file name. Only standard input can be known.
-// Other descriptors and process substitutions add [DoubtCode]. Files on disk are not read.
+// file analyses a shell that reads its script from a file. Only standard input can be known. Other
+// descriptors and process substitutions add [DoubtCode]. Files on disk are not read.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:

@@ -14,7 +14,6 @@ func (e *expander) expansion(p *syntax.ParamExp, quoted bool) {
 	e.value(e.param(p), quoted)
 }
 
-// value adds text, the value of a variable. An unquoted value is split at the characters in IFS.
 func (e *expander) value(text string, quoted bool) {
 	if quoted || e.whole || text == Hole {
 		e.add(text)

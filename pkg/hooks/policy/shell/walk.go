@@ -40,8 +40,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled analyses and removes the functions that were defined since mark. It skips those that
-// were called. Code outside of the script may call the others.
+// uncalled analyses the functions that were defined since mark and never called, because code
+// outside of the script may call them. It removes all functions since mark.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {

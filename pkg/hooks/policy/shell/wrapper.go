@@ -89,8 +89,6 @@ func (p *process) unwrap() {
 	}
 }
 
-// assign sets the variables in NAME=VALUE words at the start of args, if the wrapper accepts them,
-// and returns the words after them.
 func (c wrapper) assign(args []Word, st *state) []Word {
 	for c.assigns && len(args) > 0 && isAssignment(args[0].Text) {
 		name, text, _ := strings.Cut(args[0].Text, "=")

@@ -21,7 +21,7 @@ const (
 )
 
 var (
-	// errNoAnswer means that the batch may be stored or not.
+	// errNoAnswer means that the batch may or may not be stored.
 	errNoAnswer = errors.New("batch was not answered")
 	// errNoStream means that the batch was not stored.
 	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")

@@ -85,8 +85,6 @@ func tooLarge(e *events.Event) bool {
 	return len(numbered.Encode()) > events.MaxBytes
 }
 
-// dataMembers splits the data of e into its fields. Data that is not an object becomes one member
-// without a name.
 func dataMembers(e *events.Event) ([]member, error) {
 	if e.Binary != nil || len(e.Data) == 0 || e.Data[0] != '{' {
 		return []member{{value: e.Data}}, nil

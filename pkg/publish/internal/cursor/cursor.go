@@ -2,7 +2,7 @@
 //
 // Each line of the file is a change with a checksum, so that a torn line has no effect. A file that
 // has grown is replaced by a file with one line. An old cursor does no harm, because the forwarder
-// compares it with the stream. A cursor is not safe for concurrent use.
+// compares it with the stream.
 package cursor
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Cursor is the progress of one producer.
+// Cursor is the progress of one producer. It is not safe for concurrent use.
 type Cursor struct {
 	Next uint64 // ordinal of the first record that is not acknowledged
 	Runs *Runs

@@ -21,7 +21,7 @@ type Reader struct {
 	space []byte // memory of buf
 }
 
-// Reader returns a reader that begins with the segment that contains the ordinal from. It also
+// Reader returns a reader that begins with the segment of the record with ordinal from. It also
 // returns the earlier records of that segment.
 func (l *Log) Reader(from uint64) *Reader {
 	l.mu.Lock()
@@ -74,8 +74,7 @@ func (r *Reader) Next() (Item, error) {
 	return it, nil
 }
 
-// Again returns a second reader, which begins with the item it. The item must be the last one that
-// r returned.
+// Again returns a second reader that begins with it, the last item that r returned.
 func (r *Reader) Again(it Item) *Reader {
 	return &Reader{log: r.log, first: r.first, off: r.off - int64(it.Size), end: r.end}
 }

@@ -74,7 +74,7 @@ func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.St
 	return hooks.ModifyStep(`{"standards":"tests first"}`), nil
 }
 
-// Run runs the pipeline once for the task goal. The run gets this id.
+// Run runs the pipeline once. goal is its task, and id is the id of the run.
 func (p *Pipeline) Run(ctx context.Context, id, goal string) error {
 	session := hooks.Session{From: "startup", Model: "large"}
 	return p.engine.Session(ctx, id, session, func(ctx context.Context, _ hooks.SessionOutcome) error {

@@ -59,7 +59,7 @@ func (a accessFlags) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	waiting, err := access.Unsent(shared.DataDir, r.Tenant()) // before this command's own record
+	waiting, err := access.Unsent(shared.DataDir, r.Tenant()) // counted before this command adds a record
 	if err != nil {
 		return err
 	}

@@ -166,8 +166,8 @@ func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 	return text, err
 }
 
-// writeTo calls write with out, or with a temporary file that gets the name file when it is
-// complete on disk.
+// writeTo calls write with out if file is empty. Otherwise write fills a temporary file, which gets
+// the name file when it is complete on disk.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)

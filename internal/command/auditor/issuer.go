@@ -25,7 +25,7 @@ func issuerCommand(shared *cli.Shared) *cobra.Command {
 		issuerEndorseCommand(shared))
 }
 
-// Issuer is an order that adds or revokes an issuer, or, without an action, the issuer of the data
+// Issuer is an order that adds or revokes an issuer. Without an Action it is the issuer of the data
 // directory.
 type Issuer struct {
 	Key    string             `json:"issuer"`

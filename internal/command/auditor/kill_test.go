@@ -77,7 +77,7 @@ func TestRun_KilledFiveTimes(t *testing.T) {
 			auditortest.AppendEvent(t, p, "r", events.ToolBefore, fmt.Sprint(i), events.ToolBeforeData{Tool: "Bash"})
 			continue
 		}
-		auditortest.AppendEvent(t, p, "r", events.Custom, "", events.CustomData{Name: "x"}) // not a row of an AgentFS file
+		auditortest.AppendEvent(t, p, "r", events.Custom, "", events.CustomData{Name: "x"}) // has no row in an AgentFS file
 	}
 	auditortest.PublishRun(t, p, "end", 0) // three
 	auditortest.AppendEvent(t, p, "", events.Custom, "", events.CustomData{Name: "x"})

@@ -47,7 +47,7 @@ func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	}, nil
 }
 
-// give gives orders and waits until they have taken effect and no file has removed payloads.
+// give gives orders and waits until they have taken effect and the payloads are gone from all files.
 // Without a running auditor, it reads the stream itself.
 func (f *orderFlags) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	ids, err := auditor.GiveOrders(cmd.Context(), shared.DataDir, orders)

@@ -17,7 +17,7 @@ import (
 
 func (l lines) redacted(r verifier.Redacted) {
 	l.rules(r)
-	// Other lines print these orders.
+	// Other lines print orders about keys, rules and issuers.
 	others := func(o verifier.OrderAt) bool {
 		return o.Action != events.AuditKey && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
 	}

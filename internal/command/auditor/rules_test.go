@@ -70,7 +70,7 @@ func TestApprove(t *testing.T) {
 	id := w.proposal()
 	w.do(0, "waits for its approval", "verify", "--key", publicKey(t, w.dir))
 	w.do(1, "no order", "approve", "none")
-	// First with the approver's key and without write access, then the other way round.
+	// Sign with the approver's key but no write access. Then record with write access but no key.
 	file := filepath.Join(t.TempDir(), "approved.txt")
 	w.do(0, "", "approve", id, "--identity", amy, "--out", file)
 	w.do(0, "approved by amy: erase run r0", "approve", "--signed", file)

@@ -41,7 +41,7 @@ func TestServe_SeveralTenants(t *testing.T) {
 			t.Errorf("agentfs files: got %q, %v", files, err)
 		}
 	}
-	drain(t, b, dir) // an auditor of all tenants continues there
+	drain(t, b, dir) // an auditor of all tenants resumes at their positions
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "beta"), verifier.Verified, verifier.Complete)
 }
 

@@ -136,7 +136,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		if err := v.checkpointFile.Validate(opts.Tenant); err != nil {
 			return cli.Usage("%w", err)
 		}
-		// Before the ledger, which may grow while verify reads it.
+		// Read the checkpoint first, because the ledger may grow while verify reads it.
 		opts.Anchored = append(opts.Anchored, v.checkpointFile.Checkpoint(cmd.Context(), opts.Tenant))
 	}
 	report, err := v.verify(cmd, shared, opts)

@@ -59,7 +59,7 @@ func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *
 	if s.file == "" {
 		o.DataDir = shared.DataDir
 		o.Written, err = auditor.LooksServed(cmd.Context(), shared.DataDir, r.Tenant())
-		// On an error, another user may run an auditor.
+		// After an error, assume that another user runs an auditor.
 		o.Written = o.Written || err != nil
 	}
 	if shared.NATSURL != "" || s.file == "" {

@@ -45,7 +45,7 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, AllowAcknowledged: v.allowKnown, Tenant: shared.Tenant,
 	}
 	var err error
-	// Otherwise the key inside the bundle is used, and the report says so.
+	// Without --key, Check uses the key inside the bundle, and the report says so.
 	if v.key != "" {
 		if opts.Key, err = v.verifier(shared); err != nil {
 			return err

@@ -125,7 +125,7 @@ func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error
 	return err
 }
 
-// hookOptions converts flags and args. It replaces invalid values and reports them in
+// hookOptions converts flags and args to options. It replaces invalid values and reports them in
 // opts.Problems.
 func hookOptions(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string, invalid error) hookclient.Options {
 	opts := hookclient.Options{

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// whatif makes from a file the issues that a person would have filed, and the same as a direct
+// From a file, whatif makes the issues that a person would have filed. They equal those of a direct
 // fold.
 //
 //guarantee:replay-rules

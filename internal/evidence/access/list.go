@@ -25,7 +25,7 @@ type Use struct {
 	// The record carries an order. auditor verify reports its effect.
 	Order bool `json:"order"`
 
-	// Unreadable means that the payload is invalid, as other producers can send it.
+	// Unreadable means that the payload is invalid. Any producer can send such an event.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 

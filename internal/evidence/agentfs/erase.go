@@ -39,7 +39,7 @@ func (s *session) readOrders(ctx context.Context) error {
 }
 
 // erase removes all data that erasure orders destroyed in the ledger, and commits f. The number of
-// the last order is saved last, so that the erasure repeats after a crash.
+// the last order is saved at the very end, so that the erasure repeats after a crash.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {

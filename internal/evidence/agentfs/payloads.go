@@ -113,8 +113,8 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns message, or, if it is too long for a row, its first 1,024 bytes and the path of
-// a file with the whole.
+// errorText returns message. If message is too long for a row, errorText stores it in a file and
+// returns its first 1,024 bytes and the path.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil

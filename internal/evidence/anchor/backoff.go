@@ -42,8 +42,8 @@ func newBackoff(o Options) *backoff {
 	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// size returns the number of leaves that the witness has cosigned as far as we know. During a pause
-// it returns the error that caused the pause.
+// size returns how many leaves the witness has cosigned, or 0 if unknown. During a pause it returns
+// the error that caused the pause.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -110,7 +110,8 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 	return newest, err
 }
 
-// continues checks that the tree of now, the newer checkpoint, begins with that of then.
+// continues checks that the tree of the newer checkpoint, now, begins with the tree of the older one,
+// then.
 func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
 	if now.Tenant != then.Tenant {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)

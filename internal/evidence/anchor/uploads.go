@@ -61,7 +61,7 @@ func (u *uploads) changed(tenant string) {
 }
 
 func (u *uploads) run(ctx context.Context) {
-	u.queueAll(ctx) // they may have grown while this process was stopped
+	u.queueAll(ctx) // the ledgers may have grown while this process was stopped
 	clock := time.NewTimer(0)
 	defer clock.Stop()
 	for {
@@ -115,7 +115,7 @@ func (u *uploads) round(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = group.Wait() // record has the errors
+	_ = group.Wait() // record has stored the errors
 }
 
 // finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The next

@@ -118,8 +118,9 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the lost outboxes that had events of the tenant. Losses that the ledger has on
-// record are left out, unless unsent access records may hold that record.
+// missing returns the lost outboxes that had events of the tenant. It leaves out a recorded loss,
+// because the ledger shows it. While access records wait to be sent, the ledger may lack that record,
+// so missing returns the outbox.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil

@@ -117,7 +117,7 @@ type checker struct {
 	digests map[string]events.Hash
 	signed  *Statement // nil if the selection is not attested
 	newest  ledger.Checkpoint
-	keys    ledger.Keys // may have signed checkpoints and orders
+	keys    ledger.Keys // keys that may have signed checkpoints and orders
 	issuers ledger.Issuers
 	trusted *ledger.Checkpoint
 	foreign verifier.ForeignRecords // found in earlier readings

@@ -189,7 +189,7 @@ func TestErased_Bundle(t *testing.T) {
 	}
 }
 
-// Records that were removed as if they had been erased are detected.
+// A removal that looks like an erasure is detected.
 //
 //guarantee:order-forged
 func TestErased_Tampered(t *testing.T) {

@@ -65,7 +65,7 @@ type parquetTable struct {
 
 func newParquetTable(w io.Writer) *parquetTable {
 	return &parquetTable{w: parquet.NewGenericWriter[parquetRow](w,
-		// The same in every build.
+		// Constant, so that every build writes the same bytes.
 		parquet.CreatedBy("hooktrail", "1", "none"),
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings computes the hashes next to the path from a leaf to the root.
+// siblings computes the sibling hashes on the path from a leaf to the root.
 type siblings struct {
 	leaf  int64
 	spans []span // leaves below each sibling, from the leaf up

@@ -23,9 +23,9 @@ type Report struct {
 	Integrity    verifier.Integrity    `json:"integrity"`
 	Completeness verifier.Completeness `json:"completeness"`
 	Anchor       *verifier.Anchor      `json:"anchor,omitempty"`
-	// Leaves that the newest cosigned checkpoint covers.
+	// Number of leaves that the newest cosigned checkpoint covers.
 	Witnessed int64 `json:"witnessed"`
-	// Cosignatures on that checkpoint, which only auditor verify --witness-policy checks.
+	// Number of cosignatures on that checkpoint, which only auditor verify --witness-policy checks.
 	Cosignatures int      `json:"cosignatures"`
 	Enrolled     int      `json:"enrolled"`     // number of enrolled producers
 	NotEnrolled  []string `json:"not_enrolled"` // other producers

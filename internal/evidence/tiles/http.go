@@ -23,8 +23,9 @@ const (
 	readers = 16 // concurrent requests that read ledgers
 )
 
-// Handler serves the ledgers in the folder dir as read-only logs, or only those of tenants. The
-// path of a log begins with its origin, "hooktrail/TENANT". The handler is safe for concurrent use.
+// Handler serves the ledgers in the folder dir as read-only logs. If tenants is not empty, it serves
+// only theirs. The path of a log begins with its origin, "hooktrail/TENANT". The handler is safe for
+// concurrent use.
 func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 	h := &handler{dir: dir, tenants: tenants, logger: logger, slots: make(chan struct{}, readers), served: make(map[string]int64)}
 	mux := http.NewServeMux()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pure has the third-party packages that a public package may link.
+// pure maps a public package to the third-party packages that it may link.
 var pure = map[string][]string{
 	"pkg/events": {"github.com/google/uuid"},
 	"pkg/hooks":  {"github.com/google/uuid"},
@@ -33,7 +33,7 @@ var maxLinked = map[string]int{
 	"pkg/redact":             59, // gitleaks' rules are in a package that imports viper
 }
 
-// linkedThrough has the only packages through which a module may be linked.
+// linkedThrough maps a module to the only packages that may link it.
 var linkedThrough = map[string][]string{
 	"github.com/nats-io/nats-server":      {"internal/stream/broker"},
 	"github.com/rs/zerolog":               {"internal/platform/cli", "pkg/redact"}, // redact links the rules of gitleaks
@@ -78,8 +78,8 @@ func linked(t *testing.T) graph {
 	return g
 }
 
-// reach returns the packages outside the standard library that from links. The walk does not enter
-// barriers.
+// reach returns the packages that the package from links, without the standard library. It does not
+// enter barriers.
 func (g graph) reach(from string, barriers ...string) []string {
 	seen := map[string]bool{from: true}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {

@@ -3,7 +3,7 @@ package architecture
 // public are the packages that users import.
 var public = []string{"pkg/events", "pkg/redact", "pkg/hooks", "pkg/publish"}
 
-// wings has the wings that each wing may import. A wing is a folder with everything below it.
+// wings maps each wing to the wings that it may import. A wing is a folder with everything below it.
 // docs/architecture.md draws the same arrows.
 var wings = map[string][]string{
 	"pkg/events":  {},

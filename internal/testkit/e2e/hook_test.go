@@ -19,10 +19,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// atOnce limits a hook command without services, beyond the time to print its version.
+// atOnce limits the time of a hook command without services, in addition to the time to print its
+// version.
 const atOnce = 50 * time.Millisecond
 
-// captures has the arguments of each tool's hook command by its folder of recorded payloads. {}
+// captures maps the folder of a tool's recorded payloads to the arguments of its hook command. {}
 // stands for the name of the event.
 var captures = map[string][]string{
 	"claude-code/captured-2.1.329":                   {"claude-code"},
@@ -41,7 +42,7 @@ func payloads(t testing.TB, capture string) (names []string, bodies [][]byte) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(order)) {
-		for file := range strings.FieldsSeq(line) { // one of these, not always the same
+		for file := range strings.FieldsSeq(line) { // one field is the file, but not always the same one
 			if body, err := os.ReadFile(filepath.Join(dir, file+".json")); err == nil {
 				names, bodies = append(names, file[:strings.LastIndexByte(file, '.')]), append(bodies, body)
 			}

@@ -21,7 +21,7 @@ type attack struct {
 	has   string // access of the attacker
 	alone string // required start of the verdict without a stored checkpoint
 	kept  string // required verdict with a stored checkpoint; empty means any
-	seen  string // other findings, as text of the table
+	seen  string // expected findings besides the verdict, as text of the table
 
 	tried, found int // trials, and those with the required verdict
 	second       *second

@@ -10,7 +10,7 @@ import (
 // comparedTrials is how many trials of each attack the second verifier judges too.
 const comparedTrials = 5
 
-// unread has the attacks that the second verifier cannot judge, and why.
+// unread maps attacks that the second verifier cannot judge to the reason.
 var unread = map[string]string{ //nolint:gochecknoglobals // a constant
 	"BundlePageUnsigned": "it does not build the page of a bundle",
 

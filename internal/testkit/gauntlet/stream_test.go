@@ -160,7 +160,7 @@ func (w *world) everything(tb testing.TB) map[string][]ledger.Message {
 	return all
 }
 
-// The want functions return an error text, or "".
+// wantGap returns an error text, or "" if r has a gap of the producer that includes n.
 func wantGap(r verifier.Report, producer string, n uint64, cause verifier.Cause) string {
 	for _, g := range r.Gaps {
 		if g.Producer == producer && g.First <= n && n <= g.Last && g.Cause == cause {

@@ -41,7 +41,7 @@ func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream
 		if err != nil {
 			tb.Fatal(err)
 		}
-		// state.Msgs messages in ascending order up to LastSeq are all messages.
+		// Sequences that ascend up to LastSeq, state.Msgs in number, belong to all messages.
 		if n := meta.Sequence.Stream; n <= read || n > state.LastSeq {
 			tb.Fatalf("read %d of %d messages: #%d came behind #%d, the last is #%d", len(list), state.Msgs, n, read, state.LastSeq)
 		}

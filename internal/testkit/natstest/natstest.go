@@ -35,7 +35,7 @@ const readyTimeout = 10 * time.Second
 type Options struct {
 	Space       subjects.Space
 	MaxBytes    int64 // of the event stream, 64 MiB by default
-	AllowTamper bool  // streams lack the deny flags
+	AllowTamper bool  // streams allow deletions and purges
 	NoStreams   bool  // the test creates its own streams
 	NoSync      bool  // the server does not sync each write
 	Users       []User

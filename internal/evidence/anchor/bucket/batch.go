@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Error codes of the NATS server. codeWrongLast rejects a write that is not the first on its
-// revision, and codeWrongLastBatch does so while another batch is open.
+// Error codes of the NATS server. The server answers codeWrongLast if another write came first, and
+// codeWrongLastBatch if another batch is open.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164

@@ -100,8 +100,8 @@ func (l *Lease) Taken() int {
 	return l.taken
 }
 
-// Refresh reads the lease, and answers or sends challenges, or takes a free or expired lease, as
-// needed. It fails only if the bucket cannot be read or written.
+// Refresh reads the lease. If needed, it answers a challenge, challenges the holder, or takes a free
+// or expired lease. It fails only if the bucket cannot be read or written.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()

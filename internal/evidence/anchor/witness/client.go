@@ -63,8 +63,8 @@ func NewClient() *Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Cosign submits cp to the witness w and returns the line with the verified cosignature, including
-// its line feed. w has cosigned old leaves before, or 0 if unknown. Repetitions are harmless. An
-// error that wraps [ErrForked] or [ErrUnknownLog] needs an operator.
+// its line feed. old is the number of leaves that w has cosigned before, or 0 if unknown.
+// Repetitions are harmless. An error that wraps [ErrForked] or [ErrUnknownLog] needs an operator.
 func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, old int64) (line []byte, err error) {
 	for range attempts {
 		if old > cp.Size {

@@ -22,7 +22,6 @@ type fold struct {
 	series *seriesSet
 }
 
-// payloadError reports an event with an invalid payload, which can never be counted.
 type payloadError struct{ err error }
 
 func (e *payloadError) Error() string { return e.err.Error() }

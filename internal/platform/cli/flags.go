@@ -140,7 +140,6 @@ func environment(flag string) (name, value string) {
 // exclusiveAnnotation is where cobra stores mutually exclusive flags.
 const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 
-// environmentAnnotation stores the variable that has set a flag.
 const environmentAnnotation = "hooktrail_environment"
 
 // Given reports whether a flag is on the command line. A command that cannot use a flag should

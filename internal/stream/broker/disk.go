@@ -42,7 +42,6 @@ func storeLimit(dir string, asked int64) (int64, error) {
 	return room, nil
 }
 
-// limit sets the default size of the event stream so that all streams fit into e.maxStore.
 func (e *embedded) limit(opts *StreamOptions, asked int64) error {
 	room := e.maxStore - otherStreams - 1
 	if asked > room && asked > 0 {

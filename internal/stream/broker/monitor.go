@@ -81,8 +81,6 @@ func diskWarning(dir string, left int64) string {
 	return ""
 }
 
-// storeWarning warns if the streams may outgrow the store, because the disk has less free space
-// than when they were created.
 func storeWarning(streams, store int64) string {
 	if streams < store {
 		return ""

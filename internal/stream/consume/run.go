@@ -175,7 +175,6 @@ func (l *loop) waitForBroker(ctx context.Context, status <-chan nats.Status, d t
 	}
 }
 
-// backoff doubles from first to most. Jitter shortens it by up to one half.
 func backoff(first, most time.Duration, failures int) time.Duration {
 	d := most
 	if failures < 16 {

@@ -144,7 +144,6 @@ func (b *BD) Export(ctx context.Context) error {
 	return nil
 }
 
-// allDown reports whether the export could reach none of the workspaces.
 func (b *BD) allDown(tenants []string, errs []error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -120,7 +120,6 @@ func (i Issue) notPlanned() bool {
 	})
 }
 
-// mergeRest merges fields that are not reported as edits.
 func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) string) bool) {
 	ours := &r.issue
 	if changed(func(i Issue) string { return i.Notes }) {

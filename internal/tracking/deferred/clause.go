@@ -40,7 +40,6 @@ func dashed(s string) bool {
 	return strings.Contains(s, " — ") || strings.Contains(s, " – ") || strings.Contains(s, " - ")
 }
 
-// starts reports whether words begin a clause. The parameter comma says that a comma precedes them.
 func starts(words []word, comma bool) bool {
 	w := words[0].text
 	if w == "and" && len(words) > 1 && coupled[words[1].text] {

@@ -83,8 +83,6 @@ func stem(w string) string {
 	return w
 }
 
-// appendItem drops an item that is too short, says that there is no work, consists only of counts,
-// or repeats a key.
 func appendItem(items []string, item string) []string {
 	item = trimItem(Clean(item, maxItem))
 	key := Key(item)

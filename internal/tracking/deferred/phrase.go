@@ -145,7 +145,6 @@ func begins(ps []phrase, words []word) bool {
 	})
 }
 
-// are reports whether one of the phrases matches all of words.
 func are(ps []phrase, words []word) bool {
 	return slices.ContainsFunc(ps, func(p phrase) bool {
 		_, ok := append(slices.Clip(p), element{kind: end}).match(words, 0)

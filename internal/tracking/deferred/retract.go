@@ -103,7 +103,6 @@ var (
 		warnings failure failures problem problems concern concerns blocker blockers callers`)
 )
 
-// untilReason returns the number of words before a reason or another topic.
 func untilReason(words []word) int {
 	if i := slices.IndexFunc(words, func(w word) bool { return until[w.text] }); i >= 0 {
 		return i

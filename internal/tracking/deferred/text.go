@@ -66,7 +66,6 @@ func (at *blockState) skips(body string, indent int) bool {
 	return body[0] == '>' || body[0] == '|'
 }
 
-// appendLine joins l to the last line if l continues its paragraph.
 func appendLine(lines []line, l line, blank bool) []line {
 	if n := len(lines); n > 0 && !blank && continues(lines[n-1], l) {
 		lines[n-1].text += " " + l.text

@@ -27,7 +27,7 @@ func wordsOf(s string) []word {
 			}
 			end = i + utf8.RuneLen(r)
 		case start >= 0 && strings.ContainsRune("'’._/", r) && end == i:
-			// The sign belongs to the word only if a letter or digit comes after it.
+			// This character belongs to the word only if a letter or digit comes after it.
 		case start >= 0:
 			words = addWord(words, s, start, end)
 			start = -1

@@ -3,5 +3,5 @@
 //
 // A [Replay] uses package rules for decisions and package store for a temporary database. The
 // history is either a file of CloudEvents ([Input]) or the stream as far as a tracker has read it
-// ([Stream]). No tracker has to run. Memory use is bounded, however long the history is.
+// ([Stream]). It needs no running tracker. Memory use is bounded, however long the history is.
 package replay

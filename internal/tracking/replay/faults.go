@@ -17,7 +17,6 @@ type Faults struct {
 	lines []string // first ones, as file:line:column: reason
 }
 
-// add returns true if err concerns a single line, after which the fold can continue.
 func (f *Faults) add(err error) bool {
 	line, ok := errors.AsType[*ingest.LineError](err)
 	if !ok {

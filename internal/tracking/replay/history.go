@@ -8,7 +8,6 @@ import (
 
 type history iter.Seq2[events.Event, error]
 
-// ofTenant drops the events of other tenants. An empty tenant means all tenants.
 func (h history) ofTenant(tenant string) history {
 	if tenant == "" {
 		return h

@@ -33,7 +33,6 @@ var tenants = table[Tenant]{"tenant", func(t *Tenant) {
 	t.Created, t.Critical, t.Tracking = slices.Clone(t.Created), slices.Clone(t.Critical), slices.Clone(t.Tracking)
 }}
 
-// far is the latest event that was too far ahead to move the clock without a second event.
 type far struct {
 	Source string    `json:"source"`
 	Event  string    `json:"event"`

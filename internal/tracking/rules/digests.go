@@ -40,7 +40,6 @@ type digests struct {
 	journal *journal
 }
 
-// add adds an entry to the latest digest, or to a new one if the latest accepts no more.
 func (g *digests) add(title string) (digest string, n int) {
 	d := g.draft
 	t := d.clock()

@@ -47,7 +47,7 @@
 // time. Critical failures and the failed end of a tracked run do not wait. A later Apply or
 // [State.Release] returns the decision on the waiting event. When an event moves the clock, the due
 // timers run first, each at its due time. The end of a grace period gives a separate decision. The
-// work of other timers becomes part of the decision on the event or, if that has to wait, on the
+// work of other timers becomes part of the decision on the event or, if that waits, on the
 // next event of the tenant.
 //
 // Timestamps of events may be wrong. An event more than a week ahead of the clock moves it only

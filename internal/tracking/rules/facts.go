@@ -46,7 +46,6 @@ func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	return first, found && first.Failure != in.Failure
 }
 
-// blocks reports whether the failed step has not recovered and blocks the issue of its lineage.
 func (f facts) blocks(in incident) bool {
 	l := lineages.get(f.records, f.resolve(in.Lineage))
 	if l == nil || l.status() != Blocked || in.At.before(f.goodStep(in.Run, in.Step)) {

@@ -44,7 +44,6 @@ const (
 	maxFailing = 16 // maximum number of failing steps of a run
 )
 
-// indexFailure lets a later success in a scope find the failure.
 func indexFailure(r records, id string, fl *failure) {
 	for _, s := range fl.Scopes {
 		if sc := scopes.get(r, s); sc != nil && slices.Contains(sc.Failures, id) {

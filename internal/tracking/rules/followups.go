@@ -211,7 +211,6 @@ func (t *followupTracker) done(summary, target string) {
 	}
 }
 
-// finish records that the follow-up is done. It reports whether that closed its issue.
 func (t *followupTracker) finish(id string, u *followup) bool {
 	d := t.draft
 	u.Done = u.Done.latest(fact{d.stamp, d.event.Run})

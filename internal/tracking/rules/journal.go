@@ -26,7 +26,6 @@ var courses = table[course]{"course", func(c *course) { c.Reopened = slices.Clon
 
 type journal struct{ draft *draft }
 
-// create also makes the event the issue's first occurrence.
 func (j *journal) create(issue Issue, c course) {
 	d := j.draft
 	issue.Tenant, issue.Run = d.tenant, d.event.Run
@@ -93,7 +92,6 @@ func (j *journal) link(id string, link Link) {
 	d.effect(Effect{Op: OpLink, ID: id, At: d.stamp.At, Link: &link})
 }
 
-// label returns false if the issue had the label already.
 func (j *journal) label(id, label string) bool {
 	d := j.draft
 	if issue := issues.get(d.records, id); issue == nil || slices.Contains(issue.Labels, label) {
@@ -109,7 +107,6 @@ func (j *journal) note(id, text string) {
 	j.draft.effect(Effect{Op: OpNote, ID: id, At: j.draft.stamp.At, Text: text})
 }
 
-// describe returns false if the description was the same.
 func (j *journal) describe(id, text string) bool {
 	d := j.draft
 	issue := issues.edit(d.records, id)

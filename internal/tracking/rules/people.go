@@ -75,7 +75,6 @@ func (p *people) edited() error {
 	return nil
 }
 
-// settle records the issues of the event, and applies the edits that waited for its decision.
 func (p *people) settle() {
 	d := p.draft
 	if !Considered(d.event.Kind()) {
@@ -143,7 +142,6 @@ func (p *people) apply(id string, e edit) {
 	}
 }
 
-// expose adds an open issue to the indexes that a success searches.
 func (p *people) expose(c *course) {
 	r := p.draft.records
 	if c.Failure != "" {
@@ -213,8 +211,6 @@ func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool 
 	return false
 }
 
-// notPlanned reports whether a person closed the issue as not planned and it must still stay
-// closed.
 func (p *people) notPlanned(c *course) bool {
 	return c != nil && c.Edit != nil && c.Edit.Action == notPlanned && p.draft.stamp.At.Before(c.Edit.At.At.Add(p.draft.config.NotPlanned))
 }

@@ -29,7 +29,6 @@ func (c cause) good() bool { return c.rule == string(events.StepCompleted) || c.
 
 func (c cause) bad() bool { return c.rule == string(events.StepFailed) || c.end && !c.success }
 
-// The tracking component maintains the tracking issues.
 type tracking struct {
 	draft       *draft
 	journal     *journal
@@ -42,8 +41,6 @@ type tracking struct {
 	stalls      *stallWatch
 }
 
-// follow makes the event an occurrence of the tracking issue. It creates the issue if the lineage
-// needs one.
 func (t *tracking) follow(why cause, reason string) {
 	t.draft.say(why.rule, reason)
 	t.start(why)
@@ -86,7 +83,6 @@ func (t *tracking) due(why cause) bool {
 	return false
 }
 
-// create creates the tracking issue. Beyond the rate limit, it creates a digest entry instead.
 func (t *tracking) create(why cause) {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -161,7 +157,6 @@ func (t *tracking) delay(why cause) bool {
 	return true
 }
 
-// delayed reports whether all failures that would block the issue are in their grace period.
 func (t *tracking) delayed(l *Lineage) bool {
 	return t.draft.status(l.Issue) != Blocked && !l.ended() && t.grace.has(t.draft.lineageID())
 }

@@ -90,7 +90,6 @@ func (t *transitions) inactive(id string, now time.Time) bool {
 	return true
 }
 
-// endFlapping gives a flapping issue the status that the facts demand if the quiet time is over.
 func (t *transitions) endFlapping(id string) {
 	d := t.draft
 	if d.status(id) != Flapping || !t.inactive(id, d.now) {

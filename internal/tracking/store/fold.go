@@ -89,8 +89,6 @@ func (f *Fold) Flush() error {
 	return nil
 }
 
-// arrive creates the row for e, still without a decision. For a repeated event, the row exists
-// already.
 func (f *Fold) arrive(e events.Event, at time.Time) error {
 	return Run(f.conn, "INSERT OR IGNORE INTO decision (tenant, source, event, kind, run, user, time, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		e.Tenant, e.Source, e.ID, string(e.Kind()), e.Run, e.User, Sortable(e.Time), at.UnixNano())

@@ -55,8 +55,6 @@ func (e *editor) run(ctx context.Context) {
 	}
 }
 
-// logOnce logs err unless its text is the same as before. It returns the text of err, or "" for
-// nil.
 func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	if err == nil {
 		return ""
@@ -163,7 +161,6 @@ func (e *editor) send(ctx context.Context) {
 	}
 }
 
-// sendAll sends the edits in the shared outbox. If another process is sending them, it waits.
 func (e *editor) sendAll(ctx context.Context) error {
 	for {
 		state, err := publish.Inspect(EditOutbox(e.opts.DataDir))

@@ -91,7 +91,6 @@ func (x *Explanation) addOfIssue(d rules.Decision) error {
 	return x.add(d)
 }
 
-// addHeld explains an event in its grace period.
 func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	const until = "SELECT d.kind, d.run, d.time, (SELECT min(t.at) FROM record h JOIN timer t ON t.tenant = h.tenant " +
 		"AND t.id GLOB 'hold/*' AND substr(t.id, instr(substr(t.id, 6), '/') + 6) = json_extract(h.record, '$.failure') " +

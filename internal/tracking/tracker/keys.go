@@ -66,8 +66,7 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey stores an order that changes the key. Then it checks the stored orders, because the new
-// key may have signed one of them.
+// changeKey also checks the stored orders, because the new key may have signed one of them.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err

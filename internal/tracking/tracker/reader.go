@@ -86,7 +86,6 @@ func (r *reader) checkStored(ctx context.Context) error {
 	return err
 }
 
-// report requests a scrub of the database if b erased texts.
 func (r *reader) report(ctx context.Context, b *batch) {
 	if b.erased {
 		r.settler.scrub.Store(true)

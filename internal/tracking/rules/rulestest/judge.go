@@ -74,8 +74,6 @@ func Judge(sc Scenario, o Outcome) Verdict {
 	return v
 }
 
-// match returns for each issue of o the index of the expected issue, or -1. It assigns the best
-// pairs first.
 func match(sc Scenario, o Outcome) []int {
 	type pair struct{ issue, want, fit int }
 	var pairs []pair

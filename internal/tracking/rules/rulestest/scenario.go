@@ -58,7 +58,7 @@ type Expected struct {
 	All      bool     `json:"all"`    // all events of Covers must be occurrences
 	Final    Words    `json:"final"`  // last status
 	Optional bool     `json:"optional"`
-	Link     Words    `json:"link"` // types of links that must exist
+	Link     Words    `json:"link"` // types of required links
 	NoLink   string   `json:"no_link"`
 	Labels   []string `json:"labels"`
 	NoLabels []string `json:"no_labels"`

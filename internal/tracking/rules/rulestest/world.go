@@ -57,7 +57,6 @@ type world struct {
 
 func (w *world) between(from, to float64) float64 { return from + w.rng.Float64()*(to-from) }
 
-// room takes a slot of the tenant's rate limits at the time t, if there is one.
 func (w *world) room(tenant string, t float64) bool {
 	if tenant == w.stormed && t > w.quiet[0] && t < w.quiet[1] {
 		return false

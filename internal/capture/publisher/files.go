@@ -120,7 +120,7 @@ func (all *found) walk(dir string, exts []string) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // removed meanwhile
-		case errors.Is(err, fs.ErrPermission) && filepath.Clean(path) != filepath.Clean(dir):
+		case err != nil && filepath.Clean(path) != filepath.Clean(dir):
 			all.unread = errors.Join(all.unread, fmt.Errorf("look into %s: %w", dir, err))
 			return nil
 		case err != nil, d.IsDir(), !slices.Contains(exts, filepath.Ext(strings.TrimSuffix(path, gzipExt))):

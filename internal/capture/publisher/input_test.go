@@ -68,24 +68,47 @@ func TestImport_BrokenGzip(t *testing.T) {
 	}
 }
 
-// An unreadable folder is reported, and the other folders are imported.
-func TestFindTranscripts_NoPermission(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root can read the folder without permissions that this test needs")
-	}
+// An unreadable folder is reported. The other folders are imported.
+func TestFindTranscripts_Unreadable(t *testing.T) {
 	dir := t.TempDir()
-	closed, other := filepath.Join(dir, "a"), filepath.Join(dir, "b.jsonl")
-	if err := os.Mkdir(closed, 0); err != nil {
-		t.Fatal(err)
-	}
-	writeTranscript(t, other, "b")
+	closed := deepFolder(t, filepath.Join(dir, "a"))
+	writeTranscript(t, filepath.Join(dir, "b.jsonl"), "b")
 	found, err := findTranscripts([]string{dir}, lineExts)
 	if err != nil || len(found.inputs) != 1 || found.unread == nil || !strings.Contains(found.unread.Error(), closed) {
 		t.Errorf("got %v, %v, %v", found.inputs, found.unread, err)
 	}
 }
 
-// A folder may be a link, and may contain links to transcripts. Broken links are
+// deepFolder nests folders in dir until the path is too long for the system. Even root cannot
+// read the last folder by its path, which deepFolder returns.
+func deepFolder(t *testing.T, dir string) string {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const maxPath = 4096 // on Linux; other systems have lower limits
+	name := strings.Repeat("d", 200)
+	for len(dir) <= maxPath {
+		if err := root.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		next, err := root.OpenRoot(name)
+		if err = errors.Join(err, root.Close()); err != nil {
+			t.Fatal(err)
+		}
+		root, dir = next, filepath.Join(dir, name)
+	}
+	if err := root.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A folder may be a link and may contain links to transcripts. Broken links are
 // ignored.
 func TestFindTranscripts_Links(t *testing.T) {
 	dir := t.TempDir()

@@ -128,18 +128,22 @@ func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m 
 
 func (o Options) journal() journal.File { return journal.At(o.Journal, o.Dir) }
 
-// note only logs errors, because the journal only helps to notice the loss of the outbox. o.mu is
-// held, or o is not in use yet.
-func note(o *outbox, write func(journal.File, journal.Record) error, state journal.State, numbers map[string]uint64) {
-	r := journal.Record{Time: time.Now().UTC(), Producer: o.id.Producer, Key: o.id.Key, State: state, Last: numbers}
-	if err := write(o.opts.journal(), r); err != nil {
+// note writes a state of the current producer to the journal. o.mu is held, or o is not in use yet.
+func note(o *outbox, add func(journal.File, journal.Record) error, state journal.State, last map[string]uint64) {
+	write(o, add, journal.Record{Producer: o.id.Producer, Key: o.id.Key, State: state, Last: last})
+}
+
+// write only logs errors, because the journal only helps to notice the loss of the outbox.
+func write(o *outbox, add func(journal.File, journal.Record) error, r journal.Record) {
+	r.Time = time.Now().UTC()
+	if err := add(o.opts.journal(), r); err != nil {
 		o.opts.Logger.Error("journal of outboxes not written, a loss of this outbox may stay unnoticed", "error", err)
 	}
 }
 
-func lastNumbers(o *outbox) map[string]uint64 {
-	last := make(map[string]uint64, len(o.numbers.next))
-	for tenant, next := range o.numbers.next {
+func lastUsed(next map[string]uint64) map[string]uint64 {
+	last := make(map[string]uint64, len(next))
+	for tenant, next := range next {
 		last[tenant] = next - 1
 	}
 	return last
@@ -163,23 +167,12 @@ func noteEnd(ctx context.Context, o *outbox) {
 	}
 	defer o.end()
 	if o.backlog.records == 0 {
-		note(o, journal.File.Add, journal.Closed, lastNumbers(o))
+		note(o, journal.File.Add, journal.Closed, lastUsed(o.numbers.next))
 	}
 }
 
 // noteMove is called before the new producer id is used, with o.mu locked.
 func noteMove(o *outbox, to identity, numbers map[string]uint64) {
-	if o.opts.Journal == "" {
-		return
-	}
-	last := make(map[string]uint64, len(numbers))
-	for tenant, next := range numbers {
-		last[tenant] = next - 1
-	}
-	err := o.opts.journal().Add(journal.Record{
-		Time: time.Now().UTC(), Producer: to.Producer, Key: to.Key, State: journal.Open, From: o.id.Producer, Last: last,
-	})
-	if err != nil {
-		o.opts.Logger.Error("journal of outboxes not written, a loss of this outbox may stay unnoticed", "error", err)
-	}
+	r := journal.Record{Producer: to.Producer, Key: to.Key, State: journal.Open, From: o.id.Producer, Last: lastUsed(numbers)}
+	write(o, journal.File.Add, r)
 }

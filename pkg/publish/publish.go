@@ -67,7 +67,7 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 		return nil, errors.Join(err, lock.Close())
 	}
 	if opts.Journal != "" {
-		note(box, journal.File.Begin, journal.Open, lastNumbers(box))
+		note(box, journal.File.Begin, journal.Open, lastUsed(box.numbers.next))
 	}
 	fwd, err := newForwarder(nc, box, cur)
 	if err != nil {

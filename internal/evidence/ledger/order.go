@@ -123,23 +123,6 @@ func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	return o, err
 }
 
-func orderOf(event []byte) (Order, error) {
-	signed, err := signedOrderOf(event)
-	if err != nil {
-		return Order{}, err
-	}
-	return readSignedOrder([]byte(signed))
-}
-
-func signedOrderOf(event []byte) (string, error) {
-	e, err := events.Decode(event)
-	if err != nil {
-		return "", err
-	}
-	d, err := events.Payload[events.AuditAccessedData](e)
-	return d.Order, err
-}
-
 func readSignedOrder(signed []byte) (Order, error) {
 	text, _, ok := strings.Cut(string(signed), "\n\n")
 	if !ok || len(signed) > MaxOrderBytes {

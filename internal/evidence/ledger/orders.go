@@ -137,11 +137,7 @@ func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, 
 // Signed returns the signed order that the event at leaf contains.
 func (r Orders) Signed(ctx context.Context, leaf int64) (signed string, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
-		data, err := ReadPayload(conn, leaf)
-		if err != nil {
-			return fmt.Errorf("order at leaf %d: %w", leaf, err)
-		}
-		signed, err = signedOrderOf(data)
+		_, signed, err = readOrder(conn, leaf)
 		return err
 	})
 	return signed, err
@@ -164,13 +160,26 @@ func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 
 // ReadOrder returns the order that the event at leaf contains. It checks no signature.
 func ReadOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
+	o, _, err := readOrder(conn, leaf)
+	return o, err
+}
+
+func readOrder(conn *sqlite.Conn, leaf int64) (o Order, signed string, err error) {
 	data, err := ReadPayload(conn, leaf)
 	if err != nil {
-		return Order{}, fmt.Errorf("payload of leaf %d: %w", leaf, err)
+		return o, "", fmt.Errorf("payload of leaf %d: %w", leaf, err)
 	}
-	o, err := orderOf(data)
+	e, err := events.Decode(data)
+	if err == nil {
+		var d events.AuditAccessedData
+		d, err = events.Payload[events.AuditAccessedData](e)
+		signed = d.Order
+	}
+	if err == nil {
+		o, err = readSignedOrder([]byte(signed))
+	}
 	if err != nil {
-		return Order{}, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
+		return o, "", fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
 	}
-	return o, nil
+	return o, signed, nil
 }

@@ -2,13 +2,11 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // LoadRules returns the rules for orders that are in force. It checks no signature.
@@ -55,30 +53,12 @@ func (r Orders) Proposals(ctx context.Context) (list []Proposal, err error) {
 			if err != nil {
 				break
 			}
-			var p Proposal
-			p, err = readProposal(conn, leaf)
-			p.Expires = rules.Expires(p.Order)
-			list = append(list, p)
+			var o Order
+			var signed string
+			o, signed, err = readOrder(conn, leaf)
+			list = append(list, Proposal{Order: o, Leaf: leaf, Signed: []byte(signed), Expires: rules.Expires(o)})
 		}
 		return err
 	})
 	return list, err
-}
-
-func readProposal(conn *sqlite.Conn, leaf int64) (p Proposal, err error) {
-	data, err := ReadPayload(conn, leaf)
-	if err != nil {
-		return p, fmt.Errorf("payload of leaf %d: %w", leaf, err)
-	}
-	e, err := events.Decode(data)
-	if err != nil {
-		return p, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
-	}
-	d, err := events.Payload[events.AuditAccessedData](e)
-	if err != nil {
-		return p, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
-	}
-	p = Proposal{Leaf: leaf, Signed: []byte(d.Order)}
-	p.Order, err = readSignedOrder(p.Signed)
-	return p, err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor/timestamp"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
@@ -21,6 +22,9 @@ type AnchorFlags struct {
 	tiles  string
 	known  knownLedgers
 	signer string
+
+	tsa        string
+	timestamps anchor.Timestamps
 }
 
 // Register adds the flags to cmd.
@@ -30,6 +34,9 @@ func (p *AnchorFlags) Register(cmd *cobra.Command) {
 	flags.BoolVar(&p.bucket, "checkpoint-bucket", true, "store the newest checkpoints in the broker's bucket too")
 	flags.StringVar(&p.signer, "signer", "", signerUsage)
 	flags.StringVar(&p.policy, "witness-policy", "", anchor.PolicyUsage)
+	flags.StringVar(&p.tsa, "timestamp-url", "", "`address` of a time stamp authority (RFC 3161) that stamps the newest checkpoints")
+	flags.DurationVar(&p.timestamps.Interval, "timestamp-interval", anchor.DefaultTimestampInterval,
+		"shortest time between two time stamps of one ledger")
 	p.known.register(flags)
 	flags.StringVar(&p.tiles, "tiles-listen", "",
 		"`address` on which to serve the leaves of the ledgers as tlog-tiles, without payloads")
@@ -51,6 +58,9 @@ func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 			return cli.Usage("--signer: %w", err)
 		}
 	}
+	if err := p.applyTimestamps(o); err != nil {
+		return err
+	}
 	if p.policy != "" {
 		if o.Witnesses, err = anchor.ReadPolicy(p.policy); err != nil {
 			return err
@@ -59,6 +69,20 @@ func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 	o.CheckpointFile, o.NoBucket, o.TilesListen, o.Signer = p.file, !p.bucket, p.tiles, p.signer
 	if o.KnownLedgers, err = p.known.path(); err != nil {
 		o.KnownLedgers = "" // a service user may have no home directory
+	}
+	return nil
+}
+
+func (p *AnchorFlags) applyTimestamps(o *auditor.Options) (err error) {
+	if p.tsa == "" {
+		return nil
+	}
+	o.Timestamps = p.timestamps
+	if o.Timestamps.URL, err = timestamp.ParseURL(p.tsa); err != nil {
+		return cli.Usage("--timestamp-url: %w", err)
+	}
+	if err := o.Timestamps.Validate(); err != nil {
+		return cli.Usage("%w", err)
 	}
 	return nil
 }

@@ -47,6 +47,7 @@ func PrintReport(out io.Writer, r verifier.Report) {
 	l.breaks(r)
 	l.trusted(r)
 	l.witnesses(r.Witnesses)
+	l.timeStamps(r.TimeStamps)
 	l.redacted(r.Redacted)
 	l.keys(r)
 	l.setApart(r)

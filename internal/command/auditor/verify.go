@@ -33,6 +33,7 @@ type verification struct {
 	checkpointFile  anchor.File
 	bucket          bool // compare with the bucket, if there is a broker
 	witnessPolicy   string
+	tsaCert         string
 	known           knownLedgers
 	silence         time.Duration
 	wait            time.Duration
@@ -88,6 +89,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags.BoolVar(&v.bucket, "checkpoint-bucket", true,
 		"compare with the broker's bucket of checkpoints too, if --nats-url names a broker or one runs in the data directory")
 	flags.StringVar(&v.witnessPolicy, "witness-policy", "", anchor.PolicyUsage)
+	flags.StringVar(&v.tsaCert, "tsa-cert", "", tsaUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 if no checkpoint from outside is given or found")
 	flags.BoolVar(&v.requireEnrolled, "require-enrolled", false, "exit with 11 if a producer is not enrolled")
 	flags.BoolVar(&v.allowKnown, "allow-acknowledged", false, "leave findings that auditor acknowledge has recorded out of the exit status")
@@ -96,12 +98,12 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
 	flags.StringVar(&v.event, "event", "", "`file` with the event of --proof")
 	flags.StringVar(&v.report, "report", "", "`file` with a report of auditor report to check, and to compare with the ledger if that is here")
-	for _, of := range []string{"proof", "event", "trusted", "require-trusted", "run", "from", "to"} {
+	for _, of := range []string{"proof", "event", "trusted", "require-trusted", "tsa-cert", "run", "from", "to"} {
 		cmd.MarkFlagsMutuallyExclusive("report", of)
 	}
 	cmd.MarkFlagsMutuallyExclusive("proof", "ledger")
 	cmd.MarkFlagsMutuallyExclusive("proof", "trusted")
-	for _, of := range []string{"run", "from", "to"} {
+	for _, of := range []string{"run", "from", "to", "tsa-cert"} {
 		cmd.MarkFlagsMutuallyExclusive("proof", of)
 	}
 	cmd.MarkFlagsMutuallyExclusive("proof", "require-trusted")
@@ -138,6 +140,9 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		}
 		// Read the checkpoint first, because the ledger may grow while verify reads it.
 		opts.Anchored = append(opts.Anchored, v.checkpointFile.Checkpoint(cmd.Context(), opts.Tenant))
+	}
+	if err := v.askTimeStamps(&opts, shared); err != nil {
+		return err
 	}
 	report, err := v.verify(cmd, shared, opts)
 	if err != nil {

@@ -64,6 +64,9 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 			return err
 		}
 	}
+	if opts.TSA, err = v.tsaRoots(); err != nil {
+		return err
+	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
 	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
 	report, err := bundle.Check(cmd.Context(), path, opts)

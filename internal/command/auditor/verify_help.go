@@ -38,17 +38,21 @@ check that it is the proof of this event. The status is 0 if the proof is valid 
 With --report, check a report of auditor report, and compare it with the ledger if that
 is here. The status is that of the report, and 40 if the report was altered.
 
+With --tsa-cert, check the time stamps of the ledger or bundle, and require a good one.
+They prove how many leaves existed at which time at the latest. They do not vouch for
+the key, because everyone can get a time stamp.
+
 With --witness-policy, the witnesses in the file must have cosigned a recent
 checkpoint of the ledger, as many as the policy requires.
 
 Exit status, the highest that applies:
    0  verified and complete
-  10  too few cosignatures for --witness-policy
+  10  too few cosignatures for --witness-policy, or a bad or no time stamp for --tsa-cert
   11  intact, but not complete, with foreign records, or with --require-enrolled and
       a producer that is not enrolled
   12  intact, but a record claims the id, number or subject of another one, or a denied
       call has a successful result
   20  --require-trusted, and no trusted checkpoint was given or found
   21  no anchor: nothing from elsewhere vouches for the key
-  30  diverged from a trusted checkpoint or from the pinned key
+  30  diverged from a trusted or time-stamped checkpoint or from the pinned key
   40  invalid`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -19,9 +20,10 @@ type Options struct {
 	Tenant    string         // empty means all
 	Keys      note.Verifiers // required; keys that may have signed the ledgers
 
-	File      File                 // for the newest checkpoints; may be empty
-	Witnesses *transparency.Policy // asked for cosignatures; may be nil
-	Bucket    *bucket.Bucket       // for checkpoints and the lease; nil if there is no other auditor
+	File       File                 // for the newest checkpoints; may be empty
+	Witnesses  *transparency.Policy // asked for cosignatures; may be nil
+	Bucket     *bucket.Bucket       // for checkpoints and the lease; nil if there is no other auditor
+	Timestamps Timestamps           // authority that gives time stamps
 
 	// Candidate is this auditor in the competition for the lease. It uploads nothing while another
 	// auditor holds the lease.
@@ -47,8 +49,9 @@ func (o Options) withDefaults() Options {
 // Anchors upload the newest checkpoints. A slow anchor does not delay the others. Safe for
 // concurrent use.
 type Anchors struct {
-	all    []*uploads
-	bucket *bucketAnchor // nil without a bucket
+	all       []*uploads
+	bucket    *bucketAnchor // nil without a bucket
+	finishing atomic.Bool   // Finish was called
 }
 
 // New returns the anchors that o configures. They upload only in Run and Finish.
@@ -67,12 +70,26 @@ func New(o Options) *Anchors {
 		w.stored = a.Changed // the other anchors must store the cosignatures too
 		a.all = append(a.all, w.uploads)
 	}
+	if o.Timestamps.URL != nil {
+		a.all = append(a.all, newTimestampAnchor(o).uploads)
+	}
 	for _, u := range a.all {
 		if a.bucket != nil && u != a.bucket.uploads {
 			u.mayUpload = a.bucket.leadership.allowsUploads
 		}
 	}
+	if o.Drain && o.Timestamps.URL != nil {
+		a.holdTimestamps()
+	}
 	return a
+}
+
+// holdTimestamps makes a drain ask for time stamps at its end only. Otherwise the one of this
+// interval could be about a part of the events.
+func (a *Anchors) holdTimestamps() {
+	u := a.all[len(a.all)-1]
+	may := u.mayUpload
+	u.mayUpload = func() bool { return a.finishing.Load() && may() }
 }
 
 // Changed queues the newest checkpoint of tenant. It never blocks.
@@ -98,6 +115,7 @@ func (a *Anchors) Run(ctx context.Context) {
 // Finish uploads the remaining checkpoints and releases the lease. Call it once, after Run has
 // returned.
 func (a *Anchors) Finish(ctx context.Context) {
+	a.finishing.Store(true)
 	if a.bucket != nil {
 		a.bucket.awaitLease(ctx)
 	}

@@ -1,6 +1,6 @@
 // Package anchor copies the newest checkpoints of the ledgers to anchors outside the ledgers'
-// folder. An anchor is a file, a bucket at the broker, or a group of witnesses that cosign
-// checkpoints.
+// folder. An anchor is a file, a bucket at the broker, a group of witnesses that cosign
+// checkpoints, or a time stamp authority. Time stamps are stored next to the ledgers.
 //
 // [Anchors] run in the background. The ledgers never wait for them. Failed uploads are retried and
 // logged, and [Anchors.Failure] reports them. Each anchor gets at most one checkpoint of a ledger

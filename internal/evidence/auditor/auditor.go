@@ -67,6 +67,10 @@ type Options struct {
 	// Witnesses cosign the newest checkpoints.
 	Witnesses *transparency.Policy
 
+	// Timestamps configure the authority that gives time stamps of the newest checkpoints. If it
+	// fails, the ledgers continue too.
+	Timestamps anchor.Timestamps
+
 	// NoBucket turns off the broker's bucket, which stores checkpoints at most a second after
 	// the ledger. It also has the lease for auditors with copies of the same key. Only the
 	// auditor with the lease stores checkpoints.
@@ -184,7 +188,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := o.CheckpointFile.Validate(o.Tenant); err != nil {
 		return fmt.Errorf("auditor: options: %w", err)
 	}
-	if err := anchor.ValidatePolicy(o.Witnesses); err != nil {
+	if err := errors.Join(anchor.ValidatePolicy(o.Witnesses), o.Timestamps.Validate()); err != nil {
 		return fmt.Errorf("auditor: options: %w", err)
 	}
 	if err := o.CheckStandby(o.Broker.URL()); err != nil {

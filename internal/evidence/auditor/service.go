@@ -69,7 +69,8 @@ func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.
 func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
-		Candidate: bucket.Candidate{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.Now,
+		Timestamps: o.Timestamps,
+		Candidate:  bucket.Candidate{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.Now,
 	}
 	if !o.NoBucket {
 		k.Bucket = bucket.At(o.Broker.JetStream(), o.Broker.Space())

@@ -57,6 +57,9 @@ func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Option
 		}
 	}
 	b.done++
+	if b.stamp, err = b.stamped(ctx); err != nil {
+		return err
+	}
 	if err := b.count(ctx); err != nil {
 		return err
 	}
@@ -73,6 +76,7 @@ type bundle struct {
 	selection ledger.Selection
 	newest    ledger.Checkpoint
 	about     About
+	stamp     []byte // content of timestamp.txt; nil if there is none
 
 	gaps      []span // ranges of leaves that are not in the bundle
 	sums      bytes.Buffer
@@ -139,6 +143,9 @@ func (b *bundle) count(ctx context.Context) error {
 		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps, Acknowledged: b.about.Acknowledged,
 		Absent: b.about.Absent, Unsealed: b.about.Unsealed,
 	}
+	if b.stamp != nil {
+		b.about.Format = formatV3
+	}
 	if b.about.extent() == verifier.TimeRange {
 		return nil
 	}
@@ -166,6 +173,7 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 		{checkpointFile, text(string(signed))},
 		{keyFile, text(b.opts.Key + "\n")},
 		{witnessedFile, func(w io.Writer) error { return b.witnessed(ctx, w) }},
+		{stampFile, text(string(b.stamp))},
 		{leavesFile, func(w io.Writer) error { return b.leaves(ctx, w) }},
 		{recordsFile, func(w io.Writer) error { return b.records(ctx, w) }},
 		{againFile, func(w io.Writer) error { return b.again(ctx, w) }},
@@ -173,6 +181,9 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 		{pageFile, func(w io.Writer) error { return b.page(ctx, w) }},
 		{selectionFile, b.statement},
 	} {
+		if f.name == stampFile && b.stamp == nil {
+			continue
+		}
 		if err := b.file(f.name, f.write); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}

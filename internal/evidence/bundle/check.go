@@ -3,6 +3,7 @@ package bundle
 import (
 	"archive/zip"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +36,10 @@ type CheckOptions struct {
 	AllowAcknowledged bool
 	// Witnesses is the required witness policy, or nil.
 	Witnesses *transparency.Policy
-	Progress  func(done, total int64)
+	// TSA has the certificates that the user trusts for time stamps. If it is nil, the authority is
+	// not checked.
+	TSA      *x509.CertPool
+	Progress func(done, total int64)
 }
 
 // Report is the result of [Check]. Of a ledger's report, it has the fields that apply to a bundle.
@@ -150,10 +154,9 @@ func (c *checker) check(ctx context.Context, z *zip.Reader) error {
 
 func (c *checker) contents(z *zip.Reader) bool {
 	c.files = make(map[string]*zip.File)
-	c.names = filesOf(formatV1)
-	if slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == selectionFile }) {
-		c.names = filesOf(formatV2)
-	}
+	c.names = filesOf(formatOf(func(name string) bool {
+		return slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == name })
+	}))
 	for i, f := range z.File {
 		switch {
 		case !slices.Contains(c.names, f.Name):
@@ -226,15 +229,15 @@ func (c *checker) head() {
 		c.report.AddProblem("%s says something else than %s", aboutFile, checkpointFile)
 	}
 	c.witnessed()
+	c.stamped()
 	c.attested()
 }
 
 func (c *checker) format() error {
-	has := slices.Contains(c.names, selectionFile)
 	switch format := c.report.Bundle.Format; {
-	case format != formatV1 && format != formatV2:
-		return errors.New("it is of another format than " + formatV1 + " and " + formatV2)
-	case has != (format == formatV2):
+	case format != formatV1 && format != formatV2 && format != formatV3:
+		return errors.New("it is of another format than " + formatV1 + ", " + formatV2 + " and " + formatV3)
+	case format != formatOf(func(name string) bool { return slices.Contains(c.names, name) }):
 		return fmt.Errorf("it is of format %s, which has other files", format)
 	}
 	return nil

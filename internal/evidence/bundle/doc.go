@@ -7,6 +7,7 @@
 //	checkpoint.txt  the signed checkpoint that covers the bundle
 //	ledger.pub      the verifier key of the ledger
 //	witnessed.txt   the last cosigned checkpoint, empty if there is none
+//	timestamp.txt   the newest time stamp of a checkpoint; only there if the ledger has one
 //	leaves.jsonl    a line for each leaf, with its index, text and stream sequence
 //	records.jsonl   a line for each leaf in the same order, with the record
 //	again.jsonl     a line for each event that arrived again under another number

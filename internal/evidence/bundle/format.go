@@ -20,6 +20,7 @@ const (
 	checkpointFile = "checkpoint.txt"
 	keyFile        = "ledger.pub"
 	witnessedFile  = "witnessed.txt"
+	stampFile      = "timestamp.txt"
 	leavesFile     = "leaves.jsonl"
 	recordsFile    = "records.jsonl"
 	againFile      = "again.jsonl"
@@ -30,20 +31,33 @@ const (
 )
 
 var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
-	aboutFile, checkpointFile, keyFile, witnessedFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
+	aboutFile, checkpointFile, keyFile, witnessedFile, stampFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// Any change of the format needs a new version. Version 1 has no selection.txt.
+// Any change of the format needs a new version. Version 1 has no selection.txt, and only version
+// 3 has timestamp.txt. A bundle without a time stamp is of version 2.
 const (
 	formatV1 = "hooktrail/bundle/v1"
 	formatV2 = "hooktrail/bundle/v2"
+	formatV3 = "hooktrail/bundle/v3"
 )
 
 func filesOf(format string) []string {
-	if format != formatV1 {
-		return bundleFiles
+	return slices.DeleteFunc(slices.Clone(bundleFiles), func(name string) bool {
+		return name == selectionFile && format == formatV1 || name == stampFile && format != formatV3
+	})
+}
+
+// formatOf returns the format that has the files with the given names. It decides by the files
+// that not all formats have.
+func formatOf(has func(name string) bool) string {
+	switch {
+	case has(stampFile):
+		return formatV3
+	case has(selectionFile):
+		return formatV2
 	}
-	return slices.DeleteFunc(slices.Clone(bundleFiles), func(name string) bool { return name == selectionFile })
+	return formatV1
 }
 
 // About is the content of bundle.json. The [Statement] has its digest, and [Check] compares it with

@@ -19,20 +19,29 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	if err != nil || signed == nil || c.Size == 0 || c.Size > b.newest.Size {
 		return err
 	}
-	proof, err := tlog.ProveTree(b.newest.Size, c.Size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+	proof, err := b.prove(ctx, c.Size)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(proof, signed...))
+	return err
+}
+
+// prove returns the lines with the proof that the checkpoint of the bundle continues the tree
+// of the first size leaves, and an empty line.
+func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
+	proof, err := tlog.ProveTree(b.newest.Size, size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		return b.reader.Tree().Hashes(ctx, indexes)
 	}))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var text bytes.Buffer
 	for _, h := range proof {
 		text.WriteString(h.String() + "\n")
 	}
 	text.WriteByte('\n')
-	text.Write(signed)
-	_, err = w.Write(text.Bytes())
-	return err
+	return text.Bytes(), nil
 }
 
 func (c *checker) witnessed() {
@@ -46,7 +55,7 @@ func (c *checker) witnessed() {
 	var signed []byte
 	var then ledger.Checkpoint
 	if err == nil {
-		signed, then, err = openWitnessed(text, c.keys, c.newest)
+		signed, then, err = c.openContinued(text)
 	}
 	if err != nil {
 		c.report.AddProblem("%s: %v", witnessedFile, err)
@@ -57,31 +66,45 @@ func (c *checker) witnessed() {
 	}
 }
 
-// openWitnessed verifies a cosigned checkpoint, which the checkpoint newest must continue.
-func openWitnessed(text []byte, keys ledger.Keys, newest ledger.Checkpoint) (signed []byte, c ledger.Checkpoint, err error) {
-	head, signed, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
-	if !ok {
-		return nil, c, errors.New("it has no empty line")
+// openContinued parses a proof and a signed checkpoint, and verifies both.
+func (c *checker) openContinued(text []byte) (signed []byte, then ledger.Checkpoint, err error) {
+	proof, signed, err := cutProof(text)
+	if err == nil {
+		then, err = c.continues(proof, signed)
 	}
-	var proof tlog.TreeProof
+	return signed, then, err
+}
+
+// cutProof parses the lines of a proof. It returns the bytes after the next empty line too.
+func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
+	head, rest, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
+	if !ok {
+		return nil, nil, errors.New("it has no empty line")
+	}
 	for line := range strings.Lines(strings.TrimPrefix(string(head)+"\n", "\n")) {
 		h, err := tlog.ParseHash(strings.TrimSuffix(line, "\n"))
 		if err != nil {
-			return nil, c, errors.New("it has a line that is no hash")
+			return nil, nil, errors.New("it has a line that is no hash")
 		}
 		proof = append(proof, h)
 	}
-	if c, err = ledger.ReadCheckpoint(signed); err == nil {
-		c, err = ledger.OpenCheckpoint(signed, keys.At(c.Size))
+	return proof, rest, nil
+}
+
+// continues verifies a signed checkpoint. It returns an error unless a key of the ledger signed
+// it and the checkpoint of the bundle continues it.
+func (c *checker) continues(proof tlog.TreeProof, signed []byte) (then ledger.Checkpoint, err error) {
+	if then, err = ledger.ReadCheckpoint(signed); err == nil {
+		then, err = ledger.OpenCheckpoint(signed, c.keys.At(then.Size))
 	}
 	if err != nil {
-		return nil, c, err
+		return then, err
 	}
-	if c.Tenant != newest.Tenant {
-		return nil, c, fmt.Errorf("it is of tenant %q", c.Tenant)
+	if then.Tenant != c.newest.Tenant {
+		return then, fmt.Errorf("it is of tenant %q", then.Tenant)
 	}
-	if c.Size < 1 || c.Size > newest.Size || tlog.CheckTree(proof, newest.Size, newest.Root, c.Size, c.Root) != nil {
-		return nil, c, fmt.Errorf("%s does not continue it", checkpointFile)
+	if then.Size < 1 || then.Size > c.newest.Size || tlog.CheckTree(proof, c.newest.Size, c.newest.Root, then.Size, then.Root) != nil {
+		return then, fmt.Errorf("%s does not continue it", checkpointFile)
 	}
-	return signed, c, nil
+	return then, nil
 }

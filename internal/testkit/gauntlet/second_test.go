@@ -17,11 +17,14 @@ var unread = map[string]string{ //nolint:gochecknoglobals // a constant
 	"OutboxRemoved": outboxes, "OutboxRemovedRestart": outboxes, "OutboxRemovedFinished": outboxes,
 	"ProducerKilled": outboxes, "HeartbeatReplayed": outboxes, "ClosedForged": outboxes, "RunTakenOver": outboxes,
 
+	"StampKept": stamps, "StampRemoved": stamps, "StampOther": stamps, "StampAltered": stamps, "StampOwnAuthority": stamps,
+
 	"GhostAcknowledged": allowed, "GhostAgain": allowed, "AcknowledgeForged": allowed, "AcknowledgedGrows": allowed,
 }
 
 const (
 	outboxes = "its trials are about outboxes of a data directory"
+	stamps   = "it reads no time stamps"
 	allowed  = "its trials allow acknowledged findings"
 )
 

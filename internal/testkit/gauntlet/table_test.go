@@ -29,11 +29,11 @@ const (
 )
 
 // possessions are the kinds of access in the order of the table.
-var possessions = []string{"the file", "the file, the key", "the data directory", "a bundle", "the stream", "an engine's key", "no credentials", "a producer", "authority", "nothing"}
+var possessions = []string{"the file", "the file, the key", "the data directory", "the data directory, the key", "a bundle", "the stream", "an engine's key", "no credentials", "a producer", "authority", "nothing"}
 
 func (g *gauntlet) publish(t *testing.T) {
 	t.Helper()
-	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") || trials < trialsOfTable || t.Failed() {
+	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") || trials < trialsOfTable || g.partial || t.Failed() {
 		return // not all ran or passed
 	}
 	path := filepath.Join("..", "..", "..", "docs", "guarantees.md")

@@ -32,7 +32,7 @@ const (
 // The exit statuses of a verification.
 const (
 	ExitVerified    = 0
-	ExitUnwitnessed = 10 // verified and complete, but too few witnesses cosigned
+	ExitUnwitnessed = 10 // verified and complete, but without the required cosignatures or time stamps
 	ExitIncomplete  = 11 // not [Complete], or with foreign records, or without a required enrolment
 	ExitContradicts = 12 // records contradict others, or a denied call succeeded
 	ExitUntrusted   = 20 // a trusted checkpoint was required but is missing
@@ -93,6 +93,8 @@ type Report struct {
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil if none were required
+
+	TimeStamps *TimeStamps `json:"time_stamps,omitempty"` // nil if there are none and none were required
 
 	Redacted Redacted `json:"redacted"`
 
@@ -224,10 +226,10 @@ func (r *Report) Conclude(requireTrusted bool) {
 	found, diverged := r.trusts()
 	r.Untrusted = requireTrusted && !found
 	r.Exit = highest(r.LedgerExit(), map[int]bool{
-		ExitUnwitnessed: r.Witnesses != nil && !r.Witnesses.Met,
+		ExitUnwitnessed: r.Witnesses != nil && !r.Witnesses.Met || r.TimeStamps.Lacks(),
 		ExitUntrusted:   r.Untrusted,
 		ExitUnanchored:  r.Anchor.Exit() == ExitUnanchored,
-		ExitDiverged:    diverged || r.Anchor.Exit() == ExitDiverged,
+		ExitDiverged:    diverged || r.TimeStamps.diverges() || r.Anchor.Exit() == ExitDiverged,
 	})
 }
 

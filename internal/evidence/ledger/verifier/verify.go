@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor/timestamp"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
@@ -37,6 +39,11 @@ type Options struct {
 	// [ledger.ReadWitnessed].
 	Witnesses *transparency.Policy
 	Witnessed []byte
+
+	// Stamps are the time stamps that are stored with the ledger. TSA has the certificates that
+	// the user trusts for them. Without TSA, only their checkpoints are compared.
+	Stamps []timestamp.Stored
+	TSA    *x509.CertPool
 
 	// Progress is called by one goroutine with the numbers of checked and of all leaves. The
 	// count restarts if the file changed meanwhile. Progress may be nil.
@@ -70,9 +77,10 @@ func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	stamps := opts.checkStamps()
 	var foreign ForeignRecords
 	for attempt, readings := 0, 1; ; attempt++ {
-		v := &verifier{foreign: foreign, opts: opts, trusted: slices.Clone(checkpoints), report: NewReport(path)}
+		v := &verifier{foreign: foreign, opts: opts, trusted: slices.Clone(checkpoints), stamps: slices.Clone(stamps), report: NewReport(path)}
 		v.anchorKeys(opts.Tenant, nil)
 		err := v.verify(ctx, path)
 		if errors.Is(err, errChanged) && attempt < 10 {
@@ -92,6 +100,7 @@ func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 type verifier struct {
 	opts    Options
 	trusted []trusted
+	stamps  []Stamp
 	report  Report
 	newest  ledger.Checkpoint
 	keys    ledger.Keys
@@ -183,6 +192,9 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 		return nil, err
 	}
 	v.openTrusted()
+	for i := range v.stamps {
+		v.stamps[i].Open(v.keys)
+	}
 	total, err := expected(conn)
 	if err != nil {
 		return nil, err
@@ -228,6 +240,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 		r.Completeness = Unproven
 	}
 	v.concludeTrusted()
+	v.concludeStamps()
 	r.RequireEnrolled, r.AllowAcknowledged = v.opts.RequireEnrolled, v.opts.AllowAcknowledged
 	r.Conclude(v.opts.RequireTrusted)
 	return nil

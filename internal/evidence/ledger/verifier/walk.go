@@ -28,6 +28,8 @@ type walk struct {
 	arrivals arrivals
 	hasAgain bool
 
+	nextStamp int // first time stamp that was not compared yet
+
 	buf  [8][]byte
 	leaf []byte
 
@@ -99,6 +101,7 @@ func (w *walk) all(ctx context.Context) (err error) {
 
 func (w *walk) arrived() error {
 	w.compareTrusted()
+	w.compareStamps()
 	return w.checkpoints()
 }
 

@@ -1,0 +1,18 @@
+// Package timestamp requests, verifies and stores time stamps of RFC 3161.
+//
+// A time stamp authority (TSA) signs a token with the hash of some data and the time. The
+// token proves that the data existed at that time. It does not prove who made the data,
+// because every client can request a token for any data.
+//
+// The package parses tokens in DER only, and is stricter than the RFC requires. [Parse]
+// accepts exactly one signature, SHA-2 hashes and no unknown critical extension.
+// [Token.CheckSignature] takes the certificate that the signed attribute signing-certificate
+// names, and never one that merely lies in the token. The only purpose of that certificate
+// must be time stamping, in a critical extension. [Token.Verify] also checks its chain at
+// the time of the token. Revocation is not checked.
+//
+// The package uses no library for CMS. Those for Go accept several signatures, BER, SHA-1 and
+// tokens without signed attributes, and find the certificate by its issuer and number only.
+//
+// [Stored] is the file format for a token and its data.
+package timestamp

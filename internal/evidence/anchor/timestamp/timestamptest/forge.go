@@ -1,0 +1,47 @@
+package timestamptest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/asn1"
+	"testing"
+)
+
+// Content returns the signed content of a token, its TSTInfo.
+func Content(tb testing.TB, der []byte) []byte {
+	tb.Helper()
+	var info struct {
+		Type asn1.ObjectIdentifier
+		Data struct {
+			Version int
+			Digests asn1.RawValue
+			Content struct {
+				Type asn1.ObjectIdentifier
+				Data []byte `asn1:"explicit,tag:0"`
+			}
+			Certificates asn1.RawValue `asn1:"optional,tag:0"`
+			Signers      asn1.RawValue
+		} `asn1:"explicit,tag:0"`
+	}
+	if _, err := asn1.Unmarshal(der, &info); err != nil {
+		tb.Fatal(err)
+	}
+	return info.Data.Content.Data
+}
+
+// Redirect returns the token with the SHA-256 of other data, and with the digests that an
+// attacker without the TSA's key can repair.
+func Redirect(tb testing.TB, der, from, to []byte) []byte {
+	tb.Helper()
+	content := Content(tb, der)
+	changed := replaceSum(content, from, to)
+	if bytes.Equal(changed, content) {
+		tb.Fatal("the token is about other data")
+	}
+	return replaceSum(bytes.Replace(der, content, changed, 1), content, changed)
+}
+
+func replaceSum(in, from, to []byte) []byte {
+	old, sum := sha256.Sum256(from), sha256.Sum256(to)
+	return bytes.ReplaceAll(in, old[:], sum[:])
+}

@@ -1,0 +1,175 @@
+package timestamp
+
+import (
+	"bytes"
+	"crypto"
+	_ "crypto/sha256" // for the hashes of tokens
+	_ "crypto/sha512"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+
+	tag "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// MaxTokenBytes limits the size of a token, which has the certificates of the TSA.
+const MaxTokenBytes = 64 << 10
+
+var (
+	oidSignedData    = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 2}
+	oidTSTInfo       = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 1, 4}
+	oidContentType   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 3}
+	oidMessageDigest = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 4}
+	oidSigningCert   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 12}
+	oidSigningCertV2 = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47}
+	oidSHA256        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
+	oidSHA384        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 2}
+	oidSHA512        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 3}
+)
+
+// errToken is returned for bytes that are not a token in the required encoding.
+var errToken = errors.New("it is not a time stamp token in DER")
+
+// A Token is a parsed time stamp token. Its signature is not checked yet.
+type Token struct {
+	Info
+
+	content []byte // encoded TSTInfo
+	certs   []*x509.Certificate
+	signer  signerInfo
+}
+
+// signerInfo is the SignerInfo of CMS (RFC 5652).
+type signerInfo struct {
+	issuer, serial, keyID []byte // either issuer and serial, or keyID
+	digest                crypto.Hash
+	attributes            map[string][]byte // value of each signed attribute by OID
+	signed                []byte            // signed attributes, as they were signed
+	algorithm             asn1.ObjectIdentifier
+	signature             []byte
+}
+
+// Parse parses a token. It checks no signature.
+func Parse(token []byte) (*Token, error) {
+	if len(token) > MaxTokenBytes {
+		return nil, fmt.Errorf("the token has more than %d bytes", MaxTokenBytes)
+	}
+	t, in := new(Token), newDER(token)
+	info := in.enterOnly(tag.SEQUENCE)
+	if kind := info.oid(); !kind.Equal(oidSignedData) {
+		return nil, errToken
+	}
+	wrapped := info.enterOnly(explicit(0))
+	signers, err := t.signedData(wrapped.enterOnly(tag.SEQUENCE))
+	if err != nil {
+		return nil, err
+	}
+	one := signers.enter(tag.SEQUENCE)
+	if signers.end(); *in.bad {
+		return nil, errors.New("the token does not have exactly one signature")
+	}
+	if t.signer, err = parseSigner(one); err != nil {
+		return nil, err
+	}
+	t.Info, err = parseInfo(t.content)
+	return t, err
+}
+
+// signedData reads the content and the certificates, and returns the signatures.
+func (t *Token) signedData(in der) (signers der, err error) {
+	in.integer() // version
+	in.enter(tag.SET)
+	encapsulated := in.enter(tag.SEQUENCE)
+	kind := encapsulated.oid()
+	wrapped := encapsulated.enterOnly(explicit(0))
+	content := wrapped.enterOnly(tag.OCTET_STRING)
+	t.content = content.in
+	if in.has(explicit(0)) {
+		t.readCerts(in.enter(explicit(0)))
+	}
+	in.skipOptional(explicit(1)) // revocation lists
+	signers = in.enterOnly(tag.SET)
+	switch {
+	case *in.bad:
+		return signers, errToken
+	case !kind.Equal(oidTSTInfo):
+		return signers, errors.New("the signed content is not a time stamp")
+	}
+	return signers, nil
+}
+
+func (t *Token) readCerts(in der) {
+	for !in.in.Empty() && !*in.bad {
+		// A certificate that Go cannot read may be unrelated. It cannot be the one of the signer.
+		if c, err := x509.ParseCertificate(in.anyElement()); err == nil {
+			t.certs = append(t.certs, c)
+		}
+	}
+}
+
+func parseSigner(in der) (s signerInfo, err error) {
+	in.integer() // version
+	if keyID := tag.Tag(0).ContextSpecific(); in.has(keyID) {
+		s.keyID = in.bytes(keyID)
+	} else {
+		id := in.enter(tag.SEQUENCE)
+		s.issuer, s.serial = id.element(tag.SEQUENCE), id.bytes(tag.INTEGER)
+		id.end()
+	}
+	if s.digest, err = hashOf(in.enter(tag.SEQUENCE)); err != nil {
+		return s, err
+	}
+	if !in.has(explicit(0)) {
+		return s, errors.New("the signature has no signed attributes")
+	}
+	attributes := in.element(explicit(0))
+	algorithm := in.enter(tag.SEQUENCE)
+	s.algorithm = algorithm.oid()
+	s.signature = in.bytes(tag.OCTET_STRING)
+	in.skipOptional(explicit(1)) // unsigned attributes
+	if in.end(); *in.bad {
+		return s, errToken
+	}
+	// The signature is over the attributes with the tag of a SET (RFC 5652, 5.4).
+	s.signed = bytes.Clone(attributes)
+	s.signed[0] = byte(tag.SET)
+	s.attributes, err = parseAttributes(newDER(attributes))
+	return s, err
+}
+
+func parseAttributes(in der) (map[string][]byte, error) {
+	found := make(map[string][]byte)
+	list := in.enterOnly(explicit(0))
+	for !list.in.Empty() && !*in.bad {
+		one := list.enter(tag.SEQUENCE)
+		kind := one.oid().String()
+		values := one.enterOnly(tag.SET)
+		value := values.anyElement()
+		values.end()
+		if found[kind] != nil {
+			return nil, errors.New("a signed attribute is there twice")
+		}
+		found[kind] = value
+	}
+	if *in.bad {
+		return nil, errToken
+	}
+	return found, nil
+}
+
+// hashOf reads an AlgorithmIdentifier of a hash. It accepts SHA-2 only.
+func hashOf(algorithm der) (crypto.Hash, error) {
+	switch oid := algorithm.oid(); {
+	case *algorithm.bad:
+		return 0, errToken
+	case oid.Equal(oidSHA256):
+		return crypto.SHA256, nil
+	case oid.Equal(oidSHA384):
+		return crypto.SHA384, nil
+	case oid.Equal(oidSHA512):
+		return crypto.SHA512, nil
+	default:
+		return 0, fmt.Errorf("the token uses the hash %s: only SHA-256, SHA-384 and SHA-512 are accepted", oid)
+	}
+}

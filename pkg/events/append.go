@@ -9,7 +9,7 @@ import (
 const (
 	// MaxBytes is the maximum size of an event in the stream.
 	MaxBytes = 1_000_000
-	// BlobChunkBytes is the number of payload bytes in one blob.chunk event.
+	// BlobChunkBytes is the maximum number of payload bytes in one blob.chunk event.
 	BlobChunkBytes = 512 << 10
 
 	specVersion = "1.0"

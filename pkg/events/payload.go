@@ -66,7 +66,8 @@ type Common struct {
 	Blobs map[string]BlobRef `json:"blobs,omitempty"`
 	// Raw is the original JSON of another tool.
 	Raw json.RawMessage `json:"raw,omitempty"`
-	// Redacted lists the texts of this payload that were removed before the event was stored.
+	// Redacted lists the parts of texts in this payload that were replaced before the event was
+	// stored.
 	Redacted []Redaction `json:"redacted,omitempty"`
 }
 

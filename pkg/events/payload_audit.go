@@ -42,8 +42,8 @@ type AuditAccessedData struct {
 	// As is the form in which evidence was handed out: an export format, or the subject of a
 	// replay.
 	As string `json:"as,omitempty"`
-	// Order is a note signed with the ledger's key. Without it, the action has no effect, because
-	// any client can publish this event.
+	// Order is a note signed with the ledger's key. Without it, the event changes nothing, because
+	// any client can publish it.
 	Order string `json:"order,omitempty"`
 	Common
 }

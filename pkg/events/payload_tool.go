@@ -43,7 +43,7 @@ type ToolResultStoreData struct {
 	Common
 }
 
-// ApprovalData is the payload of approval: the answer to a question for approval.
+// ApprovalData is the payload of approval: the answer to an approval request.
 type ApprovalData struct {
 	Tool     string          `json:"tool,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`

@@ -173,7 +173,7 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 		now = nil
 		remove, stop = alarm(f.nextRemoval())
 		defer stop()
-		beat, stop = alarm(f.announcer.alarm()) // does not end a batch in progress early
+		beat, stop = alarm(f.announcer.alarm()) // not during a batch, which must not end early
 		defer stop()
 	}
 	select {

@@ -109,7 +109,7 @@ type Options struct {
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 	Unique       bool       // refuse events whose source and id the outbox has already accepted
 	UniqueSame   bool       // with Unique, also compare type, run and data, so that no event can block another one by taking its id
-	UniqueLast   int        // number of latest ids that Unique remembers at least, and at most twice as many, 0 for all
+	UniqueLast   int        // Unique remembers this number of latest ids, or up to twice as many, 0 for all
 
 	BatchEvents int           // default 500, at most 900
 	BatchBytes  int           // default 4 MiB

@@ -35,7 +35,7 @@ func hasFoldedLetter(text string) bool {
 const maxLine = 8 << 10
 
 // line returns the line of the match from start to end. As in gitleaks, a newline belongs to the
-// line after it, and the last line begins at the start of the text.
+// line after it, and the line of a match after the last newline begins at the start of the text.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')

@@ -132,8 +132,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing reads the issues that have disappeared from the workspace again. It returns an
-// error if the two answers contradict each other.
+// confirmMissing reads issues a second time if they have disappeared from the workspace. It returns
+// an error if the two answers contradict each other.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))

@@ -152,7 +152,8 @@ func meant(words []word, all []clause, i, to int) int {
 	return from
 }
 
-// past skips conjunctions and introductions.
+// past returns the position of the first word in words[from:to] that is neither a conjunction nor
+// an introduction.
 func past(words []word, from, to int) int {
 	for from < to {
 		if w := words[from].text; !conjunctions[w] && !introductions[w] {

@@ -116,7 +116,7 @@ func (r *recorder) home(run *Run) string {
 	switch {
 	case run.Parent != "":
 		parent := runs.edit(d.records, run.Parent)
-		if parent.Lineage == "" { // no event of the parent yet
+		if parent.Lineage == "" { // the parent has no event yet
 			parent.ID, parent.Lineage = run.Parent, runLineage(run.Parent)
 		}
 		return d.resolve(parent.Lineage)

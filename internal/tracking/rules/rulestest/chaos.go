@@ -12,7 +12,7 @@ func Chaos(seed uint64, n int) Scenario {
 	c := &chaos{rng: rand.New(rand.NewPCG(seed, 99))}
 	sc := Scenario{Name: fmt.Sprintf("C%03d", seed), Title: "chaos"}
 	for t := 0.0; len(sc.Events) < n; {
-		t += math.Exp(c.rng.Float64()*c.rng.Float64()*12) - 1 // advances up to two days
+		t += math.Exp(c.rng.Float64()*c.rng.Float64()*12) - 1 // advance by up to two days
 		e := c.event()
 		e.ID, e.T = fmt.Sprintf("%s-%05d", sc.Name, len(sc.Events)), t
 		if c.rng.IntN(12) == 0 { // late

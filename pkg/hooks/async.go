@@ -98,8 +98,6 @@ func (s *outstanding) done() {
 	}
 }
 
-// close rejects new executions and waits for the others until ctx ends. It returns the number of
-// executions that still run.
 func (s *outstanding) close(ctx context.Context) int {
 	s.mu.Lock()
 	s.closed = true

@@ -45,7 +45,7 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 }
 
 // ask calls the hook of c. ran is false if a matcher does not match. ask must not change the
-// dispatch, because the caller of the dispatch can abandon the hook while it runs.
+// dispatch, because the caller can abandon the hook while it runs.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))
@@ -105,7 +105,7 @@ func subjectOf[T any](callOf func(T) ToolCall, input T) Subject {
 	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
-// toolOf returns the tool of the call in input. It also sets meta.ToolCall if it is empty.
+// toolOf also sets meta.ToolCall if it is empty.
 func toolOf[T any](callOf func(T) ToolCall, input T, meta *Meta) string {
 	if callOf == nil {
 		return ""

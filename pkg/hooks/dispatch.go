@@ -16,8 +16,8 @@ const (
 )
 
 // dispatch is the state of one dispatch. Hooks that are not inline run on a worker goroutine while
-// the caller of Dispatch waits. Only one of the two owns the dispatch and may change it. The worker
-// owns it, except while it runs a hook: then the caller can take over by swapping call to nil.
+// the caller of Dispatch waits. Only the owner may change the dispatch. The worker owns it, but
+// while it runs a hook, the caller can take over by swapping call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry

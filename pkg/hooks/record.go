@@ -30,7 +30,6 @@ func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	}
 }
 
-// append records an event of the dispatch, even if ctx has ended.
 func (f *dispatch) append(ctx context.Context, id string, kind events.Kind, at time.Time, payload any) error {
 	m := &f.meta
 	e := events.Event{

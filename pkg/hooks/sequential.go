@@ -18,7 +18,6 @@ const (
 	abandoned // the caller owns the dispatch, so the worker must not change it
 )
 
-// run calls the hooks in order. Consecutive hooks that are not inline share one worker goroutine.
 func (f *dispatch) run(s sequence) {
 	hooks := f.chain.list()
 	for i := 0; i < len(hooks); {

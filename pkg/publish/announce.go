@@ -162,7 +162,7 @@ func (a *announcer) close(ctx context.Context) error {
 }
 
 // retire announces the end of a producer id before its unsent events move to a new one. It skips
-// tenants of which the stream has more events than the outbox, because the last number is then
+// tenants of which the stream has more events than the outbox, because their last number is
 // unknown.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id

@@ -30,7 +30,6 @@ type batch struct {
 	shares   map[string]*share // by tenant, all records read for the batch
 }
 
-// share is one tenant's part of a batch, including records that need not be sent.
 type share struct {
 	first, last uint64 // ordinals
 	records     int

@@ -10,8 +10,7 @@ import (
 const compactFactor = 4
 
 // compact copies the unsent records of suspended tenants to the end of the outbox, so that the sent
-// records between them can be removed. The copies keep their numbers. After a crash a record can
-// exist twice, but it is sent once.
+// records between them can be removed. After a crash a record can exist twice, but it is sent once.
 func (f *forwarder) compact(ctx context.Context) error {
 	o, c, log := f.outbox, f.backlog.cursor, f.backlog.log
 	if !f.suspended.areAllWaiting() || f.collector.lagging.any() || log.Bytes() < compactFactor*max(o.stats().Bytes, f.opts.SegmentBytes) {

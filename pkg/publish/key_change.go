@@ -148,8 +148,8 @@ func (id *identity) openNext(opts Options) error {
 	return nil
 }
 
-// signerOf returns the key that signs the next manifest of a chain, and the public key that this
-// manifest announces as the next one, or "".
+// signerOf returns the key that signs the next manifest of a chain. next is the key that this
+// manifest announces, or "".
 func (id identity) signerOf(ch cursor.Chain) (s signer, next string) {
 	switch {
 	case id.next == nil:

@@ -13,9 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent settles the unsent events that the stream already has, and gives all others new
-// numbers under a new producer id. If the user may not read the chain of a tenant, the stream can
-// receive events of that tenant twice, with the same ids.
+// renumberUnsent settles the unsent events that the stream already has, and renumbers the others.
+// If the user may not read the chain of a tenant, the stream can receive events of that tenant
+// twice, with the same ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err

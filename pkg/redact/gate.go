@@ -7,8 +7,8 @@ import (
 )
 
 // gate checks quickly whether an expression can match after a keyword, by looking at the bytes
-// between the keyword and the first character that the expression requires. For example, an
-// expression for "key", some words and a colon cannot match if a bracket comes before the colon.
+// before the next character that the expression requires. For example, an expression for "key",
+// some words and a colon cannot match if a bracket comes before the colon.
 type gate struct {
 	of    [256]uint8
 	from  int // start of the check, relative to the keyword

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// personal finds personal data. Each field enables a rule. The search starts at each @, colon and
-// digit. The functions for one position, such as card and ipv6, return the end of the finding, or 0
-// if there is none. They read a limited part of the text. E-mail addresses have no maximum length,
-// but cannot overlap, so the time stays linear.
+// personal finds personal data. Each field enables a rule. Functions for one position, such as card
+// and ipv6, return the end of the finding, or 0 if there is none. They read a limited part of the
+// text. E-mail addresses have no maximum length, but cannot overlap, so the time stays linear.
 type personal struct{ email, card, iban, phone, ip bool }
 
 func newPersonal(on func(id string) bool) personal {

@@ -51,8 +51,8 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all texts that re can match, in lower case. It returns false if there are too many
-// or if one is not ASCII. In a class it skips longS and kelvin, because a text with one of them is
+// spell returns all texts that re can match, in lower case, or false if there are too many or if
+// one is not ASCII. In a class it skips longS and kelvin, because a text with one of them is
 // searched without keyword positions.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {

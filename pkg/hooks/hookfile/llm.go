@@ -86,8 +86,8 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall returns the judgement about text from the cache, or asks the model once for all concurrent
-// callers. text is a sufficient key, because the hook always uses the same model and settings.
+// recall asks the model once for all concurrent callers with the same text. The cache needs no
+// other key, because the hook always uses the same model and settings.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -181,8 +181,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether text, an incomplete JSON object, has a member safe that is false, so
-// that an answer that was cut off at max_tokens can still deny.
+// cutOffUnsafe looks for a false member safe in an incomplete JSON object, so that an answer that
+// was cut off at max_tokens can still deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

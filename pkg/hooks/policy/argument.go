@@ -83,9 +83,8 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn returns the directory in which a command runs. start is where its text starts, and dir
-// is relative to start. If root is empty, start may be the project itself, and startedIn returns
-// dir.
+// startedIn returns dir relative to start, the directory in which a command's text starts. If root
+// is empty, start may be the project itself, and startedIn returns dir.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir

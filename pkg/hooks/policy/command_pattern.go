@@ -62,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether cmd begins with the program and operands of the pattern, and returns the
-// arguments after them.
+// leads returns the arguments after the program and operands of the pattern, if cmd begins with
+// them.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false

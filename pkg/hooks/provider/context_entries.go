@@ -15,9 +15,8 @@ type entry struct {
 	at   int    // index in the file
 }
 
-// newest returns the n newest entries of history, in the order of the file. The date of an entry is
-// the last date in its heading, or else the date of the entry before it. Of two entries with the
-// same date, the later one is newer.
+// newest returns the n newest entries of history, in the order of the file. An entry without a date
+// has the date of the entry before it. Of two entries with the same date, the later one is newer.
 func newest(history string, n int) string {
 	entries := entriesOf(history)
 	if len(entries) == 0 {

@@ -51,8 +51,7 @@ func (p *process) git() {
 }
 
 // gitConfig analyses entry, the KEY=VALUE of an option -c. An alias counts only if it is the
-// subcommand in args. Other values can contain a command, because settings such as core.pager name
-// a program.
+// subcommand in args. Settings such as core.pager name a program.
 func (p *process) gitConfig(entry string, args []Word) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")

@@ -27,8 +27,8 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args. rest contains the arguments after the option and its
-// value. If args does not begin with an option, rest begins with the first operand.
+// next reads the option at the start of args. rest contains the arguments after it and its value.
+// Without an option, rest begins with the first operand.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

@@ -72,8 +72,8 @@ func followProgram(name string) func(*process) {
 	return (*process).interpreter
 }
 
-// inShell analyses a command that exec, command, builtin or time runs. Builtins such as cd in
-// "command cd x" change the current shell. Other commands run as programs.
+// inShell analyses a command that exec, command, builtin or time runs. Only builtins such as cd in
+// "command cd x" change the current shell.
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {
@@ -114,8 +114,8 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that reads its script from a file. Only standard input can be known. Other
-// descriptors and process substitutions add [DoubtCode]. Files on disk are not read.
+// file analyses a shell that reads its script from a file. Only standard input can be known. Files
+// on disk are not read.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:

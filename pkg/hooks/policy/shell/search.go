@@ -12,8 +12,8 @@ const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines looks for commands in a text that does not parse. A shell may still run the lines before
-// the syntax error, and another shell may accept all of it.
+// lines searches text that does not parse. A shell may still run the lines before the syntax error,
+// and another shell may accept all of it.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function

@@ -46,6 +46,7 @@ func TestReaders_EndAtAnAlteredRecord(t *testing.T) {
 		{"JSONL", []string{"export", "--format", "jsonl"}},
 		{"CSV", []string{"export", "--format", "csv"}},
 		{"Parquet", []string{"export", "--format", "parquet", "--out", filepath.Join(t.TempDir(), "b.parquet")}},
+		{"Tiles", []string{"export", "--format", "tiles", "--out", filepath.Join(t.TempDir(), "log")}},
 		{"Proof", []string{"proof", id}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,6 +15,9 @@ import (
 // Export writes the ledger of r to the folder dir as static files of a C2SP tlog-tiles log. dir
 // must be empty or missing. The checkpoint comes last, and a failed Export removes its files.
 // Export calls progress with the numbers of written and of all files.
+//
+// A tile has no records. Export compares each record with its leaf anyway, so that it does not
+// publish the log of an altered ledger. The error is then a [ledger.RecordError].
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -45,6 +48,9 @@ func export(ctx context.Context, r *ledger.Reader, dir string, progress func(don
 	tiles := transparency.Tiles(c.Size)
 	for i, t := range tiles {
 		data, err := readTile(ctx, r, t)
+		if err == nil && t.Entries {
+			err = checkRecords(ctx, r, t)
+		}
 		if err == nil {
 			err = writeTile(filepath.Join(dir, filepath.FromSlash(t.Path())), data)
 		}
@@ -57,6 +63,20 @@ func export(ctx context.Context, r *ledger.Reader, dir string, progress func(don
 		return fmt.Errorf("export checkpoint: %w", err)
 	}
 	progress(len(tiles)+1, len(tiles)+1)
+	return nil
+}
+
+// checkRecords compares the records of the tile t with their leaves.
+func checkRecords(ctx context.Context, r *ledger.Reader, t transparency.Tile) error {
+	last := t.First() + int64(t.Width) - 1
+	for e, err := range r.After(ctx, t.First()-1) {
+		if err != nil {
+			return err
+		}
+		if e.Leaf >= last {
+			break
+		}
+	}
 	return nil
 }
 

@@ -11,7 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-var errNoTile = errors.New("the ledger has no such tile")
+var (
+	errNoTile    = errors.New("the ledger has no such tile")
+	errNotInTree = errors.New("it does not match the tree (run auditor verify)")
+)
 
 // readTile returns the content of the tile t. It fails if an entry does not match its hash.
 func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data []byte, err error) {
@@ -35,8 +38,7 @@ func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data 
 	}
 	for i, leaf := range leaves {
 		if tlog.RecordHash(leaf) != tlog.Hash(data[i*tlog.HashSize:]) {
-			return nil, fmt.Errorf("%w: leaf %d does not match the tree (run auditor verify)",
-				ledger.ErrDamaged, t.First()+int64(i))
+			return nil, &ledger.RecordError{Leaf: t.First() + int64(i), Err: errNotInTree}
 		}
 	}
 	if len(leaves) != t.Width {

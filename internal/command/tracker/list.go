@@ -18,7 +18,7 @@ import (
 
 var (
 	statuses = []rules.Status{rules.Open, rules.InProgress, rules.Blocked, rules.Flapping, rules.Closed}
-	kinds    = []rules.Kind{rules.Tracking, rules.Failure, rules.Followup, rules.Digest}
+	kinds    = []rules.Kind{rules.Tracking, rules.Failure, rules.Followup, rules.Alarm, rules.Digest}
 )
 
 // filter selects issues. Empty fields match all.

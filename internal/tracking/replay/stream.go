@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -66,7 +67,7 @@ func (s *streamReader) event(m *jetstream.RawStreamMsg, marks *consume.Marks) (e
 		return events.Event{}, false
 	}
 	e, err := consume.Message{Sequence: m.Sequence, Subject: m.Subject, Address: a, Data: m.Data}.Event()
-	if err != nil || marks.Repeat(e.Tenant, e.Producer, e.Sequence) {
+	if err != nil || marks.Repeat(e.Tenant, e.Producer, e.Sequence) && !rules.IsRecognised(e.Kind()) {
 		return events.Event{}, false
 	}
 	return e, true

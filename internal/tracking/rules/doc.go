@@ -5,7 +5,7 @@
 // [State.Apply] folds one event and returns decisions with the [Effect]s for the issue tracker. Run
 // events, step.finished, error, issue.edited and clock.ticked get exactly one [Decision] each.
 // Other events normally get none. They only move the tenant's clock, which can fire timers, and
-// show that their run is alive. The caller stores the records of [State.Changes]. If a record is
+// show that their run is alive, and a result of a denied tool call can raise an alarm. The caller stores the records of [State.Changes]. If a record is
 // not in memory, State loads it from a [Store].
 //
 // # Components
@@ -28,6 +28,7 @@
 //	failureTracker failures, their scopes and causes
 //	bundles one issue per run for the items beyond its limit
 //	followupTracker follow-ups and the index of their words
+//	alarms denied tool calls
 //
 // A file with a name in the singular, such as failure.go, defines a record. The file with the
 // plural, failures.go, has the rules for it.
@@ -40,6 +41,14 @@
 // If a run starts more than a week after the issue was closed, it starts a new generation of the
 // lineage. The issue of a failed generation gets a regression-of link to the previous issue. A run
 // without run.started that fails only because of its infrastructure gets no tracking issue.
+//
+// # Alarms
+//
+// If a tool call that was denied gets a successful result, the result gets an alarm issue at
+// once. The denial must arrive first. If an event has the id and source of an earlier event and
+// other content, it gets an alarm issue too, and nothing else of it counts. What hooks executed is
+// no content. Only people close alarm issues. The hooks attribute does not turn alarms off. Alarms
+// count as critical failures for the rate limits.
 //
 // # Time
 //

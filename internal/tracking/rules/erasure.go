@@ -19,6 +19,7 @@ type Erasure struct {
 	Text   string
 
 	erased map[string]bool // follow-ups erased so far
+	events map[string]bool // the elements of Events
 }
 
 // Record erases the texts in a record. It returns the new record, or nil if it must be deleted.
@@ -48,16 +49,16 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	case waitings.kind:
 		return erased(data, e.waiting)
 	case marks.kind:
-		return erased(data, e.mark)
+		return erased(data, func(m *mark) { e.mark(k.ID, m) })
 	}
 	return data, false, nil
 }
 
 // reaches reports whether the erasure can change a record. Runs and steps change only with their
-// run, and marks only if edits wait in them.
+// run, and marks only with their event or if edits wait in them.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
-		return bytes.Contains(data, []byte(`"edits":`))
+		return e.hasEvent(k.ID) || bytes.Contains(data, []byte(`"edits":`))
 	}
 	if k.Kind != runs.kind && k.Kind != steps.kind {
 		return true
@@ -85,7 +86,22 @@ func (e *Erasure) waiting(w *waiting) {
 	}
 }
 
-func (e *Erasure) mark(m *mark) {
+// hasEvent reports whether the mark with this id belongs to one of Events.
+func (e *Erasure) hasEvent(mark string) bool {
+	if e.events == nil {
+		e.events = make(map[string]bool, len(e.Events))
+		for _, id := range e.Events {
+			e.events[id] = true
+		}
+	}
+	event, _, _ := strings.Cut(mark, "\n")
+	return e.events[event]
+}
+
+func (e *Erasure) mark(id string, m *mark) {
+	if e.hasEvent(id) {
+		m.Sum, m.Others = "", nil // a short text could be guessed from its hash
+	}
 	for n := range m.Edits {
 		if edit := &m.Edits[n]; slices.Contains(e.Events, edit.Event) {
 			edit.Title, edit.Why = erasedIf(edit.Title, e.Text), erasedIf(edit.Why, e.Text)

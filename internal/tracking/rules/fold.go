@@ -28,6 +28,7 @@ type fold struct {
 	failures    failureTracker
 	bundles     bundles
 	followups   followupTracker
+	alarms      alarms
 }
 
 func newFold(p *pass, e events.Event, stamp Stamp, now time.Time) *fold {
@@ -65,6 +66,7 @@ func newFold(p *pass, e events.Event, stamp Stamp, now time.Time) *fold {
 		draft: d, journal: &f.journal, transitions: &f.transitions, digests: &f.digests, limiter: &f.limiter,
 		grace: &f.grace, tracking: &f.tracking, loops: &f.loops, bundles: &f.bundles,
 	}
+	f.alarms = alarms{draft: d, journal: &f.journal, digests: &f.digests, limiter: &f.limiter}
 	return f
 }
 

@@ -33,6 +33,7 @@ const (
 	Tracking Kind = "tracking" // work from its start to its end
 	Failure  Kind = "failure"  // failure of a run without a tracking issue
 	Followup Kind = "followup" // work that a run left undone
+	Alarm    Kind = "alarm"    // records that contradict each other
 	Digest   Kind = "digest"   // list of what the rate limits denied an issue
 )
 

@@ -14,9 +14,13 @@ type mark struct {
 	Given  bool     `json:"given,omitempty"`  // the event has a decision
 	Issues []string `json:"issues,omitempty"` // created follow-ups first, then other created issues, then occurrences
 	Edits  []edit   `json:"edits,omitempty"`
+	Sum    string   `json:"sum,omitempty"`    // hash of the content, see contentOf; empty for events of earlier versions
+	Others []string `json:"others,omitempty"` // hashes of other contents under the same id
 }
 
-var marks = table[mark]{"event", func(m *mark) { m.Issues, m.Edits = slices.Clone(m.Issues), slices.Clone(m.Edits) }}
+var marks = table[mark]{"event", func(m *mark) {
+	m.Issues, m.Edits, m.Others = slices.Clone(m.Issues), slices.Clone(m.Edits), slices.Clone(m.Others)
+}}
 
 // markID returns the id of the event, because edits do not name its source. If another source used
 // the id before, markID appends the source.

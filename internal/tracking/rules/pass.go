@@ -36,6 +36,7 @@ func newPass(s *State, c *Config, tenant string) *pass {
 func (p *pass) apply(e events.Event) error {
 	considered := Considered(e.Kind())
 	if considered && seenBefore(p.records, e) {
+		p.compare(e)
 		return nil
 	}
 	p.register()
@@ -46,8 +47,9 @@ func (p *pass) apply(e events.Event) error {
 	f.draft.now = latest(t.Clock, f.draft.stamp.At)
 	f.stalls.alive()
 	if !considered {
+		f.alarms.watch()
 		f.runDue(due)
-		if len(f.draft.decision.Effects) > 0 {
+		if len(f.draft.decision.Effects)+len(f.draft.decision.Occurs) > 0 {
 			p.give(f)
 		}
 		return nil
@@ -55,7 +57,7 @@ func (p *pass) apply(e events.Event) error {
 	t.Count++
 	f.draft.stamp.N = t.Count
 	m := marks.edit(p.records, markID(p.records, e.ID, e.Source))
-	m.Source, m.Seen = e.Source, true
+	m.Source, m.Seen, m.Sum = e.Source, true, contentOf(e)
 	if err := f.decide(); err != nil {
 		return err
 	}
@@ -69,6 +71,16 @@ func (p *pass) apply(e events.Event) error {
 	f.runDue(due)
 	p.give(f)
 	return nil
+}
+
+// compare handles an event whose id and source belong to an earlier event.
+func (p *pass) compare(e events.Event) {
+	t := p.clock()
+	f := newFold(p, e, Stamp{At: t.take(e), N: t.Count}, t.Clock)
+	f.alarms.compare()
+	if len(f.draft.decision.Issues) > 0 {
+		p.decisions = append(p.decisions, f.draft.finish())
+	}
 }
 
 func (p *pass) register() {

@@ -77,7 +77,7 @@ func (p *people) edited() error {
 
 func (p *people) settle() {
 	d := p.draft
-	if !Considered(d.event.Kind()) {
+	if !Considered(d.event.Kind()) && len(d.decision.Occurs) == 0 {
 		return
 	}
 	m := marks.edit(d.records, markID(d.records, d.event.ID, d.event.Source))

@@ -40,6 +40,17 @@ func Considered(k events.Kind) bool {
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
+// IsRecognised reports whether a repeated event of kind k has no further effect. Callers must leave
+// out repetitions of other kinds, by their numbers. Numbers must not decide about the recognised
+// kinds, because anyone who can write events can use a number first.
+func IsRecognised(k events.Kind) bool {
+	switch k { //nolint:exhaustive // the other kinds only move the clock
+	case events.ToolBefore, events.Approval, events.ToolResult, events.IssueDecided, events.AuditAccessed:
+		return true
+	}
+	return Considered(k)
+}
+
 // Apply folds e into s and returns the new decisions. There is none on e if it is repeated, waits
 // in a grace period, or is not considered and fired no timer. There can be others on earlier
 // failures whose grace period has ended. If the store fails or the data does not match the kind of

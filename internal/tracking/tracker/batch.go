@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -39,7 +40,7 @@ func (b *batch) fold(m consume.Message) error {
 		return err
 	}
 	b.tenants[e.Tenant] = true
-	if b.marks.Repeat(e.Tenant, e.Producer, e.Sequence) {
+	if b.marks.Repeat(e.Tenant, e.Producer, e.Sequence) && !rules.IsRecognised(e.Kind()) {
 		return nil
 	}
 	if e.Kind() == events.IssueDecided {

@@ -117,7 +117,7 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 }
 
 // ConsideredKinds lists the kinds of events that get decisions, for messages.
-const ConsideredKinds = "considered are run events, step.finished, error, issue.edited and clock.ticked"
+const ConsideredKinds = "considered are run events, step.finished, error, issue.edited, clock.ticked and successful results of denied tool calls"
 
 // unconsidered searches the ledger, because the tracker does not store events without a decision.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {

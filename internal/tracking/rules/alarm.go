@@ -1,0 +1,13 @@
+package rules
+
+// A denial records that a tool call was denied, and the alarm about a successful result of it.
+type denial struct {
+	Event  string `json:"event"` // id of the event that denied the call
+	Issue  string `json:"issue,omitempty"`
+	Digest string `json:"digest,omitempty"` // digest that lists the alarm if the rate limit denied it an issue
+	Entry  int    `json:"entry,omitempty"`  // number of the entry in the digest
+}
+
+var denials = table[denial]{kind: "denied"}
+
+func denialID(run, call string) string { return run + "\n" + call }

@@ -1,0 +1,145 @@
+package rules
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// The alarms component opens issues about records that contradict each other. An alarm does not
+// wait, and the hooks attribute does not turn it off, because a forged event can have any hooks
+// attribute. Only people close its issue.
+type alarms struct {
+	draft   *draft
+	journal *journal
+	digests *digests
+	limiter *limiter
+}
+
+var denyWord = []byte(string(events.VerdictDeny))
+
+// watch notes denials of tool calls. It raises an alarm if the event is a successful result of a
+// call that was denied before. A result that arrives before the denial is no alarm, as in the
+// ledger.
+func (a *alarms) watch() {
+	d := a.draft
+	e := d.event
+	if e.Run == "" || e.ToolCall == "" {
+		return
+	}
+	id := denialID(e.Run, e.ToolCall)
+	switch e.Kind() { //nolint:exhaustive // only these kinds concern a call
+	case events.ToolBefore, events.Approval:
+		if denies(e) && denials.get(d.records, id) == nil {
+			denials.edit(d.records, id).Event = e.ID
+		}
+	case events.ToolResult:
+		if denials.get(d.records, id) == nil || seenBefore(d.records, e) {
+			return
+		}
+		if r, err := events.Payload[events.ToolResultData](e); err == nil && r.Status == events.ToolSuccess {
+			a.denied(id, r.Tool)
+		}
+	}
+}
+
+// denies reports whether e is a verdict that denied its call.
+func denies(e events.Event) bool {
+	if !bytes.Contains(e.Data, denyWord) { // most verdicts are decided without decoding
+		return false
+	}
+	o, err := events.Payload[events.Outcome](e)
+	return err == nil && o.Verdict == events.VerdictDeny
+}
+
+func (a *alarms) denied(id, tool string) {
+	d := a.draft
+	m := marks.edit(d.records, markID(d.records, d.event.ID, d.event.Source))
+	m.Source, m.Seen = d.event.Source, true
+	known := denials.edit(d.records, id)
+	d.say("denied call succeeded", "the call was denied by event "+clean(known.Event, 300)+", and has a successful result")
+	d.flip("no denial of the call before its result, or a result that is an error")
+	if known.Issue != "" || known.Digest != "" {
+		a.journal.occur(known.Issue)
+		a.digests.repeat(known.Digest, known.Entry)
+		return
+	}
+	call := clean(d.event.ToolCall, 300)
+	issue := Issue{
+		ID:    ID(d.tenant, "denied", d.event.Run, d.event.ToolCall),
+		Title: issueTitle(d.config, "denied call succeeded", clean(tool, 60)+" in run "+clean(d.event.Run, 300)),
+		Description: fmt.Sprintf("Event %s denied the tool call %s, and event %s says that it succeeded. "+
+			"Either the denial had no effect, or the result is forged. auditor verify names both records.",
+			clean(known.Event, 300), call, clean(d.event.ID, 300)),
+	}
+	known.Issue, known.Digest, known.Entry = a.raise(issue)
+}
+
+// compare raises an alarm if the event has the id and source of an earlier event and other
+// content.
+func (a *alarms) compare() {
+	d := a.draft
+	id := markID(d.records, d.event.ID, d.event.Source)
+	sum := contentOf(d.event)
+	if m := marks.get(d.records, id); m.Sum == "" || m.Sum == sum || slices.Contains(m.Others, sum) || len(m.Others) >= maxOthers {
+		return
+	}
+	m := marks.edit(d.records, id)
+	m.Others = append(m.Others, sum)
+	// The first event has a decision under this source already.
+	d.decision.Source += fmt.Sprintf("#%d", len(m.Others)+1)
+	d.say("id reused", "another event with this id has other content, and only the first one counts")
+	d.flip("the same content, or another id")
+	issue := ID(d.tenant, "id reused", d.event.Source, d.event.ID)
+	if issues.get(d.records, issue) != nil {
+		a.journal.occur(issue)
+		return
+	}
+	a.raise(Issue{
+		ID:    issue,
+		Title: issueTitle(d.config, "event id used twice", clean(d.event.ID, 300)),
+		Description: fmt.Sprintf("Another event with the id %s arrived, and it has other content. One of the two may be forged. "+
+			"The tracker counts the first one only. auditor verify names both records.", clean(d.event.ID, 300)),
+	})
+}
+
+// raise creates the issue. If the rate limit does not allow that, it adds a digest entry instead.
+func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
+	if !a.limiter.allow(true) {
+		digest, entry = a.digests.add(issue.Title)
+		return "", digest, entry
+	}
+	issue.Kind, issue.Status = Alarm, Open
+	a.journal.create(issue, course{})
+	return issue.ID, "", 0
+}
+
+// maxOthers limits how many contents of one event are distinguished.
+const maxOthers = 8
+
+// contentOf returns a hash of what an event says. If a hook payload was recorded twice, both
+// recordings have the same hash, although their hooks ran separately.
+func contentOf(e events.Event) string {
+	var members map[string]json.RawMessage
+	data := []byte(e.Data)
+	if json.Unmarshal(data, &members) == nil {
+		delete(members, "executions")
+		if string(members["verdict"]) == `"`+string(events.VerdictNone)+`"` {
+			delete(members, "verdict")
+		}
+		if text, err := json.Marshal(members); err == nil {
+			data = text
+		}
+	}
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(e.Type), []byte(e.Run), []byte(e.Step), []byte(e.ToolCall), data, e.Binary} {
+		fmt.Fprintf(h, "%d:", len(part))
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

@@ -1,0 +1,164 @@
+package rules_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// called builds an event of the tool call id.
+func (h *history) called(id string, kind events.Kind, payload any) *history {
+	h.tb.Helper()
+	h.add(kind, "s", payload)
+	h.list[len(h.list)-1].ToolCall = id
+	return h
+}
+
+func (h *history) before(id string, v events.Verdict) *history {
+	h.tb.Helper()
+	return h.called(id, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: v}})
+}
+
+func (h *history) result(id string, s events.ToolStatus) *history {
+	h.tb.Helper()
+	return h.called(id, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: s})
+}
+
+func alarmsOf(s *rules.State) (list []rules.Issue) {
+	for _, i := range s.Issues() {
+		if i.Kind == rules.Alarm {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+//guarantee:denied-result
+func TestAlarm_ResultOfADeniedCall(t *testing.T) {
+	for name, tt := range map[string]struct {
+		make  func(*history)
+		count int // occurrences of the alarm
+	}{
+		"Denied": {func(h *history) { h.before("c", events.VerdictDeny).result("c", events.ToolSuccess) }, 1},
+		"TwoResults": {func(h *history) {
+			h.before("c", events.VerdictDeny).result("c", events.ToolSuccess).result("c", events.ToolSuccess)
+		}, 2},
+		"ErrorThenMore": {func(h *history) {
+			h.before("c", events.VerdictDeny).result("c", events.ToolError).result("c", events.ToolSuccess)
+		}, 1},
+		"Error":       {func(h *history) { h.before("c", events.VerdictDeny).result("c", events.ToolError) }, 0},
+		"Allowed":     {func(h *history) { h.before("c", events.VerdictAllow).result("c", events.ToolSuccess) }, 0},
+		"AnotherCall": {func(h *history) { h.before("c", events.VerdictDeny).result("d", events.ToolSuccess) }, 0},
+		"ResultFirst": {func(h *history) { h.result("c", events.ToolSuccess).before("c", events.VerdictDeny) }, 0},
+		"DeniedByPerson": {func(h *history) {
+			h.called("c", events.Approval, events.ApprovalData{Outcome: events.Outcome{Verdict: events.VerdictDeny}}).result("c", events.ToolSuccess)
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t, "REVIEW")
+			tt.make(h)
+			h.list[len(h.list)-1].Hooks = "none" // a forged event can have any attribute
+			list := h.list
+			if tt.count > 0 { // repeated events change nothing
+				list = append(list, list...)
+			}
+			s, decisions := fold(t, list)
+			found := alarmsOf(s)
+			if tt.count == 0 {
+				if len(found)+len(decisions) != 0 {
+					t.Errorf("got alarms %+v, decisions %+v", found, decisions)
+				}
+				return
+			}
+			if len(found) != 1 || found[0].Count != tt.count || found[0].Status != rules.Open || len(decisions) != tt.count {
+				t.Fatalf("got alarms %+v, decisions %+v", found, decisions)
+			}
+			d := decisions[0]
+			if d.Kind != events.ToolResult || d.Action != rules.Create || !strings.HasPrefix(d.Rule, "denied call succeeded") ||
+				!strings.Contains(d.Reason, h.list[0].ID) || d.Flip == "" {
+				t.Errorf("it is not explained: %+v", d)
+			}
+			if !strings.Contains(found[0].Title, "Bash in run r1") || !strings.Contains(found[0].Description, h.list[0].ID) {
+				t.Errorf("the issue does not name the call: %+v", found[0])
+			}
+			sameAfterRestarts(t, list, s)
+		})
+	}
+}
+
+// Only a person closes an alarm, and one issue stands for each call until the limits.
+func TestAlarm_PeopleAndLimits(t *testing.T) {
+	h := newHistory(t, "REVIEW")
+	h.before("c", events.VerdictDeny).result("c", events.ToolSuccess)
+	h.add(events.IssueEdited, "", events.IssueEditedData{Event: h.list[1].ID, Action: "closed", By: "jdoe"})
+	h.result("c", events.ToolSuccess).end(true, nil)
+	s, _ := fold(t, h.list)
+	if found := alarmsOf(s); len(found) != 1 || found[0].Status != rules.Closed || found[0].Count != 2 {
+		t.Errorf("after the edit of a person: %+v", found)
+	}
+	h = newHistory(t, "REVIEW")
+	for n := range 40 {
+		h.before(fmt.Sprint(n), events.VerdictDeny).result(fmt.Sprint(n), events.ToolSuccess)
+	}
+	s, decisions := fold(t, h.list)
+	if n := kinds(s.Issues()); n[rules.Alarm] != 5 || n[rules.Digest] != 1 || len(decisions) != 40 {
+		t.Errorf("of 40 alarms there are %v and %d decisions", n, len(decisions))
+	}
+}
+
+//guarantee:id-taken
+func TestAlarm_IDReused(t *testing.T) {
+	h := newHistory(t, "REVIEW").start(nil).step("s", events.StepFailed, "", nil).end(false, nil)
+	forged := h.list[1]
+	if err := forged.SetData(events.StepFinishedData{StepStatus: events.StepCompleted}); err != nil {
+		t.Fatal(err)
+	}
+	other := forged
+	if err := other.SetData(events.StepFinishedData{StepStatus: events.StepSkipped}); err != nil {
+		t.Fatal(err)
+	}
+	list := append(h.list, forged, forged, other)
+	s, decisions := fold(t, list)
+	found := alarmsOf(s)
+	if len(found) != 1 || found[0].Count != 2 || !strings.Contains(found[0].Title, forged.ID) {
+		t.Fatalf("got %+v", found)
+	}
+	ids := make(map[string]bool)
+	named := 0
+	for _, d := range decisions {
+		ids[d.ID()] = true
+		if d.Event == forged.ID && strings.HasPrefix(d.Rule, "id reused") {
+			named++
+		}
+	}
+	if len(ids) != len(decisions) || named != 2 {
+		t.Errorf("%d decisions with %d ids, %d of them about the id", len(decisions), len(ids), named)
+	}
+	sameAfterRestarts(t, list, s)
+}
+
+func sameAfterRestarts(t *testing.T, list []events.Event, s *rules.State) {
+	t.Helper()
+	store, _ := restarted(t, list)
+	if diff := cmp.Diff(store, stored(s)); diff != "" {
+		t.Errorf("state (-restarted +straight):\n%.2000s", diff)
+	}
+}
+
+// A hook payload that was recorded twice has other hook executions, and is no alarm.
+func TestAlarm_RecordedTwice(t *testing.T) {
+	h := newHistory(t, "REVIEW")
+	h.start(map[string]any{"a": 1})
+	h.list[0].Data = []byte(`{"run_type":"REVIEW","metadata":{"a":1}}`)
+	again := h.list[0]
+	again.Producer, again.Sequence = "other", 7
+	again.Data = []byte(`{"metadata": {"a":1}, "run_type":"REVIEW","verdict":"none","executions":[{"hook":"x","success":true}]}`)
+	if s, _ := fold(t, append(h.list, again)); len(alarmsOf(s)) != 0 {
+		t.Errorf("got %+v", alarmsOf(s))
+	}
+}

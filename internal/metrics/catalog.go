@@ -49,6 +49,10 @@ var (
 		name: "hooktrail_tool_results_after_denial_total", labels: []string{"tenant", "tool"},
 		help: "Denied tool calls with a successful result. The denial had no effect, or the result is forged.",
 	}
+	numbersReused = &family{
+		name: "hooktrail_numbers_reused_total", labels: []string{"tenant"},
+		help: "Events with the number of another recent event of their producer and other content. At least one of the two is forged.",
+	}
 	callsActive = &family{
 		name: "hooktrail_tool_calls_active", labels: []string{"tenant", "tool"}, gauge: true,
 		help: "Tool calls without a result.",
@@ -69,7 +73,7 @@ var (
 
 var families = []*family{
 	runsTotal, runsActive, runDuration, stepsTotal, stepsActive, stepDuration,
-	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, hookFailures,
+	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, hookFailures, numbersReused,
 }
 
 // Upper bounds of the histogram buckets. A change requires a new version of schema.

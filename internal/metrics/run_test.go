@@ -123,7 +123,7 @@ func TestRun_Serves(t *testing.T) {
 		t.Fatalf("/metrics: %v", err)
 	}
 	for _, f := range families {
-		if got := found[f.name]; got == nil && f != runsActive && f != stepsActive && f != deniedResults {
+		if got := found[f.name]; got == nil && f != runsActive && f != stepsActive && f != deniedResults && f != numbersReused {
 			t.Errorf("/metrics has no %s", f.name)
 		}
 	}
@@ -153,7 +153,8 @@ func allMetrics(t *testing.T) *prometheus.Registry {
 	dir := t.TempDir()
 	all := append(recorded(t), event(t, 20, events.RunStarted, events.RunStartedData{}, run("open")),
 		event(t, 21, events.StepFinished, events.StepFinishedData{StepStatus: events.StepRunning}, step("open")),
-		event(t, 22, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess}, call("c4")))
+		event(t, 22, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess}, call("c4")),
+		event(t, 23, events.ResponseCompleted, events.ResponseCompletedData{}, from("p", 23)))
 	if err := apply(t, dir, 100, messages(1, all...)...); err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,11 @@ var ErrTenant = errors.New("the metrics stored here count other tenants")
 // state is the projection of the stream. Activities are only on disk. Series are also in memory for
 // the collector.
 type state struct {
-	db    *projection.DB
-	marks *projection.Marks
+	db *projection.DB
 
-	working *seriesSet // only used by the goroutine that calls Apply
+	// Only the goroutine that calls Apply uses these.
+	working *seriesSet
+	numbers *numbers
 
 	mu     sync.RWMutex // guards series and last; no other lock is taken while it is locked
 	series map[string]*series
@@ -45,10 +46,7 @@ func openState(ctx context.Context, dataDir, tenant string, limit int, logger *s
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	s := &state{db: db, working: newSeriesSet(limit), series: map[string]*series{}}
-	if s.marks, err = db.LoadMarks(ctx); err != nil {
-		return nil, err
-	}
+	s := &state{db: db, working: newSeriesSet(limit), numbers: newNumbers(), series: map[string]*series{}}
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
 		if err := bindTenant(conn, tenant); err != nil {
 			return err
@@ -111,7 +109,7 @@ func (s *state) Position(ctx context.Context) (consume.Position, error) { return
 func (s *state) Apply(ctx context.Context, batch []consume.Message, next consume.Position) error {
 	s.working.rollback()
 	last := s.last
-	err := s.db.Commit(ctx, next, s.marks, func(conn *sqlite.Conn) error {
+	err := s.db.Commit(ctx, next, nil, func(conn *sqlite.Conn) error {
 		f := &fold{conn: conn, series: s.working}
 		for _, m := range batch {
 			if err := s.apply(f, m); err != nil {
@@ -143,8 +141,8 @@ func (s *state) apply(f *fold, m consume.Message) error {
 	if err != nil {
 		return err
 	}
-	if s.marks.Repeat(e.Tenant, e.Producer, e.Sequence) {
-		return nil
+	if s.numbers.isReused(e, m.Data) {
+		f.series.add(numbersReused, 1, e.Tenant)
 	}
 	err = f.apply(e)
 	if bad, ok := errors.AsType[*payloadError](err); ok {

@@ -25,8 +25,12 @@ func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordErro
 
 func (t runTrace) failure() error {
 	altered, denied := 0, 0
+	doubts := make(map[string]int)
 	for one := range t.All() {
 		altered, denied = altered+len(one.Altered), denied+one.DeniedResults
+		for _, d := range one.Doubts {
+			doubts[d.Status]++
+		}
 	}
 	switch {
 	case altered > 0:
@@ -35,6 +39,13 @@ func (t runTrace) failure() error {
 	case denied > 0:
 		err := fmt.Errorf("run %q: %s with a successful result", t.Run, plural(denied, "denied call"))
 		return &cli.StatusError{Status: verifier.ExitContradicts, Err: err}
+	case doubts[runtree.Contradicted] > 0:
+		err := fmt.Errorf("run %q: the id or number of %s has other content elsewhere: auditor verify names both",
+			t.Run, plural(doubts[runtree.Contradicted], "record"))
+		return &cli.StatusError{Status: verifier.ExitContradicts, Err: err}
+	case doubts[runtree.Foreign] > 0:
+		err := fmt.Errorf("run %q: other writers made %s in the name of a producer", t.Run, plural(doubts[runtree.Foreign], "record"))
+		return &cli.StatusError{Status: verifier.ExitIncomplete, Err: err}
 	}
 	return nil
 }
@@ -59,6 +70,12 @@ func writeAltered(w io.Writer, t runtree.Trace, paint cli.Palette) {
 func alarms(r *runtree.Row) (list []string) {
 	if r.Altered {
 		list = append(list, "a record of this row was altered in the ledger")
+	}
+	switch r.Doubt {
+	case runtree.Foreign:
+		list = append(list, "another writer made a record of this row in the name of a producer")
+	case runtree.Contradicted:
+		list = append(list, "a record of this row is one of two with the same id or number and other content")
 	}
 	if r.DeniedResult {
 		list = append(list, "the call was denied and has a successful result: the denial had no effect, or the result is forged")

@@ -214,7 +214,7 @@ func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
 		}
 	}
 	report.Runs = append(report.Runs, started...)
-	t, err := readTrace(ctx, r, report.Runs[0].Run)
+	t, err := readTrace(ctx, r, report.Runs[0].Run, doubts{})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func Command() *cobra.Command {
 }
 
 func runShowCommand(shared *cli.Shared) *cobra.Command {
-	var points bool
+	var points, check bool
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run as a waterfall",
@@ -44,6 +44,11 @@ server. The start of a run's id is enough if it matches one run.
 Each record is compared with its leaf. A row whose record was altered is marked, and
 the command exits with 40. A denied call with a successful result is marked, and the
 command exits with 12.
+
+The command also verifies the ledger. It marks rows with FOREIGN records, which used the
+name of a producer without its key, and exits with 11. It marks rows with CONTRADICTED
+records, whose id or number another record has with other content, and exits with 12. It
+leaves this out if the ledger has more than 100,000 leaves, unless --check is given.
 
 --points shows the hook points instead: how often each one fired, how many hooks ran,
 denials, failures with their reasons, and the points that never fired.`,
@@ -61,7 +66,7 @@ denials, failures with their reasons, and the points that never fired.`,
 			if points {
 				report, err = readFired(cmd.Context(), r, args[0])
 			} else {
-				report, err = readTrace(cmd.Context(), r, args[0])
+				report, err = readChecked(cmd.Context(), r, args[0], shared.DataDir, check)
 			}
 			if missing, ok := errors.AsType[*noRunError](err); ok {
 				missing.list = listHint(shared)
@@ -73,6 +78,7 @@ denials, failures with their reasons, and the points that never fired.`,
 			return cmp.Or(err, report.failure())
 		},
 	}
+	cmd.Flags().BoolVar(&check, "check", false, "mark foreign and contradicted records in a ledger of any size")
 	cmd.Flags().BoolVar(&points, "points", false, "show which hook points fired, what failed there, and which never fired")
 	return cmd
 }
@@ -126,7 +132,7 @@ type runReport interface {
 	failure() error
 }
 
-func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, error) {
+func readTrace(ctx context.Context, r *ledger.Reader, name string, d doubts) (runTrace, error) {
 	run, err := findRun(ctx, r, name)
 	if err != nil {
 		return runTrace{}, err
@@ -134,7 +140,7 @@ func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, er
 	fold := runtree.Fold{Tenant: r.Tenant()}
 	read := map[string]bool{run: true}
 	for left := []string{run}; len(left) > 0; left = left[1:] {
-		if err := foldRun(ctx, r, left[0], &fold); err != nil {
+		if err := foldRun(ctx, r, left[0], &fold, d); err != nil {
 			return runTrace{}, err
 		}
 		for _, sub := range fold.Subagents(left[0]) {
@@ -144,10 +150,12 @@ func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, er
 			}
 		}
 	}
-	return runTrace{fold.Trace(run)}, nil
+	trace := fold.Trace(run)
+	trace.Unchecked = d.unchecked
+	return runTrace{trace}, nil
 }
 
-func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fold) error {
+func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fold, d doubts) error {
 	for entry, err := range r.Run(ctx, run) {
 		if wrong, ok := alteredRecord(err); ok {
 			addAltered(fold, entry, wrong)
@@ -161,6 +169,9 @@ func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fo
 			return fmt.Errorf("leaf %d of run %q: %w", entry.Leaf, run, err)
 		}
 		fold.Add(e)
+		for _, doubt := range d.byLeaf[entry.Leaf] {
+			fold.Doubt(e, doubt)
+		}
 	}
 	return nil
 }

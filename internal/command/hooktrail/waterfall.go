@@ -26,6 +26,7 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
 	writeAltered(w, t, paint)
+	writeDoubts(w, t, paint)
 	if t.ParentRun != "" {
 		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
 	}
@@ -166,7 +167,7 @@ func rowDuration(r *runtree.Row) string {
 
 func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
 	bar := timeBar(r.Started.Sub(s.Started), time.Duration(r.DurationMS)*time.Millisecond, time.Duration(s.DurationMS)*time.Millisecond)
-	if r.Status == events.ToolError || r.Altered || r.DeniedResult {
+	if r.Status == events.ToolError || r.Altered || r.DeniedResult || r.Doubt != "" {
 		return paint.Bad(bar)
 	}
 	return paint.Good(bar)
@@ -200,7 +201,7 @@ func stepMark(status events.StepStatus, paint cli.Palette) string {
 }
 
 func rowMark(r *runtree.Row, paint cli.Palette) string {
-	if r.Altered || r.DeniedResult {
+	if r.Altered || r.DeniedResult || r.Doubt != "" {
 		return paint.Bad("!")
 	}
 	switch r.Status {

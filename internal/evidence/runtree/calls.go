@@ -1,6 +1,7 @@
 package runtree
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -9,7 +10,7 @@ import (
 func (t *tracer) called(x *fact) {
 	p, _ := x.data.(call)
 	if row := t.calls[x.call]; row != nil && x.call != "" {
-		row.Altered = row.Altered || x.altered
+		row.mark(x)
 		if rank(p.verdict) > rank(row.Verdict) {
 			row.Verdict, row.Reason = p.verdict, reasonOf(p)
 		}
@@ -21,6 +22,12 @@ func (t *tracer) called(x *fact) {
 	if x.call != "" {
 		t.calls[x.call] = row
 	}
+}
+
+// mark takes over the alarms about x, which belongs to the row.
+func (r *Row) mark(x *fact) {
+	r.Altered = r.Altered || x.altered
+	r.Doubt = cmp.Or(r.Doubt, x.doubt)
 }
 
 func reasonOf(c call) string {
@@ -47,7 +54,7 @@ func (t *tracer) approved(x *fact) {
 		row = t.unansweredCall(x, p)
 	}
 	if row != nil {
-		row.Altered = row.Altered || x.altered
+		row.mark(x)
 	}
 	if !ok || row == nil || p.verdict == "" || p.verdict == events.VerdictAllow {
 		return
@@ -77,7 +84,7 @@ func (t *tracer) answered(x *fact) {
 	p, ok := x.data.(answer)
 	row := t.calls[x.call]
 	if row != nil {
-		row.Altered = row.Altered || x.altered
+		row.mark(x)
 	}
 	if !ok {
 		return

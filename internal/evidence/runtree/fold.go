@@ -23,6 +23,7 @@ type run struct {
 	sealed   bool
 	children map[string]bool // ids of sub-agents
 	altered  []Altered
+	doubts   []Doubt
 }
 
 type fact struct {
@@ -36,7 +37,8 @@ type fact struct {
 	agent   string
 	parent  string
 	altered bool
-	data    any // parts of the payload, see digests; nil if it is invalid
+	doubt   string // status of a Doubt about the event
+	data    any    // parts of the payload, see digests; nil if it is invalid
 }
 
 // Add adds an event. One with an invalid payload is counted, without details.
@@ -87,6 +89,16 @@ func (f *Fold) AddAltered(e events.Event, a Altered) {
 	r.altered = append(r.altered, a)
 	if x := r.byID[e.ID]; x != nil {
 		x.altered = true
+	}
+}
+
+// Doubt marks the event e, which was added before. d needs only a leaf, a status and a reason.
+func (f *Fold) Doubt(e events.Event, d Doubt) {
+	r := f.runs[e.Run]
+	d.ID, d.Kind = e.ID, e.Kind()
+	r.doubts = append(r.doubts, d)
+	if x := r.byID[e.ID]; x != nil {
+		x.doubt = d.Status
 	}
 }
 

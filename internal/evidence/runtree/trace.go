@@ -34,6 +34,23 @@ type Trace struct {
 
 	DeniedResults int       `json:"denied_results,omitempty"` // denied calls with a successful result
 	Altered       []Altered `json:"altered,omitempty"`        // records that differ from their leaves
+	Doubts        []Doubt   `json:"doubts,omitempty"`         // records that other writers may have made
+	Unchecked     string    `json:"unchecked,omitempty"`      // why Doubts may lack some; empty if it has all
+}
+
+// The statuses of a [Doubt].
+const (
+	Foreign      = "FOREIGN"      // the producer's key shows that the record is not the producer's
+	Contradicted = "CONTRADICTED" // another record has the same id or number and other content
+)
+
+// Doubt is a record of a run that another writer may have made.
+type Doubt struct {
+	Leaf   int64       `json:"leaf"`
+	ID     string      `json:"id"`
+	Kind   events.Kind `json:"kind"`
+	Status string      `json:"status"`
+	Reason string      `json:"reason"`
 }
 
 // Altered is a record of a run that differs from its leaf.
@@ -93,6 +110,7 @@ type Row struct {
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Run        string            `json:"run,omitempty"`     // of the sub-agent that the call started
 	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
+	Doubt      string            `json:"doubt,omitempty"`   // status of a [Doubt] about a record of the row
 
 	// DeniedResult marks a denied call with a successful result. The denial had no effect, or the
 	// result is forged.

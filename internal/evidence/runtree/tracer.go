@@ -48,7 +48,7 @@ func (t *tracer) fold(r *run) {
 			do(t, x)
 		}
 	}
-	t.trace.Events, t.trace.Sealed, t.trace.Altered = r.events, r.sealed, r.altered
+	t.trace.Events, t.trace.Sealed, t.trace.Altered, t.trace.Doubts = r.events, r.sealed, r.altered, r.doubts
 	t.finish()
 }
 
@@ -118,7 +118,8 @@ func (t *tracer) step(x *fact) *Step {
 
 func (t *tracer) row(x *fact, row Row) *Row {
 	s := t.step(x)
-	row.Kind, row.Started, row.n, row.Altered = x.kind, x.at, x.n, x.altered
+	row.Kind, row.Started, row.n = x.kind, x.at, x.n
+	row.mark(x)
 	s.Rows = append(s.Rows, &row)
 	return &row
 }

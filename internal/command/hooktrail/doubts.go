@@ -1,0 +1,101 @@
+package hooktrail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+)
+
+// maxChecked is the number of leaves up to which run show verifies the ledger by default.
+const maxChecked = 100_000
+
+// doubts has the records of a ledger that other writers may have made, by leaf.
+type doubts struct {
+	byLeaf    map[int64][]runtree.Doubt
+	unchecked string // why they were not looked for, or not completely; empty if they were
+}
+
+// readDoubts verifies the ledger of r, because only the manifests of all producers show which
+// records are foreign. Unless always is set, it leaves out a large ledger.
+func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bool) (doubts, error) {
+	d := doubts{byLeaf: make(map[int64][]runtree.Doubt)}
+	newest, err := r.Newest(ctx)
+	if err != nil {
+		return d, err
+	}
+	if newest.Size > maxChecked && !always {
+		d.unchecked = fmt.Sprintf("the ledger has %d leaves; --check verifies it first, which takes longer", newest.Size)
+		return d, nil
+	}
+	key, _, err := ledger.ReadVerifier(auditor.KeyDir(dataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		d.unchecked = "the data directory has no keys/ledger.pub"
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	report, err := verifier.Verify(ctx, r.Path(), verifier.Options{Key: key, Tenant: r.Tenant()})
+	if err != nil {
+		return d, err
+	}
+	d.add(report)
+	return d, nil
+}
+
+// readChecked returns the trace of a run with doubts about its records.
+func readChecked(ctx context.Context, r *ledger.Reader, name, dataDir string, always bool) (runTrace, error) {
+	if _, err := findRun(ctx, r, name); err != nil {
+		return runTrace{}, err
+	}
+	d, err := readDoubts(ctx, r, dataDir, always)
+	if err != nil {
+		return runTrace{}, err
+	}
+	return readTrace(ctx, r, name, d)
+}
+
+func (d *doubts) add(r verifier.Report) {
+	for _, f := range r.Findings {
+		if f.RecordedTwice || f.First == nil {
+			continue
+		}
+		d.put(*f.First, runtree.Contradicted, fmt.Sprintf("leaf %d has the same id or number and other content", f.Leaf))
+	}
+	for _, f := range r.Foreign {
+		d.put(f.Leaf, runtree.Foreign, f.Reason)
+	}
+	if r.ForeignCount > int64(len(r.Foreign)) || r.SetApart > int64(len(r.Findings)) {
+		d.unchecked = "the ledger has more such records than auditor verify lists"
+	}
+}
+
+func (d *doubts) put(leaf int64, status, reason string) {
+	d.byLeaf[leaf] = append(d.byLeaf[leaf], runtree.Doubt{Leaf: leaf, Status: status, Reason: reason})
+}
+
+const maxDoubts = 20
+
+func writeDoubts(w io.Writer, t runtree.Trace, paint cli.Palette) {
+	for one := range t.All() {
+		for i, d := range one.Doubts {
+			if i == maxDoubts {
+				fmt.Fprintf(w, "%s\n", paint.Bad(fmt.Sprintf("and %d more", len(one.Doubts)-i)))
+				break
+			}
+			fmt.Fprintf(w, "%s leaf %d, %s, event %s: %s\n",
+				paint.Bad(d.Status), d.Leaf, d.Kind, shown(d.ID, maxDetail), shown(d.Reason, maxDetail))
+		}
+	}
+	if t.Unchecked != "" {
+		fmt.Fprintf(w, "%s\n", paint.Warn("not marked: foreign records: "+t.Unchecked))
+	}
+}

@@ -195,7 +195,7 @@ func unprovenLines(r verifier.Report) []string {
 		case p.Manifests == 0:
 			without = append(without, p.Name)
 		case p.Sent > p.Listed && !p.InFlight:
-			behind = append(behind, fmt.Sprintf("%s (from #%d)", p.Name, p.Listed+1))
+			behind = append(behind, behindText(p))
 		}
 		if p.Unchecked {
 			unchecked = append(unchecked, p.Name)
@@ -212,6 +212,13 @@ func unprovenLines(r verifier.Report) []string {
 		texts = append(texts, "too many events before their manifest to compare them with it: "+list(unchecked))
 	}
 	return texts
+}
+
+func behindText(p verifier.Producer) string {
+	if p.InFlightSince.IsZero() {
+		return fmt.Sprintf("%s (from #%d)", p.Name, p.Listed+1)
+	}
+	return fmt.Sprintf("%s (from #%d, since %s)", p.Name, p.Listed+1, p.InFlightSince.Format(time.RFC3339))
 }
 
 func (l lines) trusted(r verifier.Report) {

@@ -11,8 +11,24 @@ import (
 func (l lines) asOf(r verifier.Report) {
 	if r.AsOf != nil {
 		// The line Completeness names the open runs.
-		l.print("As of", "", asOfText(*r.AsOf, plural(int64(len(r.Open)), "run", "runs")+" open"))
+		facts := append(inFlightTexts(r), plural(int64(len(r.Open)), "run", "runs")+" open")
+		l.print("As of", "", asOfText(*r.AsOf, strings.Join(facts, ", ")))
 	}
+}
+
+// inFlightTexts names the producers with events that no manifest lists yet.
+func inFlightTexts(r verifier.Report) (texts []string) {
+	var flights []string
+	for _, p := range r.Producers {
+		if p.InFlight {
+			flights = append(flights, fmt.Sprintf("%s of producer %s since %s",
+				thousands(int64(p.InFlightEvents)), p.Name, p.InFlightSince.Format(time.RFC3339)))
+		}
+	}
+	if len(flights) > 0 {
+		texts = append(texts, "in flight without a manifest: "+list(flights))
+	}
+	return texts
 }
 
 func runsText(open []string, word string) string {

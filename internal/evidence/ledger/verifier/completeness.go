@@ -143,10 +143,9 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 		if err != nil {
 			return err
 		}
-		tail := p.Received > 0 && s.highest() > p.Listed
 		pulseOf(s, &p, now)
-		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
-		unproven = unproven || p.unproven(tail)
+		p.setFlight(s, now, now.Sub(silent))
+		unproven = unproven || p.unproven(p.Received > 0 && s.highest() > p.Listed)
 		r.Producers = append(r.Producers, p)
 		r.Gaps = append(r.Gaps, gaps...)
 	}

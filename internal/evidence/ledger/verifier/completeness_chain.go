@@ -102,6 +102,7 @@ func (s *sender) manifest(l listing) string {
 
 func (s *sender) take(l listing, isAgain bool) {
 	s.tip, s.listed = link{l.hash.String(), l.Last}, max(s.listed, l.Last)
+	s.tail.list(s.listed)
 	s.remember(s.tip)
 	if l.Next != "" && l.signature == signatureValid {
 		s.key, s.oldKey = l.Next, l.Key

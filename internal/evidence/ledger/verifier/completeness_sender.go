@@ -19,6 +19,7 @@ type sender struct {
 	received         []events.Range         // numbers that arrived, ascending
 	hashes           map[uint64]events.Hash // hashes of events that wait for a complete manifest
 	lastStored       time.Time
+	tail             tail
 	silentSinceBreak bool
 
 	chain
@@ -43,8 +44,12 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	if !addNumber(&s.received, sequence) {
 		return false
 	}
-	if at := time.Unix(0, stored); at.After(s.lastStored) {
+	at := time.Unix(0, stored)
+	if at.After(s.lastStored) {
 		s.lastStored = at
+	}
+	if sequence > s.listed {
+		s.tail.add(sequence, at)
 	}
 	if len(s.hashes) < maxUnlisted {
 		s.hashes[sequence] = hash

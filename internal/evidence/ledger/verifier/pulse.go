@@ -27,15 +27,19 @@ type Lost struct {
 
 type pulse struct {
 	state    events.State
-	interval time.Duration
+	interval time.Duration // of its manifests while it is open; stays when it closes
 	heard    time.Time
 	at       order
 }
 
 func (p *pulse) announced(l listing) {
-	*p = pulse{heard: time.Unix(0, l.at.Stored).UTC(), at: order{l.at.Epoch, l.at.Stream}}
-	if l.signature == signatureValid {
-		p.state, p.interval = l.State, time.Duration(l.Interval)*time.Second
+	*p = pulse{interval: p.interval, heard: time.Unix(0, l.at.Stored).UTC(), at: order{l.at.Epoch, l.at.Stream}}
+	if l.signature != signatureValid {
+		return
+	}
+	p.state = l.State
+	if l.Interval > 0 {
+		p.interval = time.Duration(l.Interval) * time.Second
 	}
 }
 
@@ -88,7 +92,10 @@ func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 }
 
 func pulseOf(s *sender, p *Producer, now time.Time) {
-	p.State, p.Lost, p.Interval = s.state, s.lost, uint64(s.interval/time.Second)
+	p.State, p.Lost = s.state, s.lost
+	if s.state == events.StateOpen {
+		p.Interval = uint64(s.interval / time.Second)
+	}
 	if s.state != "" {
 		p.Heard = s.heard
 	}

@@ -146,14 +146,16 @@ type FindingAt struct {
 
 // Producer is the verdict on the completeness of one producer.
 type Producer struct {
-	Name             string `json:"producer"`
-	Sent             uint64 `json:"sent"`                // highest known number
-	Received         uint64 `json:"held"`                // number of its events in the ledger
-	Listed           uint64 `json:"listed"`              // highest number in a manifest
-	Manifests        int64  `json:"manifests"`           // 0 if nothing can prove completeness
-	InFlight         bool   `json:"in_flight"`           // the last events are recent and wait for a manifest
-	Unchecked        bool   `json:"unchecked,omitempty"` // some events were not compared with their manifest
-	SilentSinceBreak bool   `json:"unheard,omitempty"`   // nothing arrived since a break of the stream
+	Name             string    `json:"producer"`
+	Sent             uint64    `json:"sent"`                       // highest known number
+	Received         uint64    `json:"held"`                       // number of its events in the ledger
+	Listed           uint64    `json:"listed"`                     // highest number in a manifest
+	Manifests        int64     `json:"manifests"`                  // 0 if nothing can prove completeness
+	InFlight         bool      `json:"in_flight"`                  // the last events are recent and wait for a manifest
+	InFlightEvents   uint64    `json:"in_flight_events,omitempty"` // events that wait for a manifest, recent or not
+	InFlightSince    time.Time `json:"in_flight_since,omitzero"`   // when the server stored the oldest of them
+	Unchecked        bool      `json:"unchecked,omitempty"`        // some events were not compared with their manifest
+	SilentSinceBreak bool      `json:"unheard,omitempty"`          // nothing arrived since a break of the stream
 
 	// State is the last announced state, if any. An open producer signs a manifest every
 	// Interval seconds. Heard is when the server stored its last one.

@@ -800,7 +800,7 @@ class Producer:
     def __init__(self, name):
         self.name, self.contents, self.manifests = name, defaultdict(list), []
         self.gaps, self.lost_manifests, self.foreign, self.listed, self.key = [], [], {}, 0, None
-        self.pulse, self.lost, self.enrolled = ("", 0, None), False, False
+        self.pulse, self.lost, self.enrolled, self.interval = ("", 0, None), False, False, 0
 
     def owner(self, issuers):
         """Returns the key that owns the chain, the place of its first manifest, and whether nothing is before it."""
@@ -837,6 +837,8 @@ class Producer:
                 first = self.listed + 1 if self.listed + 1 < m["first"] else max(1, self.listed)
                 self.lost_manifests.append((first, max(first, m["first"] - 1)))
             self.pulse = (m["state"] if m["signed"] else "", m["interval"] * 10**9, r)
+            if m["signed"] and m["interval"]:
+                self.interval = m["interval"] * 10**9
             tip = (r.hash.hex(), m["last"])
             links |= {at, tip}
             self.listed = max(self.listed, m["last"])
@@ -948,6 +950,9 @@ def judge(report, arrivals, partial, silence, now, issuers, breaks=(), skip=froz
                 gaps.append("%s: missing from %d on" % (p.name, lost))
         tail = received and highest > p.listed
         in_flight = tail and p.own and max(c.stored for c in received.values()) > silent
+        if tail and p.own and p.interval:
+            oldest = min(c.stored for n, c in received.items() if n > p.listed)
+            in_flight = now - oldest <= min(3 * p.interval, silence)
         heard = max([c.number for c in received.values()] + ([p.last.number] if p.own else []), default=None)
         unproven = unproven or tail and not in_flight or bool(breaks) and heard is not None and heard < breaks[-1]
         for n, c in received.items():

@@ -140,18 +140,18 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// serviceKinds returns the event kinds that only Hooktrail's services may record. Seals, gaps and
-// chunks are not among them, because the outbox of an engine records and signs them too.
+// IsServiceKind reports whether only services of Hooktrail may record events of kind k. That
+// includes kinds of later versions. Seals, gaps and chunks are not among them, because the outbox of
+// an engine records them too and signs them with its key.
+func IsServiceKind(k events.Kind) bool {
+	prefix, _, dotted := strings.Cut(string(k), ".")
+	return dotted && slices.Contains([]string{"audit", "clock", "issue", "producer"}, prefix)
+}
+
+// serviceKinds returns the known kinds for [IsServiceKind]. A right of NATS covers whole tokens, and
+// a kind is one token. So a right cannot exclude unknown kinds by their prefix.
 func serviceKinds() []events.Kind {
-	var kinds []events.Kind
-	for _, k := range events.Kinds() {
-		for _, prefix := range []string{"audit.", "clock.", "issue.", "producer."} {
-			if strings.HasPrefix(string(k), prefix) {
-				kinds = append(kinds, k)
-			}
-		}
-	}
-	return kinds
+	return slices.DeleteFunc(events.Kinds(), func(k events.Kind) bool { return !IsServiceKind(k) })
 }
 
 // RouteRights returns the rights of a client that has only these routes. They exclude the event

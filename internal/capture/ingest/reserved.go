@@ -2,8 +2,8 @@ package ingest
 
 import (
 	"errors"
-	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -14,10 +14,10 @@ var ErrReserved = errors.New("a reserved kind, which only Hooktrail's own servic
 // Reserved reports whether only Hooktrail's own services may record events of kind k.
 func Reserved(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds come from outside
-	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited, events.ClockTicked, events.BlobChunk:
+	case events.RunSealed, events.GapRecorded, events.BlobChunk:
 		return true
 	}
-	return strings.HasPrefix(string(k), "audit.") || strings.HasPrefix(string(k), "producer.")
+	return subjects.IsServiceKind(k)
 }
 
 func allKinds(events.Kind) bool { return false }

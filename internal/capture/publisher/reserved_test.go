@@ -12,7 +12,7 @@ import (
 )
 
 var reserved = []events.Kind{
-	events.IssueEdited, events.IssueDecided, events.AuditAccessed, "audit.later", "producer.closed",
+	events.IssueEdited, events.IssueDecided, events.AuditAccessed, "audit.later", "producer.closed", "clock.later", "issue.later",
 	events.RunSealed, events.GapRecorded, events.ClockTicked, events.BlobChunk,
 }
 

@@ -41,7 +41,8 @@ hour of its last event, a gap in the hour in which it was noticed, and an erased
 record in the hour in which it was stored. This command is recorded first; see
 auditor access.
 
-The line "As of" and the exit status are those of auditor verify.`,
+The line "As of" and the exit status are those of auditor verify. Producers that are
+silent or lost are named above the hours.`,
 		Example: `  auditor coverage --from 2026-11-01 --to 2026-12-01
   auditor coverage --tenant acme --json --reason "quarterly review"`,
 		Args: cobra.NoArgs,
@@ -51,6 +52,7 @@ The line "As of" and the exit status are those of auditor verify.`,
 	c.during.registerTimes(flags)
 	c.registerSource(flags)
 	c.registerWait(flags)
+	flags.BoolVar(&c.requireEnrolled, "require-enrolled", false, requireEnrolledUsage)
 	c.register(flags)
 	return cmd
 }
@@ -60,7 +62,7 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := verifier.Options{Silence: c.silence}
+	opts := verifier.Options{Silence: c.silence, RequireEnrolled: c.requireEnrolled}
 	if opts.Key, err = c.verifier(shared); err != nil {
 		return err
 	}
@@ -92,6 +94,9 @@ func printCoverage(out io.Writer, c coverage.Report) {
 	fmt.Fprint(out, "\n")
 	if len(c.NotEnrolled) > 0 {
 		fmt.Fprintf(out, "Not enrolled: %s\n", termtext.Printable(oneLine(list(c.NotEnrolled))))
+	}
+	for _, text := range absent(verifier.Report{Producers: c.Absent}) {
+		fmt.Fprintln(out, termtext.Printable(oneLine(text)))
 	}
 	if c.AsOf != nil {
 		fmt.Fprintf(out, "As of %s\n", termtext.Printable(oneLine(asOfText(*c.AsOf, runsText(c.Open, "open")))))

@@ -44,6 +44,8 @@ type verification struct {
 	only   selection // judge the completeness of this run and time
 }
 
+const requireEnrolledUsage = "exit with 11 if a producer is not enrolled"
+
 func verifyCommand(shared *cli.Shared) *cobra.Command {
 	var v verification
 	cmd := &cobra.Command{
@@ -91,7 +93,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags.StringVar(&v.witnessPolicy, "witness-policy", "", anchor.PolicyUsage)
 	flags.StringVar(&v.tsaCert, "tsa-cert", "", tsaUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 if no checkpoint from outside is given or found")
-	flags.BoolVar(&v.requireEnrolled, "require-enrolled", false, "exit with 11 if a producer is not enrolled")
+	flags.BoolVar(&v.requireEnrolled, "require-enrolled", false, requireEnrolledUsage)
 	flags.BoolVar(&v.allowKnown, "allow-acknowledged", false, "leave findings that auditor acknowledge has recorded out of the exit status")
 	flags.StringVar(&v.only.run, "run", "", "judge the completeness of this `run` alone")
 	v.only.registerTimes(flags)

@@ -31,6 +31,8 @@ type Report struct {
 	NotEnrolled  []string `json:"not_enrolled"` // other producers
 	Hours        []Hour   `json:"hours"`        // ascending, without empty hours
 
+	Absent []verifier.Producer `json:"absent,omitempty"` // producers that are silent or lost
+
 	AsOf *verifier.AsOf `json:"as_of,omitempty"`
 	Open []string       `json:"open_runs"`
 
@@ -64,6 +66,11 @@ func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to 
 		Anchor: report.Anchor, Exit: report.Exit, AsOf: report.AsOf, Open: append([]string{}, report.Open...),
 		Rules:    report.Redacted.Rules,
 		Enrolled: report.Enrolled, NotEnrolled: report.NotEnrolled,
+	}
+	for _, p := range report.Producers {
+		if p.Silent || p.Lost != nil {
+			c.Absent = append(c.Absent, p)
+		}
 	}
 	for _, fill := range [...]func(context.Context) error{
 		c.records, c.witnesses, func(ctx context.Context) error { return c.runs(ctx, report) },

@@ -2,7 +2,8 @@ package events
 
 import "time"
 
-// AuditAction is the kind of access to evidence.
+// AuditAction is the kind of access to evidence. Later versions may add actions. Readers keep and
+// show an action that they do not know.
 type AuditAction string
 
 // The actions. The first group reads evidence. The second group changes something, which requires

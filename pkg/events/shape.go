@@ -42,12 +42,6 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Verdict]():    {string(VerdictDeny), string(VerdictAsk), string(VerdictAllow), string(VerdictNone)},
 	reflect.TypeFor[StepStatus](): {string(StepPending), string(StepRunning), string(StepCompleted), string(StepFailed), string(StepSkipped)},
 	reflect.TypeFor[ToolStatus](): {string(ToolSuccess), string(ToolError)},
-	reflect.TypeFor[AuditAction](): {
-		string(AuditReplay), string(AuditExport), string(AuditProof), string(AuditCoverage), string(AuditAccess),
-		string(AuditReport), string(AuditStream),
-		string(AuditErase), string(AuditPrune), string(AuditHold), string(AuditLift), string(AuditKey),
-		string(AuditIssuer), string(AuditRevoke), string(AuditFloor), string(AuditApprovers), string(AuditAcknowledge),
-	},
 }
 
 var shapes = sync.OnceValue(func() map[Kind]*shape {

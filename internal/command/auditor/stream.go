@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -70,7 +71,7 @@ The start is recorded first; see auditor access.`,
 
 func (s streamFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	o := siem.Options{Format: bundle.Format(s.format), Position: s.position, Once: s.once, Logger: shared.Logger(cmd)}
-	if o.Open, err = s.sink(cmd.OutOrStdout()); err != nil {
+	if o.Open, err = s.sink(cmd.OutOrStdout(), o.Logger); err != nil {
 		return err
 	}
 	if o.Position == "" {
@@ -105,7 +106,7 @@ func (s streamFlags) defaultPosition(shared *cli.Shared) (string, error) {
 	return filepath.Join(dir, token+"-"+hex.EncodeToString(of[:4])+".position"), os.MkdirAll(dir, 0o700)
 }
 
-func (s streamFlags) sink(stdout io.Writer) (func(context.Context) (siem.Sink, error), error) {
+func (s streamFlags) sink(stdout io.Writer, logger *slog.Logger) (func(context.Context) (siem.Sink, error), error) {
 	if f := bundle.Format(s.format); f != bundle.JSONL && f != bundle.OCSF {
 		return nil, cli.Usage("--format: %q is not one of jsonl and ocsf", s.format)
 	}
@@ -119,10 +120,10 @@ func (s streamFlags) sink(stdout io.Writer) (func(context.Context) (siem.Sink, e
 	if u.Scheme == "file" && u.Opaque+u.Path != "" {
 		return siem.File(u.Opaque + u.Path), nil
 	}
-	return s.syslog(u)
+	return s.syslog(u, logger)
 }
 
-func (s streamFlags) syslog(u *url.URL) (func(context.Context) (siem.Sink, error), error) {
+func (s streamFlags) syslog(u *url.URL, logger *slog.Logger) (func(context.Context) (siem.Sink, error), error) {
 	transport := siem.Transport(u.Scheme)
 	switch {
 	case transport != siem.TCP && transport != siem.TLS && transport != siem.UDP, u.Path != "", u.User != nil:
@@ -144,5 +145,5 @@ func (s streamFlags) syslog(u *url.URL) (func(context.Context) (siem.Sink, error
 			return nil, cli.Usage("--tls-ca: %s has no certificate in PEM form", s.ca)
 		}
 	}
-	return siem.Syslog(transport, u.Host, config), nil
+	return siem.Syslog(transport, u.Host, config, logger), nil
 }

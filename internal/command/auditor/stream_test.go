@@ -2,10 +2,12 @@ package auditor
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
 	"io"
+	"log/slog"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -14,8 +16,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/siem"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
@@ -157,6 +162,45 @@ func TestStream_ReceiverAway(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	drain(t, b, dir) // the ledger grows
+}
+
+// A record that is too long for a datagram is cut, and the records after it arrive.
+//
+//guarantee:siem
+func TestStream_UDPTooLong(t *testing.T) {
+	receiver, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer receiver.Close()
+	var log bytes.Buffer
+	open := siem.Syslog(siem.UDP, receiver.LocalAddr().String(), nil, slog.New(slog.NewTextHandler(&log, nil)))
+	s, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Send(ledger.Entry{Leaf: 7}, []byte(strings.Repeat("ü", 70_000))); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(ledger.Entry{Leaf: 8}, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if err := receiver.SetReadDeadline(time.Now().Add(auditortest.Limit)); err != nil {
+		t.Fatal(err)
+	}
+	message := make([]byte, 70_000)
+	n, _, err := receiver.ReadFrom(message)
+	if err != nil || n < 480 || !utf8.Valid(message[:n]) {
+		t.Errorf("got %d bytes, %v", n, err)
+	}
+	n, _, err = receiver.ReadFrom(message)
+	if err != nil || !strings.HasSuffix(string(message[:n]), " {}") {
+		t.Errorf("got %q, %v", message[:n], err)
+	}
+	if text := log.String(); strings.Count(text, "leaf=7") != 1 || strings.Contains(text, "ü") {
+		t.Errorf("logged %q", text)
+	}
 }
 
 func TestStream_UDP(t *testing.T) {

@@ -6,10 +6,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -40,10 +43,12 @@ type syslog struct {
 	out     *bufio.Writer
 	host    string
 	message []byte
+	logger  *slog.Logger
 }
 
 // Syslog returns a function that connects to a syslog receiver (RFC 5424). Only [TLS] uses config.
-func Syslog(transport Transport, address string, config *tls.Config) func(context.Context) (Sink, error) {
+// logger gets a warning for each record that is too long for a datagram.
+func Syslog(transport Transport, address string, config *tls.Config, logger *slog.Logger) func(context.Context) (Sink, error) {
 	return func(ctx context.Context) (Sink, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
 		defer cancel()
@@ -55,7 +60,7 @@ func Syslog(transport Transport, address string, config *tls.Config) func(contex
 		if err != nil {
 			return nil, err
 		}
-		s := &syslog{conn: conn, host: hostname()}
+		s := &syslog{conn: conn, host: hostname(), logger: logger}
 		s.tcp, _ = conn.(*net.TCPConn)
 		if transport == TLS {
 			secured := tls.Client(conn, config)
@@ -109,12 +114,35 @@ func (s *syslog) Send(e ledger.Entry, line []byte) error {
 		return err
 	}
 	if s.tcp == nil {
-		_, err := s.conn.Write(s.message)
-		return err
+		return s.sendDatagram(e.Leaf)
 	}
 	_, err := s.out.WriteString(strconv.Itoa(len(s.message)) + " ")
 	if err == nil {
 		_, err = s.out.Write(s.message)
+	}
+	return err
+}
+
+const (
+	maxDatagram = 65507 // content of a datagram over IPv4
+	minDatagram = 480   // each receiver must accept this size, see RFC 5426
+)
+
+// sendDatagram sends the message in one datagram. If it is too long for the socket, sendDatagram
+// cuts it and logs that once. The same message would not fit later either, and the records after
+// it would wait permanently.
+func (s *syslog) sendDatagram(leaf int64) error {
+	_, err := s.conn.Write(s.message)
+	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {
+		if size >= len(s.message) {
+			continue
+		}
+		for !utf8.RuneStart(s.message[size]) {
+			size--
+		}
+		if _, err = s.conn.Write(s.message[:size]); err == nil {
+			s.logger.Warn("record cut, it is too long for a datagram", "leaf", leaf, "bytes", len(s.message), "sent", size)
+		}
 	}
 	return err
 }

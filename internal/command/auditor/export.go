@@ -63,8 +63,9 @@ exits with 40 if the ledger is INVALID; --unsigned exports it anyway.
 
 The same ledger gives the same bytes. Export reads the ledger file and needs no
 server. It prints on stderr up to which position in the stream the export speaks, and
-which events are not in the ledger yet. The export is recorded first, with --by, --reason and --ticket; see auditor
-access.`,
+which events are not in the ledger yet. It compares each record with its leaf, and exits
+with 40 at one that was altered. The export is recorded first, with --by, --reason and
+--ticket; see auditor access.`,
 		Example: `  auditor export --tenant acme --run r-42 --out r-42.zip
   auditor verify r-42.zip --key ledger.pub
   auditor export --from 2026-11-01 --to 2026-12-01 --format csv --out november.csv`,

@@ -5,8 +5,9 @@
 // [State.Apply] folds one event and returns decisions with the [Effect]s for the issue tracker. Run
 // events, step.finished, error, issue.edited and clock.ticked get exactly one [Decision] each.
 // Other events normally get none. They only move the tenant's clock, which can fire timers, and
-// show that their run is alive, and a result of a denied tool call can raise an alarm. The caller stores the records of [State.Changes]. If a record is
-// not in memory, State loads it from a [Store].
+// show that their run is alive. A successful result of a denied tool call gets one. The caller
+// stores the records of [State.Changes]. If a record is not in memory, State loads it from a
+// [Store].
 //
 // # Components
 //

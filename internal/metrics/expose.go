@@ -39,7 +39,7 @@ const minToken = 16
 // Access decides who may read the series of tenants. With the zero Access, every client may.
 type Access struct {
 	// TokenFile contains bearer tokens, one per line. A line "tenant NAME TOKEN" gives access to
-	// the series of one tenant. A line "TOKEN" gives access to those of all tenants. Without a
+	// the series of one tenant. A line "TOKEN" gives access to the series of all tenants. Without a
 	// token, a client only sees the state of the services. The file may change while the service
 	// runs. Other users must not be able to read it.
 	TokenFile string

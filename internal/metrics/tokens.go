@@ -28,7 +28,7 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	if at > before {
 		return f.storeTokens(e, at, id, role, used)
 	}
-	// If the finest level changes, replace all tokens of the old level by those of the new one.
+	// If the finest level changes, replace all tokens of the old level by the tokens of the new one.
 	// Otherwise replace only the tokens of this activity.
 	ids := &id
 	if at < before {

@@ -22,7 +22,7 @@ func GuardLookups(s Space, routes []Route) []Route {
 // GuardedLookups returns the filter for all redirected lookups.
 func GuardedLookups(s Space) string { return guardedPrefix + s.AllChains() }
 
-// ChainLookup converts the subject of a guarded lookup to that of the request to the stream. It
+// ChainLookup converts the subject of a guarded lookup to the subject of the request to the stream. It
 // returns false unless the lookup names exactly one chain.
 func ChainLookup(s Space, guarded string) (subject string, ok bool) {
 	chain, ok := strings.CutPrefix(guarded, guardedPrefix)

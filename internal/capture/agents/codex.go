@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// codex describes Codex. Its payloads are those of Claude Code with a turn_id instead
+// codex describes Codex. It has the payloads of Claude Code with a turn_id instead
 // of the prompt_id. The result of a command often has no exit status.
 var codex = &Tool{
 	name: "codex", read: readCodex, reply: replyCodex,

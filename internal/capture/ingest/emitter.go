@@ -120,7 +120,7 @@ func (m *Emitter) LineID(text []byte) string {
 	return id
 }
 
-// Send yields e, or reports an invalid event, for example one that is nested too deep.
+// Send yields e, or reports an invalid event, for example one with too deep nesting.
 func (m *Emitter) Send(e events.Event) {
 	if m.stopped {
 		return

@@ -35,7 +35,7 @@ type found struct {
 }
 
 // findTranscripts finds names in a folder that end in one of exts, with or without .gz.
-// The file of a session comes before those of its sub-agents in <session>/subagents.
+// The file of a session comes before the files of its sub-agents in <session>/subagents.
 func findTranscripts(paths, exts []string) (found, error) {
 	all := found{seen: map[string]bool{}}
 	for _, path := range paths {

@@ -55,7 +55,7 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 // belongs to another user.
 const claimedUser = "claimeduserid"
 
-// name sets the user of e to that of the request, and moves a different one to
+// name sets the user of e to the user of the request, and moves a different one to
 // claimedUser.
 func name(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)

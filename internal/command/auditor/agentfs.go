@@ -33,7 +33,7 @@ type agentfsFile struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 	Calls int64  `json:"calls"`           // rows of tool_calls, or -1 if unknown
-	Own   int64  `json:"own"`             // those of Calls that other tools wrote, or -1 if unknown
+	Own   int64  `json:"own"`             // rows among Calls that other tools wrote, or -1 if unknown
 	Leaf  int64  `json:"leaf"`            // last leaf in the file, or -1
 	Busy  bool   `json:"busy,omitempty"`  // another process has it open
 	State string `json:"state,omitempty"` // why the file is unreadable

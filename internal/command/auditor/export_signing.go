@@ -31,7 +31,7 @@ func (s *signing) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the signer and its public key: that of --signing-key, or of the data directory. If
+// key returns the signer and its public key, from --signing-key or from the data directory. If
 // the latter cannot be used, the signer is nil.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
@@ -51,8 +51,8 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 	return signer, public, err
 }
 
-// write writes a bundle. It stays unsigned if the key in the data directory is not that of the
-// ledger. A wrong --signing-key is an error.
+// write writes a bundle. It stays unsigned if the key in the data directory is not the key of
+// the ledger. A wrong --signing-key is an error.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	err := bundle.WriteBundle(cmd.Context(), w, r, opts)
 	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {

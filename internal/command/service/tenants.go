@@ -29,7 +29,7 @@ func (t *Tenants) Register(cmd *cobra.Command) {
 }
 
 // Policy returns the admission policy for the data directory, or nil if every tenant is accepted.
-// An empty tokenFile means that of the data directory.
+// If tokenFile is empty, it is in the data directory.
 func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Policy, error) {
 	switch {
 	case t.limit < 0:

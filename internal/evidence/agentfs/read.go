@@ -67,7 +67,7 @@ func List(dir, tenant string) ([]File, error) {
 // Contents describes the contents of a file.
 type Contents struct {
 	Calls int64 // rows in tool_calls
-	Ours  int64 // those of them that come from the ledger
+	Ours  int64 // rows in tool_calls that come from the ledger
 	Leaf  int64 // last applied leaf, or -1
 
 	HasRun bool // the file has rows of the run passed to Inspect
@@ -201,7 +201,7 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable replaces SQLite's vague error by that of the operating system if this process may not
+// notWritable replaces SQLite's vague error by the error of the operating system if this process may not
 // write the file at path. Readers also need write permission, because they lock the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear

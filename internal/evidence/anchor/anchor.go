@@ -99,7 +99,7 @@ func (a *Anchors) Changed(tenant string) {
 	}
 }
 
-// Run uploads checkpoints until ctx ends. It starts with those of all ledgers, because they may
+// Run uploads checkpoints until ctx ends. It starts with the checkpoints of all ledgers, because they may
 // have grown while Run did not run.
 func (a *Anchors) Run(ctx context.Context) {
 	var wg sync.WaitGroup

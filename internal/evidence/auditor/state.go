@@ -43,7 +43,7 @@ type state struct {
 	now func() time.Time
 }
 
-// ledgerPosition is that of the last message that changed a ledger or is in its backlog.
+// ledgerPosition is the position of the last message that changed a ledger or is in its backlog.
 type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64

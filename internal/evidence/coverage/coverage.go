@@ -124,7 +124,7 @@ func (c *builder) witnesses(ctx context.Context) error {
 	if err != nil || signed == nil {
 		return err
 	}
-	// The first signature is that of the ledger, the others are cosignatures.
+	// The first signature is by the ledger, the others are cosignatures.
 	c.Witnessed, c.Cosignatures = checkpoint.Size, max(0, bytes.Count(signed, []byte("\n— "))-1)
 	for _, h := range c.hours {
 		h.Witnessed = c.Cosignatures > 0 && h.Last < checkpoint.Size

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// This line differs from that of a checkpoint, so a signature on one is never valid for the
+// This line differs from the first line of a checkpoint, so a signature on one is never valid for the
 // other.
 const orderHeader = "hooktrail/order/v1\n"
 

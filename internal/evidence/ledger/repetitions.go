@@ -27,7 +27,7 @@ type Repetition struct {
 }
 
 // Repetitions yields the repetitions that checkpoint c covers, in the order of arrival. If run
-// is not empty, it yields only those of that run.
+// is not empty, it yields only repetitions in that run.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

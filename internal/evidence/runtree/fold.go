@@ -81,8 +81,8 @@ func (f *Fold) Add(e events.Event) {
 	r.facts = append(r.facts, x)
 }
 
-// AddAltered adds an event whose record differs from its leaf. Its id, kind, run and time must be
-// those of the leaf.
+// AddAltered adds an event whose record differs from its leaf. Its id, kind, run and time must equal
+// the fields of the leaf.
 func (f *Fold) AddAltered(e events.Event, a Altered) {
 	f.Add(e)
 	r := f.runs[e.Run]

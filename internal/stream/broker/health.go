@@ -25,7 +25,7 @@ const maxRefusals = 10
 // ErrPermission is wrapped when the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts a permission error of a connection to one that wraps [ErrPermission] and names
+// Refusal converts a permission error of a connection to an error that wraps [ErrPermission] and names
 // the subject. For any other error, it returns nil.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {

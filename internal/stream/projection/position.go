@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Position is the last stream sequence that a projection has committed. The zero Position is that
-// of an empty projection.
+// Position is the last stream sequence that a projection has committed. The zero Position belongs to
+// an empty projection.
 type Position struct {
 	Sequence uint64    // sequence of the last applied message
 	Stream   time.Time // creation time of the stream, which identifies it

@@ -23,7 +23,7 @@ func Items(summary string) []string {
 
 // Done returns the items that summary reports as done, as in "Done: add docs", "Completed
 // follow-up: add docs", ticked boxes, and lists below a label like "Done". An item settles an
-// earlier result of [Items] with the same [Key]. The limits are those of Items.
+// earlier result of [Items] with the same [Key]. It has the limits of Items.
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)

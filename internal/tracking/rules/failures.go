@@ -187,7 +187,7 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// succeed closes the issues in the scope of the success. It also closes those of recovered failures
+// succeed closes the issues in the scope of the success. It also closes issues of recovered failures
 // in the same run, unless they occurred in another run since.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft

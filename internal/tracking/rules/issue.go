@@ -54,7 +54,7 @@ type Issue struct {
 	Updated     time.Time `json:"updated"`
 	Closed      time.Time `json:"closed,omitzero"`
 	Links       []Link    `json:"links,omitempty"`
-	Labels      []string  `json:"labels,omitempty"` // labels beyond those of the kind
+	Labels      []string  `json:"labels,omitempty"` // labels beyond the labels of the kind
 	Count       int       `json:"count"`
 	Runs        []string  `json:"runs,omitempty"` // runs with an occurrence, at most 20
 	First       time.Time `json:"first,omitzero"`

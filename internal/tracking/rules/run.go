@@ -67,7 +67,7 @@ type Run struct {
 	Success    bool      `json:"success,omitempty"` // of Finished
 	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end
 	Failing    []Failing `json:"failing,omitempty"` // failed steps, recorded while the run has no tracking issue
-	Whole      Failing   `json:"whole,omitzero"`    // failed end, if that is a failure separate from those of the steps
+	Whole      Failing   `json:"whole,omitzero"`    // failed end, if that is a failure separate from the failures of the steps
 	Scope      string    `json:"scope,omitempty"`   // scope of the failed end
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`

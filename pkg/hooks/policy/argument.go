@@ -34,7 +34,7 @@ func words(list string) map[string]bool {
 }
 
 // commandsOf returns the commands in args. A list of words is one command. ok is false if args
-// contain no command, or one that is neither text nor a list of texts.
+// contain no command, or a command that is neither text nor a list of texts.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {

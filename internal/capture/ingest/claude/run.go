@@ -19,7 +19,7 @@ type run struct {
 	tasks    map[string]*task // by call id, until the result
 }
 
-// spent contains the counted tokens of an API call. Its lines can mix with those of
+// spent contains the counted tokens of an API call. Its lines can mix with lines of
 // other calls, so ends counts how often a group of its lines ended.
 type spent struct {
 	tokens events.Tokens

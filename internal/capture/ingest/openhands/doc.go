@@ -19,5 +19,5 @@
 //	run.finished                     with all members after the history
 //
 // Each item is in the raw member of one event. Times without a zone are UTC. An item
-// without a time gets that of the item before it, or else of the file.
+// without a time gets the time of the item before it, or else of the file.
 package openhands

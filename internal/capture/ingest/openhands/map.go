@@ -132,7 +132,7 @@ func (t *transcript) call(r *run, i *item) {
 	}
 }
 
-// finish keeps the final statement of the agent, but not that of a delegate, for the
+// finish keeps the final statement of the agent, but not the statement of a delegate, for the
 // result of the run.
 func (t *transcript) finish(r *run, i *item) {
 	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())

@@ -39,7 +39,7 @@ var (
 type Checkpoint struct {
 	Note []byte // signed by the log
 	Size int64  // leaves in its tree
-	// Prove returns the proof that the tree continues that of its first old leaves.
+	// Prove returns the proof that the tree continues the tree of its first old leaves.
 	Prove func(ctx context.Context, old int64) ([]tlog.Hash, error)
 }
 

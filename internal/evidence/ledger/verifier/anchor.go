@@ -60,7 +60,7 @@ func (p Pin) covers(tenant string) bool {
 
 // Vouch looks for a pin that confirms the key of the evidence. For each pin that covers the
 // tenant, it finds the keys that the key changes in orders connect with the pin. It returns
-// those of the first pin for which leads returns true. If there are binding pins, Vouch tries
+// the keys of the first pin for which leads returns true. If there are binding pins, Vouch tries
 // only these. If no pin succeeds, it returns the keys that orders connect with key, which may
 // be nil. The anchor is nil if a is nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {

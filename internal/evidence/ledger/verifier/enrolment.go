@@ -77,8 +77,8 @@ type beginning struct {
 	first   bool // it starts at number 1, so unsigned manifests before it are foreign
 }
 
-// refusal returns why the manifest l is foreign, or "". The producer's key is that of the first
-// manifest with an accepted grant, or else of the first signed manifest.
+// refusal returns why the manifest l is foreign, or "". The producer's key is from the first manifest
+// with an accepted grant, or else from the first signed manifest.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)

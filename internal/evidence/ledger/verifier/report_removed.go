@@ -16,7 +16,7 @@ type Redacted struct {
 	Holds  int       `json:"holds"`  // holds in force; 0 if Part is true
 	Orders []OrderAt `json:"orders"` // the newest ones
 
-	// The newest orders that set a rule, and the newest ones that wait for an approval.
+	// The newest orders that set a rule, and the newest proposals that wait for an approval.
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 

@@ -10,7 +10,7 @@ import (
 type Verdict struct {
 	Right    int // expected issues with the expected end
 	Issues   int // issues in the outcome
-	Wanted   int // required issues, and optional ones that exist
+	Wanted   int // required issues, and optional issues that exist
 	Problems []string
 }
 

@@ -98,7 +98,7 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Load returns the recorded scenarios and those of testdata. With the race detector, it returns
+// Load returns the recorded scenarios and the scenarios in testdata. With the race detector, it returns
 // only a fifth of the latter, because a fold uses one goroutine.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()

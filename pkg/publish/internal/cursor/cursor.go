@@ -51,7 +51,7 @@ type Chain struct {
 	Issuer   string `json:"issuer,omitempty"`
 	Endorsed bool   `json:"endorsed,omitempty"`
 
-	// State and Beat are those of the last manifest. HeardAt is when the stream acknowledged that
+	// State and Beat are from the last manifest. HeardAt is when the stream acknowledged that
 	// manifest, and ActiveAt when it acknowledged the last one with events, in milliseconds since
 	// 1970.
 	State    events.State `json:"state,omitempty"`

@@ -184,7 +184,7 @@ func TestTimestamps_Bundle(t *testing.T) {
 		good int
 	}{{nil, 0, 0}, {[]string{"--tsa-cert", s.tsa.Roots}, 0, 1}, {[]string{"--tsa-cert", other.Roots}, verifier.ExitUnwitnessed, 0}} {
 		status, r := away.verify(t, append([]string{file, "--key", key}, tt.args...)...)
-		if ts := r.TimeStamps; status != tt.want || ts.Stored != 1 || ts.Good != tt.good || tt.good == 1 && ts.Newest.Behind == 0 {
+		if ts := r.TimeStamps; status != tt.want || ts.Stored != 1 || ts.Good != tt.good || tt.good == 1 && ts.Newest.Behind != 0 {
 			t.Errorf("%v: got status %d, %+v, problems %q", tt.args, status, ts, r.Problems)
 		}
 	}

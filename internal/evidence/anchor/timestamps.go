@@ -180,7 +180,7 @@ func (a *timestampAnchor) ask(ctx context.Context, tenant, path string, signed [
 		return err
 	}
 	a.setDue(tenant, a.now())
-	a.uploads.logger.InfoContext(ctx, "time stamp stored", "tenant", tenant, "size", size, "time", t.Time)
+	a.uploads.logger.InfoContext(ctx, "time stamp stored", "tenant", tenant, "size", size, "stamped", t.Time)
 	return nil
 }
 

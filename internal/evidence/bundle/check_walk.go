@@ -136,6 +136,7 @@ func (w *walk) leaf(text []byte) error {
 		w.report.AddProblem("leaf %d is not of what was selected", l.Index)
 	}
 	w.count(leaf.Class)
+	w.report.TimeStamps.Count(l.Index)
 	w.seals.add(w.report.Bundle.Run, leaf)
 	return w.page.add(entryOf(l, leaf, record))
 }

@@ -49,9 +49,6 @@ func (c *checker) stamped() {
 	}
 	c.report.TimeStamps = &verifier.TimeStamps{Stored: 1, Checked: c.opts.TSA != nil}
 	c.report.TimeStamps.Add(verifier.CheckStamp(stored, c.opts.TSA))
-	if n := c.report.TimeStamps.Newest; n != nil {
-		n.Behind = c.newest.Size - n.Size
-	}
 }
 
 func (c *checker) openStamp() (stored timestamp.Stored, err error) {

@@ -33,7 +33,7 @@ type TimeStamps struct {
 type TimeStamp struct {
 	Name   string    `json:"name,omitempty"` // file with the token
 	Size   int64     `json:"size"`           // number of leaves
-	Behind int64     `json:"behind"`         // number of later leaves in the ledger
+	Behind int64     `json:"behind"`         // number of later leaves in the ledger or bundle
 	Time   time.Time `json:"time"`           // time of the token
 	Latest time.Time `json:"latest"`         // Time and the accuracy of the token
 	By     string    `json:"by"`             // subject of the authority's certificate
@@ -62,6 +62,13 @@ func (t *TimeStamps) bad(name, reason string) {
 func (t *TimeStamps) diverge(name, reason string) {
 	if t.DivergedCount++; len(t.Diverged) < maxStamps {
 		t.Diverged = append(t.Diverged, BadTimeStamp{name, reason})
+	}
+}
+
+// Count counts a leaf of a bundle if it is not below the newest time stamp. t may be nil.
+func (t *TimeStamps) Count(leaf int64) {
+	if t != nil && t.Newest != nil && leaf >= t.Newest.Size {
+		t.Newest.Behind++
 	}
 }
 

@@ -114,7 +114,8 @@ or of a key of "hooktrail tenant add".`,
 	if action == events.AuditRevoke {
 		cmd.Use, cmd.Short = "revoke KEY", "Trust no later grant of an issuer"
 		cmd.Long = `Record in a tenant's ledger that later grants of an issuer enrol no producer. Earlier
-enrolments stay valid. Ledgers that begin later need the order too.`
+enrolments stay valid. With --all-tenants the auditor also revokes the issuer in ledgers
+that begin later. There no grant counts that arrived after this command.`
 		cmd.Example = `  auditor issuer revoke UABC… --all-tenants --reason "machine was stolen"`
 	}
 	f.register(cmd)
@@ -131,6 +132,12 @@ func (f *orderFlags) changeIssuer(cmd *cobra.Command, shared *cli.Shared, action
 	tenants := []string{shared.TenantOrDefault()}
 	if all {
 		if tenants, err = ledger.Tenants(auditor.LedgerDir(shared.DataDir)); err != nil {
+			return err
+		}
+	}
+	if all {
+		revocation := auditor.Revocation{Issuer: key, Time: o.Time, By: o.By, Reason: o.Reason, Ticket: o.Ticket}
+		if err := auditor.SetRevocation(shared.DataDir, revocation, action == events.AuditIssuer); err != nil {
 			return err
 		}
 	}

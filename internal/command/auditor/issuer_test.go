@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,8 +18,13 @@ import (
 
 func remote(t *testing.T, b *broker.Broker, issuer string) string {
 	t.Helper()
+	return remoteOf(t, b, issuer, "acme")
+}
+
+func remoteOf(t *testing.T, b *broker.Broker, issuer, tenant string) string {
+	t.Helper()
 	p, err := publish.Open(auditortest.Deadline(t), b.Conn(), publish.Options{
-		Dir: t.TempDir(), Name: "remote", Tenant: "acme", Redactor: publish.NoRedaction, Issuer: issuer,
+		Dir: t.TempDir(), Name: "remote", Tenant: tenant, Redactor: publish.NoRedaction, Issuer: issuer,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -93,4 +99,62 @@ func TestIssuer_Command(t *testing.T) {
 		t.Errorf("endorsement %+v, %v", e, err)
 	}
 	order(t, 2, nil, append([]string{"issuer", "endorse", "UABC"}, at...)...)
+}
+
+// A revocation in all ledgers reaches those that begin later, and there the grants that arrived
+// before its order.
+//
+//guarantee:enrolled
+func TestIssuer_RevokedInLaterLedgers(t *testing.T) {
+	s := auditortest.Server(t)
+	b, dir := auditortest.Connect(t, s), t.TempDir()
+	path, err := broker.IssuerKey(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer, err := publish.OpenIssuer(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote(t, b, "")
+	drain(t, b, dir)
+	var endorsed struct {
+		Endorsement string `json:"endorsement"`
+	}
+	order(t, 0, &endorsed, "issuer", "endorse", issuer.Public(), "--data-dir", dir)
+	if err := os.WriteFile(path+publish.EndorsedEnding, []byte(endorsed.Endorsement), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reason := func(tenant string) string {
+		t.Helper()
+		_, out := command(t, "verify", "--json", "--data-dir", dir, "--tenant", tenant, "--nats-url", s.URL())
+		var r verifier.Report
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(r.Producers, func(p verifier.Producer) bool { return strings.HasPrefix(p.Name, "remote") })
+		return r.Producers[i].GrantFault
+	}
+	remoteOf(t, b, path, "before")
+	drain(t, b, dir)
+	change := []string{issuer.Public(), "--reason", "stolen", "--all-tenants", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL()}
+	order(t, 0, nil, append([]string{"issuer", "revoke"}, change...)...)
+	remoteOf(t, b, path, "later")
+	drain(t, b, dir) // begins the ledger
+	drain(t, b, dir) // gives the order
+	drain(t, b, dir) // has it
+	if got := reason("later"); got != ledger.IssuerRevoked {
+		t.Errorf("in a later ledger: %q, want %q", got, ledger.IssuerRevoked)
+	}
+	if got := reason("before"); got != "" {
+		t.Errorf("enrolled before: %q", got)
+	}
+	order(t, 0, nil, append([]string{"issuer", "add"}, change...)...)
+	remoteOf(t, b, path, "last")
+	for range 3 {
+		drain(t, b, dir)
+	}
+	if got := reason("last"); got != "" {
+		t.Errorf("after it was added again: %q", got)
+	}
 }

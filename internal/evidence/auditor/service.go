@@ -147,11 +147,13 @@ func (s *service) run(ctx context.Context) error {
 	wg.Go(func() { s.anchors.Run(background) })
 	wg.Go(func() { s.scrubber.run(background) })
 	wg.Go(func() { s.tiles.Run(background) })
+	revoked := &revoker{opts: s.opts, standsBy: s.anchors.StandsBy, given: make(map[[2]string]bool)}
 	expired := &pruner{opts: s.opts, standsBy: s.anchors.StandsBy, waiting: make(map[string]string)}
 	var unsent error
 	if s.opts.Drain {
-		unsent = errors.Join(expired.all(ctx), s.sender.drain(ctx))
+		unsent = errors.Join(revoked.all(ctx), expired.all(ctx), s.sender.drain(ctx))
 	} else {
+		wg.Go(func() { revoked.run(background) })
 		wg.Go(func() { expired.run(background) })
 		wg.Go(func() { s.sender.run(background) })
 		wg.Go(func() { s.reports.run(background) })

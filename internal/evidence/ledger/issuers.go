@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"slices"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -58,8 +59,8 @@ func (s *Issuers) Has(leaf int64) bool {
 //
 // An issuer with an endorsement needs no order. For any other issuer, the order may come after
 // the grant, because a producer may start before the ledger receives it. A revocation applies
-// to grants in later leaves only.
-func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64) string {
+// to grants in later leaves, and to those that the server stored from its time From on.
+func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Time) string {
 	fault := IssuerUnknown
 	if isEndorsed {
 		fault = ""
@@ -71,7 +72,7 @@ func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64) string {
 			return fault
 		case o.Action == events.AuditIssuer:
 			fault = ""
-		case o.leaf < leaf:
+		case o.leaf < leaf, !o.Selection.From.IsZero() && !stored.Before(o.Selection.From):
 			fault = IssuerRevoked
 		}
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -36,14 +37,21 @@ func TestIssuers(t *testing.T) {
 		{"b", true, 45, IssuerRevoked},
 		{"c", true, 60, ""},
 	} {
-		if got := s.Fault(tc.key, tc.isEndorsed, tc.leaf); got != tc.want {
+		if got := s.Fault(tc.key, tc.isEndorsed, tc.leaf, time.Unix(1, 0)); got != tc.want {
 			t.Errorf("issuer %q at leaf %d: %q, want %q", tc.key, tc.leaf, got, tc.want)
+		}
+	}
+	from := Order{Action: events.AuditRevoke, Issuer: "d", Selection: OrderSelection{From: time.Unix(100, 0)}}
+	s.Add(70, from)
+	for at, want := range map[int64]string{99: "", 100: IssuerRevoked} {
+		if got := s.Fault("d", true, 5, time.Unix(at, 0)); got != want {
+			t.Errorf("a grant of second %d: %q, want %q", at, got, want)
 		}
 	}
 	if got := s.Trusted(); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("trusted are %v", got)
 	}
-	if n := len(s.Orders()); n != 4 {
-		t.Errorf("%d orders, want 4", n)
+	if n := len(s.Orders()); n != 5 {
+		t.Errorf("%d orders, want 5", n)
 	}
 }

@@ -93,7 +93,11 @@ func (o Order) validateAction() error {
 	case events.AuditHold:
 	case events.AuditLift, events.AuditKey, events.AuditFloor, events.AuditApprovers, events.AuditIssuer, events.AuditRevoke,
 		events.AuditAcknowledge:
-		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
+		chosen := o.Selection
+		if o.Action == events.AuditRevoke {
+			chosen.From = time.Time{}
+		}
+		if !chosen.IsAll() || len(o.Leaves) > 0 {
 			return errors.New("a lift, a rule, an order about an issuer, a change of the key or an acknowledgement selects no records")
 		}
 	default:

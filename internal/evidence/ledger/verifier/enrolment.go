@@ -62,7 +62,7 @@ func (c *completeness) grantFault(leaf int64, f fact, a ledger.Arrival) string {
 		return fault
 	}
 	e, err := ledger.OpenEndorsement(m.Grant.Endorsed, c.keys.At(leaf))
-	return c.issuers.Fault(m.Grant.Issuer, err == nil && e.Covers(m.Grant.Issuer, m.Tenant), leaf)
+	return c.issuers.Fault(m.Grant.Issuer, err == nil && e.Covers(m.Grant.Issuer, m.Tenant), leaf, time.Unix(0, a.Stored))
 }
 
 func (l listing) isGranted() bool {

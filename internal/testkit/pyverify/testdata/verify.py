@@ -245,7 +245,7 @@ def read_order(text):
     rule = {"approvers", "for", "within"} & set(o)
     need(not rule or action == "approvers" and len(rule) == 3, "a rule is wrong")
     need(action in PLAIN or action == "hold" or action == "erase" and selection & {"run", "event", "user"} or action == "prune" and "to" in o, "not an order")
-    need(action not in PLAIN or not selection and not o["ranges"], "it selects records")
+    need(action not in PLAIN or not selection - ({"from"} if action == "revoke" else set()) and not o["ranges"], "it selects records")
     o["approvers"], o["for"] = [Key(k) for k in o.get("approvers", "").split()], o.get("for", "").split()
     o["floor"], o["within"] = int(o.get("floor", 0)) * 10**9, int(o.get("within", 0)) * 10**9
     return o
@@ -559,7 +559,7 @@ class Issuers:
                 break
             if o["action"] == "issuer":
                 known, revoked = True, False
-            elif leaf < r.index:
+            elif leaf < r.index or "from" in o and r.stored >= ns(o["from"]):
                 known, revoked = False, True
         return known
 

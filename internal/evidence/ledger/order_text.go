@@ -93,17 +93,22 @@ func (o Order) validateAction() error {
 	case events.AuditHold:
 	case events.AuditLift, events.AuditKey, events.AuditFloor, events.AuditApprovers, events.AuditIssuer, events.AuditRevoke,
 		events.AuditAcknowledge:
-		chosen := o.Selection
-		if o.Action == events.AuditRevoke {
-			chosen.From = time.Time{}
-		}
-		if !chosen.IsAll() || len(o.Leaves) > 0 {
+		if o.selectsRecords() {
 			return errors.New("a lift, a rule, an order about an issuer, a change of the key or an acknowledgement selects no records")
 		}
 	default:
 		return fmt.Errorf("action %q is not an order", o.Action)
 	}
 	return nil
+}
+
+// selectsRecords reports whether the order has a selection. A revocation may have a time.
+func (o Order) selectsRecords() bool {
+	s := o.Selection
+	if o.Action == events.AuditRevoke {
+		s.From = time.Time{}
+	}
+	return !s.IsAll() || len(o.Leaves) > 0
 }
 
 func (o Order) namesWhatItChanges() bool {

@@ -71,6 +71,7 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 	}
 	if !s.event(r.fields.Sequence, hash, a.Stored) {
 		s.addOther(r.fields.Sequence, other{hash, a})
+		c.found.addSecond(numberedContent{s.name, r.fields.Sequence, hash})
 		return // other content under a used number
 	}
 	if f.gap != nil {
@@ -119,7 +120,10 @@ func (c *completeness) repetition(key producerRunKey, run string, kind events.Ki
 	if c.found.isForeign(numberedContent{s.name, sequence, hash}, ledger.ClassEvent, a) {
 		return
 	}
-	if s.event(sequence, hash, a.Stored) && key.run > 0 {
+	switch {
+	case !s.event(sequence, hash, a.Stored):
+		c.found.addSecond(numberedContent{s.name, sequence, hash})
+	case key.run > 0:
 		c.producerRun(key, run).take(kind, sequence, hash)
 	}
 }
@@ -139,6 +143,9 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 	unknown := c.lost.assign(c.producers)
 	unproven := len(unknown) > 0
 	for _, s := range c.sorted() {
+		if c.partial {
+			s.pulse = pulse{} // its later manifests are not given
+		}
 		p, gaps, err := c.concludeSender(s)
 		if err != nil {
 			return err

@@ -1,7 +1,6 @@
 package verifier
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -48,7 +47,8 @@ type chain struct {
 	tip             link
 	links           []link // recent places, including tip
 	resent          []events.Manifest
-	tooMany         bool // more manifests list numbers again than can be checked
+	settled         settled // numbers whose contents a signed manifest has proved
+	tooMany         bool    // more manifests list numbers again than can be checked
 }
 
 // adopt makes the key of the first signed manifest the key of the producer.
@@ -101,6 +101,7 @@ func (s *sender) manifest(l listing) string {
 }
 
 func (s *sender) take(l listing, isAgain bool) {
+	before := s.listed
 	s.tip, s.listed = link{l.hash.String(), l.Last}, max(s.listed, l.Last)
 	s.tail.list(s.listed)
 	s.remember(s.tip)
@@ -114,10 +115,10 @@ func (s *sender) take(l listing, isAgain bool) {
 	switch {
 	case isAgain && len(s.resent) < maxResent:
 		s.resent = append(s.resent, l.Manifest)
-		s.forget(l.Manifest)
+		s.forget(events.Manifest{First: before + 1, Last: l.Last}) // earlier manifests may need the others
 	case isAgain:
 		s.tooMany = true
-	case !s.resolve(l.Manifest):
+	case !s.resolve(l.Manifest, false):
 		s.partial = append(s.partial, l.Manifest)
 	}
 }
@@ -132,7 +133,7 @@ func (s *sender) remember(l link) {
 func (s *sender) addOther(sequence uint64, o other) {
 	switch {
 	case sequence <= s.unsignedLast || s.hashes[sequence] == o.hash:
-	case s.key != "" && sequence <= s.listed && !s.isPartial(sequence):
+	case s.settled.has(sequence):
 		s.reuse(sequence, o)
 	case s.otherCount < maxOthers:
 		if s.others == nil {
@@ -141,11 +142,6 @@ func (s *sender) addOther(sequence uint64, o other) {
 		s.otherCount++
 		s.others[sequence] = append(s.others[sequence], o)
 	}
-}
-
-func (s *sender) isPartial(sequence uint64) bool {
-	i, _ := slices.BinarySearchFunc(s.partial, sequence, func(m events.Manifest, n uint64) int { return cmp.Compare(m.Last, n) })
-	return i < len(s.partial) && s.partial[i].First <= sequence
 }
 
 func (s *sender) reuse(sequence uint64, o other) {

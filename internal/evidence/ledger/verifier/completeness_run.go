@@ -18,7 +18,9 @@ type producerRun struct {
 	by   *sender
 
 	tally
-	disordered bool // a lower number arrived after a higher one, so the tally is wrong
+	disordered bool   // a lower number arrived after a higher one, so the tally is wrong
+	all        uint64 // count of all events, without seals
+	low        uint64 // lowest number of them
 
 	seal      *events.RunSealedData
 	sealNo    uint64
@@ -86,8 +88,13 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 }
 
 func (p *producerRun) take(kind events.Kind, sequence uint64, hash events.Hash) {
+	if kind == events.RunSealed {
+		return
+	}
+	if p.all++; p.low == 0 || sequence < p.low {
+		p.low = sequence
+	}
 	switch {
-	case kind == events.RunSealed:
 	case p.count > 0 && sequence < p.last:
 		p.disordered = true
 		if p.seal != nil && sequence <= p.seal.Last {
@@ -136,16 +143,17 @@ func (s *sender) lacks(first, last uint64) bool {
 }
 
 func (c *completeness) count(key producerRunKey, last uint64) (t tally, err error) {
-	err = sqlitex.Execute(c.conn, `SELECT sequence, hash FROM leaves
+	name := c.producers[key.producer].name
+	err = sqlitex.Execute(c.conn, `SELECT sequence, hash, epoch, stream FROM leaves
 		WHERE producer = ?1 AND sequence <= ?3 AND run = ?2 AND class IN ('event', 'conflict') AND kind <> 'run.sealed'
-		UNION ALL SELECT s.sequence, s.hash FROM seen s JOIN leaves l ON l.leaf = s.leaf
-		WHERE s.producer = ?1 AND s.sequence <= ?3 AND l.run = ?2 AND l.kind <> 'run.sealed' ORDER BY 1`,
+		UNION ALL SELECT s.sequence, s.hash, s.epoch, s.stream FROM seen s JOIN leaves l ON l.leaf = s.leaf
+		WHERE s.producer = ?1 AND s.sequence <= ?3 AND l.run = ?2 AND l.kind <> 'run.sealed' ORDER BY 1, 3, 4`,
 		&sqlitex.ExecOptions{
 			Args: []any{key.producer, key.run, int64(last)},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				var hash events.Hash
 				stmt.ColumnBytes(1, hash[:])
-				if c.isKnown(key.producer, uint64(stmt.ColumnInt64(0)), hash) {
+				if !c.found.isEvent(numberedContent{name, uint64(stmt.ColumnInt64(0)), hash}) {
 					return nil
 				}
 				if n := uint64(stmt.ColumnInt64(0)); t.count == 0 || n > t.last {

@@ -91,7 +91,9 @@ func addNumber(ranges *[]events.Range, n uint64) bool {
 // events among them are reported separately.
 func (s *sender) lostManifest(first, last uint64) {
 	if first > last { // the numbers continue, but the chain of hashes does not
-		first, last = max(1, first-1), max(1, first-1)
+		n := max(1, first-1)
+		s.gaps = append(s.gaps, Gap{Producer: s.name, First: n, Last: n, Cause: CauseManifest})
+		return
 	}
 	s.gaps = append(s.gaps, Gap{Producer: s.name, First: first, Last: last, Cause: CauseManifest})
 	for n := range s.hashes {
@@ -102,8 +104,9 @@ func (s *sender) lostManifest(first, last uint64) {
 }
 
 // resolve compares the events that m lists with its root. It returns false if some have not
-// arrived.
-func (s *sender) resolve(m events.Manifest) bool {
+// arrived, or if the root of a signed manifest does not fit and the producer's own content may
+// still arrive. isLast says that nothing more arrives.
+func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	hashes := make([]events.Hash, 0, min(m.Count, maxUnlisted))
 	var numbers []uint64 // only filled if there are several contents
 	missing := m.Missing
@@ -124,7 +127,12 @@ func (s *sender) resolve(m events.Manifest) bool {
 			numbers = append(numbers, n)
 		}
 	}
-	if !s.settleOthers(m, numbers, hashes) {
+	switch {
+	case s.settleOthers(m, numbers, hashes):
+		s.settled.add(m)
+	case m.IsSigned() && !isLast:
+		return false
+	default:
 		s.gaps = append(s.gaps, Gap{Producer: s.name, First: m.First, Last: m.Last, Cause: CauseAltered})
 	}
 	s.forget(m)
@@ -172,7 +180,7 @@ func (s *sender) conclude() (Producer, []Gap) {
 	for _, m := range s.partial {
 		// Some events may have arrived after m. If their hashes are no longer in memory, m
 		// cannot be checked.
-		p.Unchecked = !s.resolve(m) && s.hasAllOf(m) || p.Unchecked
+		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
 	// If no event of a gap arrived, the loop below reports it as missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })

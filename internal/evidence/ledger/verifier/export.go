@@ -168,7 +168,7 @@ func (c *ExportChecker) recount(leaves iter.Seq2[ledger.Leaf, error], again iter
 	counts := make(map[producerRunKey][]numbered)
 	add := func(producer, run string, kind events.Kind, n numbered) {
 		key := producerRunKey{c.producers[producer], c.runs[run]}
-		if run != "" && kind != events.RunSealed && c.isSealChecked(key) && !c.facts.isKnown(key.producer, n.sequence, n.hash) {
+		if run != "" && kind != events.RunSealed && c.isSealChecked(key) && c.facts.found.isEvent(numberedContent{producer, n.sequence, n.hash}) {
 			counts[key] = append(counts[key], n)
 		}
 	}

@@ -175,6 +175,23 @@ type foreigners struct {
 	list  []Foreign      // more than in a report
 	count int64
 	tried int // hashes that choose has combined
+	// second are contents under a number that an earlier content has. They belong to no run.
+	second map[numberedContent]bool
+}
+
+func (f *foreigners) addSecond(c numberedContent) {
+	if f.second == nil {
+		f.second = make(map[numberedContent]bool)
+	}
+	if len(f.second) < maxForeign {
+		f.second[c] = true
+	}
+}
+
+// isEvent reports whether a content is the event under its number, which is the first content
+// that is not foreign.
+func (f *foreigners) isEvent(c numberedContent) bool {
+	return !f.second[c] && (f.known.IsEmpty() || f.known.reason(c) == "")
 }
 
 func (f *foreigners) add(r Foreign) {

@@ -201,7 +201,7 @@ func (r *Report) contradicts() bool {
 func (c *completeness) extentOf(run int64) (facts []detail) {
 	for key, p := range c.producerRuns {
 		if key.run == run {
-			facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.count, max(p.last, p.aliveNo), c.producers[key.producer].name)})
+			facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, c.producers[key.producer].name)})
 		}
 	}
 	slices.SortFunc(facts, func(a, b detail) int { return strings.Compare(fmt.Sprint(a.value), fmt.Sprint(b.value)) })

@@ -156,6 +156,29 @@ func TestVerify_AcknowledgedSilenceIsNotALoss(t *testing.T) {
 	}
 }
 
+// The facts of a run without a seal do not depend on the order of arrival.
+func TestVerify_AcknowledgedRunOutOfOrder(t *testing.T) {
+	key, ids := ledgertest.NewKey(t), make(map[string]bool)
+	for _, swapped := range []bool{false, true} {
+		f := ledgertest.NewFeed("acme")
+		for range 3 {
+			f.Event("p", "r", events.RunStarted, events.RunStartedData{})
+		}
+		f.Manifest("p")
+		f.Now = f.Now.Add(2 * time.Hour)
+		f.Run("q", "later", 1)
+		if swapped {
+			f.Messages[1].Data, f.Messages[2].Data = f.Messages[2].Data, f.Messages[1].Data
+		}
+		for _, id := range idsOf(verifyFeed(t, f, key, false), verifier.MatterUnsealed) {
+			ids[id] = true
+		}
+	}
+	if len(ids) != 1 {
+		t.Errorf("got %d ids, want 1", len(ids))
+	}
+}
+
 func TestVerify_AcknowledgedByOthers(t *testing.T) {
 	key, other := ledgertest.NewKey(t), ledgertest.NewKey(t)
 	f := ghosts()

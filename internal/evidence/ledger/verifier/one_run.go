@@ -80,10 +80,7 @@ func (o oneRun) mayLack(g Gap) bool {
 }
 
 func (p *producerRun) lowest() uint64 {
-	first := p.first
-	if p.disordered || p.count == 0 {
-		first = 1
-	}
+	first := max(p.low, 1)
 	if p.seal != nil {
 		first = min(first, p.seal.First)
 	}

@@ -35,6 +35,12 @@ func TestVerify_OneRun(t *testing.T) {
 	}{
 		{"Clean", func(*ledgertest.Feed) {}, verifier.Complete},
 		{"LostBefore", func(f *ledgertest.Feed) { without(f, "p", 3) }, verifier.Complete},
+		{"LostBeforeAndDisordered", func(f *ledgertest.Feed) {
+			without(f, "p", 3)
+			i := slices.IndexFunc(f.Messages, func(m ledger.Message) bool { return m.Address.Run == "r" })
+			f.Messages[i+1].Data, f.Messages[i+2].Data = f.Messages[i+2].Data, f.Messages[i+1].Data
+			f.Messages[i+1].Address, f.Messages[i+2].Address = f.Messages[i+2].Address, f.Messages[i+1].Address
+		}, verifier.Complete},
 		{"LostOfAnotherProducer", func(f *ledgertest.Feed) { without(f, "q", 3) }, verifier.Complete},
 		{"LostOfTheRun", func(f *ledgertest.Feed) { without(f, "p", 8) }, verifier.Gaps},
 		{"LostSeal", func(f *ledgertest.Feed) { without(f, "p", 10) }, verifier.Gaps},
@@ -65,10 +71,16 @@ func TestVerify_OneRun(t *testing.T) {
 //guarantee:verify-run
 func TestVerify_Window(t *testing.T) {
 	f, key := ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
+	f.Sign("p")
 	day := func(n int) time.Time { return ledgertest.Began.Add(time.Duration(n) * 24 * time.Hour) }
 	for n, producer := range []string{"p", "p", "q", "p"} {
 		f.Now = day(n)
 		f.Run(producer, "r"+string(rune('0'+n)), 1)
+		if n == 0 { // somebody else says that p never sent the numbers of the next day
+			f.AddManifest(events.Manifest{
+				Version: 1, Tenant: "acme", Producer: "p", First: 6, Last: 9, Root: events.BatchRoot(nil).String(), Missing: []events.Range{{First: 6, Last: 9}},
+			})
+		}
 	}
 	f.Now = day(4)
 	f.Event("z", "r4", events.RunStarted, events.RunStartedData{}) // without a manifest

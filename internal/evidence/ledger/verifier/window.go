@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -18,10 +19,21 @@ type window struct {
 
 	highest map[string]uint64 // highest number by producer
 	runs    map[string]bool
+	foreign map[foreignPlace]bool
+}
+
+// foreignPlace is the leaf and the stream sequence of a foreign record. A repetition has the
+// leaf of the first content.
+type foreignPlace struct {
+	leaf   int64
+	stream uint64
 }
 
 func newWindow(c *completeness, from, to time.Time) *window {
-	w := &window{facts: c, from: from, to: to, since: 0, until: math.MaxInt64, highest: make(map[string]uint64), runs: make(map[string]bool)}
+	w := &window{facts: c, from: from, to: to, since: 0, until: math.MaxInt64, highest: make(map[string]uint64), runs: make(map[string]bool), foreign: make(map[foreignPlace]bool)}
+	for _, f := range c.found.list {
+		w.foreign[foreignPlace{f.Leaf, f.StreamSequence}] = true
+	}
 	if from.After(time.Unix(0, 0)) {
 		w.since = from.UnixNano()
 	}
@@ -65,56 +77,76 @@ func (w *window) restrict(r *Report) error {
 func (w *window) overlaps(after, until int64) bool { return after < w.until && until >= w.since }
 
 func (w *window) read() error {
-	args := []any{w.since, w.until}
 	for _, query := range [...]string{
-		`SELECT p.name, max(l.sequence) FROM leaves l JOIN producers p ON p.producer = l.producer
-			WHERE l.stored >= ? AND l.stored < ? AND l.class IN ('event', 'conflict') GROUP BY l.producer`,
-		`SELECT p.name, max(s.sequence) FROM seen s JOIN producers p ON p.producer = s.producer
-			WHERE s.stored >= ? AND s.stored < ? GROUP BY s.producer`,
+		`SELECT l.leaf, l.stream, p.name, l.sequence, iif(l.class = 'event', r.name, NULL) FROM leaves l
+			JOIN producers p ON p.producer = l.producer LEFT JOIN runs r ON r.run = l.run
+			WHERE l.stored >= ? AND l.stored < ? AND l.class IN ('event', 'conflict')`,
+		`SELECT s.leaf, s.stream, p.name, s.sequence, NULL FROM seen s JOIN producers p ON p.producer = s.producer
+			WHERE s.stored >= ? AND s.stored < ?`,
 	} {
-		err := sqlitex.Execute(w.facts.conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
-			name := stmt.ColumnText(0)
-			w.highest[name] = max(w.highest[name], uint64(stmt.ColumnInt64(1)))
+		err := w.each(query, func(stmt *sqlite.Stmt) error {
+			name := stmt.ColumnText(2)
+			w.highest[name] = max(w.highest[name], uint64(stmt.ColumnInt64(3)))
+			if !stmt.ColumnIsNull(4) {
+				w.runs[stmt.ColumnText(4)] = true
+			}
 			return nil
-		}})
+		}, w.since, w.until)
 		if err != nil {
 			return err
 		}
 	}
-	return sqlitex.Execute(w.facts.conn, `SELECT DISTINCT r.name FROM leaves l JOIN runs r ON r.run = l.run
-		WHERE l.stored >= ? AND l.stored < ? AND l.class = 'event'`,
-		&sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error { w.runs[stmt.ColumnText(0)] = true; return nil }})
+	return nil
 }
 
+// each calls do for each row that does not belong to a foreign record. The first columns of
+// the query are the leaf and the stream sequence.
+func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) error {
+	return sqlitex.Execute(w.facts.conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
+		if w.foreign[foreignPlace{stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1))}] {
+			return nil
+		}
+		return do(stmt)
+	}})
+}
+
+// errFirst ends a query after the first row.
+var errFirst = errors.New("only the first row counts")
+
 // timesOf returns the times between which the events of the gap g would have been stored. after
-// is the time of the event below the gap. until is the time of the first event or manifest
-// above it.
+// is the time of the event below the gap. until is the time of the event above it, or of the
+// first manifest above it if that is earlier.
 func (w *window) timesOf(g Gap) (after, until int64, err error) {
 	producer := w.number(g.Producer)
 	until = math.MaxInt64
-	var below int64
+	var below, above int64 = 0, math.MaxInt64
 	lower := func(sequence, stored int64) {
 		if sequence > below {
 			below, after = sequence, stored
 		}
 	}
-	upper := func(_, stored int64) { until = min(until, stored) }
+	upper := func(sequence, stored int64) {
+		if sequence < above {
+			above, until = sequence, stored
+		}
+	}
+	manifest := func(_, stored int64) { until = min(until, stored) }
 	for _, q := range [...]struct {
 		rows  string
 		limit uint64
 		take  func(sequence, stored int64)
 	}{
-		{"leaves WHERE class IN ('event', 'conflict') AND producer = ?1 AND sequence < ?2 ORDER BY sequence DESC", g.First, lower},
-		{"seen WHERE producer = ?1 AND sequence < ?2 ORDER BY sequence DESC", g.First, lower},
-		{"leaves WHERE class IN ('event', 'conflict') AND producer = ?1 AND sequence > ?2 ORDER BY sequence", g.Last, upper},
-		{"seen WHERE producer = ?1 AND sequence > ?2 ORDER BY sequence", g.Last, upper},
-		{"leaves WHERE class = 'manifest' AND producer = ?1 AND sequence >= ?2 ORDER BY sequence", g.Last, upper},
+		{"leaves WHERE class IN ('event', 'conflict') AND producer = ?1 AND sequence < ?2 ORDER BY sequence DESC, leaf", g.First, lower},
+		{"seen WHERE producer = ?1 AND sequence < ?2 ORDER BY sequence DESC, seen", g.First, lower},
+		{"leaves WHERE class IN ('event', 'conflict') AND producer = ?1 AND sequence > ?2 ORDER BY sequence, leaf", g.Last, upper},
+		{"seen WHERE producer = ?1 AND sequence > ?2 ORDER BY sequence, seen", g.Last, upper},
+		{"leaves WHERE class = 'manifest' AND producer = ?1 AND sequence >= ?2 ORDER BY sequence, leaf", g.Last, manifest},
 	} {
-		err := sqlitex.Execute(w.facts.conn, "SELECT sequence, stored FROM "+q.rows+" LIMIT 1", &sqlitex.ExecOptions{
-			Args:       []any{producer, int64(q.limit)},
-			ResultFunc: func(stmt *sqlite.Stmt) error { q.take(stmt.ColumnInt64(0), stmt.ColumnInt64(1)); return nil },
-		})
-		if err != nil {
+		err := w.each("SELECT leaf, stream, sequence, stored FROM "+q.rows, func(stmt *sqlite.Stmt) error {
+			q.take(stmt.ColumnInt64(2), stmt.ColumnInt64(3))
+			return errFirst
+		}, producer, int64(q.limit))
+		if err != nil && !errors.Is(err, errFirst) {
 			return 0, 0, err
 		}
 	}

@@ -1,0 +1,23 @@
+package verifier
+
+import "github.com/hooktrail/hooktrail/pkg/events"
+
+// settled are ascending ranges of numbers.
+type settled []events.Range
+
+// add adds the numbers of a manifest behind all others.
+func (s *settled) add(m events.Manifest) {
+	last := len(*s) - 1
+	switch {
+	case !m.IsSigned() || m.First > m.Last:
+	case last >= 0 && (*s)[last].Last+1 == m.First:
+		(*s)[last].Last = m.Last
+	default:
+		*s = append(*s, events.Range{First: m.First, Last: m.Last})
+	}
+}
+
+func (s settled) has(sequence uint64) bool {
+	i := firstEndingAt(s, sequence)
+	return i < len(s) && s[i].First <= sequence
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 )
 
 // beforeWings is a data directory of commit 81eb007 and the JSON that its commands printed. It has
@@ -75,6 +76,31 @@ func TestOlderVersion_SameResults(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", args, diff)
 			}
 		})
+	}
+}
+
+// The second verifier agrees about the ledgers of an older version, their runs, and bundles.
+//
+//guarantee:second-verifier
+func TestOlderVersion_SecondVerifier(t *testing.T) {
+	second := pyverify.Start(t)
+	if second == nil {
+		t.Skip("the second verifier cannot run")
+	}
+	data := filepath.Join(unpack(t, beforeWings), "data")
+	key, public, err := ledger.ReadVerifier(filepath.Join(data, "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tenant := range []string{"acme", "default"} {
+		path := filepath.Join(data, "ledger", tenant, ledger.FileName)
+		for _, run := range []string{"", "run-1", "run-2", "none"} {
+			r, err := verifier.Verify(t.Context(), path, verifier.Options{Key: key, Run: run})
+			if err != nil {
+				t.Fatal(err)
+			}
+			second.Compare(t, pyverify.Request{Path: path, Key: public, Run: run}, r)
+		}
 	}
 }
 

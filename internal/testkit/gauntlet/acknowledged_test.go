@@ -9,6 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -75,10 +76,14 @@ func (g *gauntlet) acknowledged(t *testing.T) {
 			row := g.add(a.attack)
 			for n, s := range stage[i] {
 				s.T = t
-				if r := s.verify(true); (r.Exit == verifier.ExitVerified) != (a.hide == nil) || r.AcknowledgedCount == 0 && a.hide == nil {
+				r := s.verify(true)
+				row.compare(t, s.request(true), r)
+				if (r.Exit == verifier.ExitVerified) != (a.hide == nil) || r.AcknowledgedCount == 0 && a.hide == nil {
 					t.Errorf("trial %d: exit %d with --allow-acknowledged: %+v", n, r.Exit, r.Matters)
 				}
-				row.check(t, n, s.verify(false))
+				r = s.verify(false)
+				row.compare(t, s.request(false), r)
+				row.check(t, n, r)
 			}
 		})
 	}
@@ -106,6 +111,11 @@ func (s *ghostTrial) verify(allow bool) verifier.Report {
 		s.Fatal(err)
 	}
 	return r
+}
+
+func (s *ghostTrial) request(allow bool) pyverify.Request {
+	s.Helper()
+	return pyverify.Request{Path: s.world.ledger(s, s.tenant), Key: s.world.key(s).Public(), Tenant: s.tenant, AllowAcknowledged: allow}
 }
 
 func (s *ghostTrial) matter(kind verifier.MatterKind) string {

@@ -34,7 +34,7 @@ type trial struct {
 	args        []string
 	want        int
 	anchor      verifier.AnchorState
-	asked       *pyverify.Request // request to the second verifier, which has no pins
+	asked       *pyverify.Request // request to the second verifier, or nil
 }
 
 func (a *attack) try(t *testing.T, number int, cases []trial) {
@@ -46,8 +46,9 @@ func (a *attack) try(t *testing.T, number int, cases []trial) {
 			t.Errorf("trial %d: %s: got status %d, %+v, want %d, %s; problems %q", number, c.name, status, r.Anchor, c.want, c.anchor, r.Problems)
 			return
 		}
-		if c.asked != nil {
-			a.compare(t, *c.asked, r)
+		if q := c.asked; q != nil {
+			q.Known, q.Tenant = c.known, tenant
+			a.compare(t, *q, r)
 		}
 	}
 	a.found++
@@ -73,15 +74,15 @@ func (g *gauntlet) anchors(t *testing.T, v *victim) {
 		name: "OwnKeyEverywhere", has: "the data directory", alone: "VERIFIED, anchor DIVERGED (30)", kept: "diverged (30)",
 		what: "all ledgers rewritten with a key of their own, and keys/ledger.pub overwritten", seen: "both keys; anchor NONE (21) for who has not pinned the key",
 	}, own, func(path string) []trial {
-		ask := func(k *key, trusted []byte) *pyverify.Request {
-			return &pyverify.Request{Path: path, Key: k.Public(), Tenant: tenant, Trusted: string(trusted)}
-		}
+		asked := pyverify.Request{Path: path, DataDir: own}
+		trusted, file, key := asked, asked, asked
+		trusted.Trusted, file.CheckpointFile, key.Key = kept, kept, v.key.Public()
 		return []trial{
-			{"pinned", pinned, at, verifier.ExitDiverged, verifier.AnchorDiverged, nil},
-			{"not pinned", none, at, verifier.ExitUnanchored, verifier.AnchorNone, nil},
-			{"kept", none, with("--trusted", kept), verifier.ExitDiverged, verifier.AnchorNone, ask(thief, v.kept)},
-			{"file", none, with("--checkpoint-file", kept), verifier.ExitDiverged, verifier.AnchorNone, nil},
-			{"right key", none, with("--key", v.key.Public()), verifier.ExitInvalid, verifier.AnchorGiven, ask(v.key, nil)},
+			{"pinned", pinned, at, verifier.ExitDiverged, verifier.AnchorDiverged, &asked},
+			{"not pinned", none, at, verifier.ExitUnanchored, verifier.AnchorNone, &asked},
+			{"kept", none, with("--trusted", kept), verifier.ExitDiverged, verifier.AnchorNone, &trusted},
+			{"file", none, with("--checkpoint-file", kept), verifier.ExitDiverged, verifier.AnchorNone, &file},
+			{"right key", none, with("--key", v.key.Public()), verifier.ExitInvalid, verifier.AnchorGiven, &key},
 		}
 	})
 	g.anchor(t, v, thief, attack{
@@ -89,12 +90,15 @@ func (g *gauntlet) anchors(t *testing.T, v *victim) {
 		what: "a bundle signed with a key of their own", seen: "the key; anchor DIVERGED (30) for who has pinned one for the tenant",
 	}, own, func(path string) []trial {
 		file := bundleOf(t, path, thief)
+		asked := pyverify.Request{Path: file}
+		trusted, key := asked, asked
+		trusted.Trusted, key.Key = kept, v.key.Public()
 		return []trial{
-			{"pinned", pinned, with(file), verifier.ExitUnanchored, verifier.AnchorNone, nil},
-			{"not pinned", none, with(file), verifier.ExitUnanchored, verifier.AnchorNone, &pyverify.Request{Path: file}},
-			{"pinned for the tenant", exact, with(file), verifier.ExitDiverged, verifier.AnchorDiverged, nil},
-			{"kept", none, with(file, "--trusted", kept), verifier.ExitDiverged, verifier.AnchorNone, &pyverify.Request{Path: file, Trusted: string(v.kept)}},
-			{"right key", none, with(file, "--key", v.key.Public()), verifier.ExitInvalid, verifier.AnchorGiven, &pyverify.Request{Path: file, Key: v.key.Public()}},
+			{"pinned", pinned, with(file), verifier.ExitUnanchored, verifier.AnchorNone, &asked},
+			{"not pinned", none, with(file), verifier.ExitUnanchored, verifier.AnchorNone, &asked},
+			{"pinned for the tenant", exact, with(file), verifier.ExitDiverged, verifier.AnchorDiverged, &asked},
+			{"kept", none, with(file, "--trusted", kept), verifier.ExitDiverged, verifier.AnchorNone, &trusted},
+			{"right key", none, with(file, "--key", v.key.Public()), verifier.ExitInvalid, verifier.AnchorGiven, &key},
 		}
 	})
 }

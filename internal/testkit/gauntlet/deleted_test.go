@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -43,6 +44,9 @@ func TestOneOfHundredThousand(t *testing.T) {
 	report := verify(t, path, tenant, w.key(t), nil)
 	if diff := gocmp.Diff(want, report.Gaps); diff != "" || report.Integrity != verifier.Verified || report.Exit != verifier.ExitIncomplete {
 		t.Errorf("%s, message %d deleted, gaps (-want +got):\n%s", report.Integrity, gone, diff)
+	}
+	if v := pyverify.Start(t); v != nil {
+		v.Compare(t, pyverify.Request{Path: path, Key: w.key(t).Public(), Tenant: tenant}, report)
 	}
 
 	k := w.key(t)

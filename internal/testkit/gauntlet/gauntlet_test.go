@@ -22,6 +22,7 @@ type attack struct {
 	alone string // required start of the verdict without a stored checkpoint
 	kept  string // required verdict with a stored checkpoint; empty means any
 	seen  string // expected findings besides the verdict, as text of the table
+	clean bool   // nothing was attacked
 
 	tried, found int // trials, and those with the required verdict
 	second       *second
@@ -164,7 +165,7 @@ func TestGauntlet(t *testing.T) {
 		if a.tried < trials {
 			t.Errorf("%s: got %d trials, want %d", a.name, a.tried, trials)
 		}
-		if a.second.compared == 0 && unread[a.name] == "" {
+		if a.second.compared == 0 {
 			t.Errorf("%s: the second verifier judged no trial", a.name)
 		}
 	}

@@ -167,7 +167,7 @@ func (g *gauntlet) clean(t *testing.T) {
 	t.Helper()
 	a := attack{
 		name: "Clean", what: "nothing at all: deliveries doubled, positions and ledgers lost and read again, imports repeated",
-		has: "nothing", alone: "VERIFIED, COMPLETE (0)", kept: "VERIFIED, COMPLETE (0)", seen: "no finding",
+		has: "nothing", alone: "VERIFIED, COMPLETE (0)", kept: "VERIFIED, COMPLETE (0)", seen: "no finding", clean: true,
 	}
 	b := attack{
 		name: "ConsumerAcks", what: "a consumer that acknowledges without writing", has: "the stream",

@@ -24,7 +24,7 @@ func read(t *testing.T, elements ...string) string {
 
 // The schema in the script is that of the document.
 func TestDocs_Schema(t *testing.T) {
-	_, schema, _ := strings.Cut(read(t, "testdata", "verify.py"), "SCHEMA = \"\"\"\n")
+	_, schema, _ := strings.Cut(read(t, "testdata", "verify", "ledger.py"), "SCHEMA = \"\"\"\n")
 	schema, _, _ = strings.Cut(schema, "\"\"\"")
 	if formats := read(t, "..", "..", "..", "docs", "formats.md"); schema == "" || !strings.Contains(formats, "```sql\n"+schema+"```\n") {
 		t.Errorf("docs/formats.md does not show the schema\n%s", schema)

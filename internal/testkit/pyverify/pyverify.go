@@ -1,4 +1,4 @@
-// Package pyverify runs a second verifier of ledgers and bundles, testdata/verify.py. It was
+// Package pyverify runs a second verifier of ledgers and bundles, testdata/verify. It was
 // written from the documents and shares no code with internal/evidence/ledger/verifier. If the two
 // disagree, one of them or a document is wrong.
 //
@@ -6,32 +6,45 @@
 package pyverify
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 )
 
-//go:embed testdata/verify.py
-var script []byte
+//go:embed testdata/verify/*.py
+var script embed.FS
 
-// Request names the evidence that both verifiers judge.
+// Request names the evidence that both verifiers judge, and the options of auditor verify.
 type Request struct {
-	Path    string `json:"path"` // of a ledger or bundle
+	Path    string `json:"file"` // of a ledger or bundle
 	Key     string `json:"key,omitempty"`
 	Tenant  string `json:"tenant,omitempty"`
 	Trusted string `json:"trusted,omitempty"` // checkpoint from elsewhere
 
-	RequireEnrolled bool `json:"require_enrolled,omitempty"`
+	CheckpointFile string `json:"checkpoint_file,omitempty"`
+	WitnessPolicy  string `json:"witness_policy,omitempty"` // its text or a file
+	DataDir        string `json:"data_dir,omitempty"`       // whose ledger it is
+	Known          string `json:"known,omitempty"`          // file of pinned keys
+
+	Run  string    `json:"run,omitempty"`
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
+
+	RequireEnrolled   bool `json:"require_enrolled,omitempty"`
+	RequireTrusted    bool `json:"require_trusted,omitempty"`
+	AllowAcknowledged bool `json:"allow_acknowledged,omitempty"`
 
 	Silence time.Duration `json:"silence,omitempty"` // a run without events for this long has ended; 30 minutes by default
 }
@@ -40,13 +53,18 @@ type Request struct {
 type Verdict struct {
 	Integrity    verifier.Integrity    `json:"integrity"`
 	Completeness verifier.Completeness `json:"completeness"`
+	Anchor       verifier.AnchorState  `json:"anchor"`
 	Exit         int                   `json:"exit"`
 	Foreign      int64                 `json:"foreign"`
 	Counts       Counts                `json:"counts"`
+	New          []string              `json:"new"` // ids of findings that can be acknowledged
+	Acknowledged []string              `json:"acknowledged"`
+	NotEnrolled  []string              `json:"not_enrolled"` // producers
 
 	Problem  string   `json:"problem"`
 	Gaps     []string `json:"gaps"`
-	Findings []string `json:"findings"`
+	Records  []string `json:"foreign_records"`
+	Findings int64    `json:"findings"` // records that contradict others
 	Error    string   `json:"error"`
 }
 
@@ -79,11 +97,11 @@ func Start(tb testing.TB) *Verifier {
 	if python == "" {
 		return nil
 	}
-	path := filepath.Join(tb.TempDir(), "verify.py")
-	if err := os.WriteFile(path, script, 0o600); err != nil {
+	dir := tb.TempDir()
+	if err := os.CopyFS(dir, script); err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.CommandContext(tb.Context(), python, path, "--serve")
+	cmd := exec.CommandContext(tb.Context(), python, filepath.Join(dir, "testdata", "verify"), "--serve")
 	cmd.Stderr = tb.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -117,28 +135,49 @@ func (v *Verifier) Verify(tb testing.TB, q Request) (a Verdict) {
 	return a
 }
 
-// Compare fails the test unless the script agrees with a report about integrity, completeness, exit
-// status and counts. It ignores the counts of an invalid file.
+// Compare fails the test unless the script agrees with a report about all fields of [Verdict]. It
+// compares only integrity and exit status of an invalid file.
 func (v *Verifier) Compare(tb testing.TB, q Request, r verifier.Report) {
 	tb.Helper()
 	a := v.Verify(tb, q)
-	got, want := a.summary(), summaryOf(r)
-	if a.Error != "" || got != want {
-		tb.Errorf("the second verifier disagrees:\n  it says  %s %s\n  we say   %s\nits problem %q, gaps %q, findings %q\nour problems %q, gaps %+v, foreign %+v, findings %+v, unsealed %q",
-			got, a.Error, want, a.Problem, a.Gaps, a.Findings, r.Problems, r.Gaps, r.Foreign, r.Findings, r.Unsealed)
+	got, want := a.comparable(), verdictOf(r).comparable()
+	if diff := cmp.Diff(want, got); diff != "" {
+		tb.Errorf("the second verifier disagrees about %+v (-ours +its):\n%s\nits problem %q, gaps %q, foreign %q\nour problems %q, gaps %+v, foreign %+v\nfindings %+v\nacknowledgeable %+v\nproducers %+v",
+			q, diff, a.Problem, a.Gaps, a.Records, r.Problems, r.Gaps, r.Foreign, r.Findings, r.Matters, r.Producers)
 	}
 }
 
-func (a Verdict) summary() string {
+// comparable returns what both verifiers must agree about.
+func (a Verdict) comparable() Verdict {
 	if a.Integrity != verifier.Verified {
-		return fmt.Sprintf("%s (%d)", a.Integrity, a.Exit)
+		return Verdict{Integrity: a.Integrity, Exit: a.Exit, Error: a.Error}
 	}
-	return fmt.Sprintf("%s %s (%d) foreign %d %+v", a.Integrity, a.Completeness, a.Exit, a.Foreign, a.Counts)
+	a.Problem, a.Gaps, a.Records = "", nil, nil
+	for _, list := range []*[]string{&a.New, &a.Acknowledged, &a.NotEnrolled} {
+		*list = append([]string{}, *list...)
+		slices.Sort(*list)
+	}
+	return a
 }
 
-func summaryOf(r verifier.Report) string {
-	return Verdict{
-		Integrity: r.Integrity, Completeness: r.Completeness, Exit: r.Exit, Foreign: r.ForeignCount,
-		Counts: Counts{r.Leaves, r.Events, r.Manifests, r.SetApart, r.SeenAgain, r.Runs.Sealed, r.Runs.Open, r.Runs.Unsealed},
-	}.summary()
+// verdictOf writes a report like the answer of the script. A report without an anchor is about
+// a key that the caller trusts.
+func verdictOf(r verifier.Report) Verdict {
+	a := Verdict{
+		Integrity: r.Integrity, Completeness: r.Completeness, Anchor: verifier.AnchorGiven, Exit: r.Exit, Foreign: r.ForeignCount,
+		Counts:      Counts{r.Leaves, r.Events, r.Manifests, r.SetApart, r.SeenAgain, r.Runs.Sealed, r.Runs.Open, r.Runs.Unsealed},
+		Findings:    r.Contradictions + r.DeniedResultCount,
+		NotEnrolled: r.NotEnrolled,
+	}
+	if r.Anchor != nil {
+		a.Anchor = r.Anchor.State
+	}
+	for _, m := range r.Matters {
+		if m.Acknowledged != nil {
+			a.Acknowledged = append(a.Acknowledged, m.ID)
+		} else {
+			a.New = append(a.New, m.ID)
+		}
+	}
+	return a
 }

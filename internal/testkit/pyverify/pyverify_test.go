@@ -25,17 +25,30 @@ func start(t *testing.T) *pyverify.Verifier {
 	return v
 }
 
+// export writes a bundle of a ledger, with or without a signed selection, and returns its file.
 func export(t *testing.T, key *writer.Key, path string, selection ledger.Selection, unsigned bool) string {
+	t.Helper()
+	opts := bundle.Options{Selection: selection, Key: key.Public(), Signer: key.Signer()}
+	if unsigned {
+		opts.Signer = nil
+	}
+	return write(t, path, opts)
+}
+
+// exportAny is export also for ledgers that are INVALID, without a signed selection.
+func exportAny(t *testing.T, key *writer.Key, path string, selection ledger.Selection) string {
+	t.Helper()
+	unsigned := ledgertest.Checked(t, path, key).Integrity != verifier.Verified
+	return export(t, key, path, selection, unsigned)
+}
+
+func write(t *testing.T, path string, opts bundle.Options) string {
 	t.Helper()
 	r, err := ledger.OpenReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	opts := bundle.Options{Selection: selection, Key: key.Public()}
-	if !unsigned {
-		opts.Signer = key.Signer()
-	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "bundle.zip"))
 	if err != nil {
 		t.Fatal(err)
@@ -130,4 +143,22 @@ func openKey(t *testing.T, dir string) *writer.Key {
 		t.Fatal(err)
 	}
 	return key
+}
+
+// TestVerifier_OlderBundles compares the verdicts about bundles of version 1.
+func TestVerifier_OlderBundles(t *testing.T) {
+	v, dir := start(t), filepath.Join("..", "..", "evidence", "bundle", "testdata", "v1")
+	text := read(t, dir, "ledger.pub")
+	key, public, err := ledger.ParseVerifier(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"all.zip", "run.zip"} {
+		path := filepath.Join(dir, name)
+		r, err := bundle.Check(t.Context(), path, bundle.CheckOptions{Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Compare(t, pyverify.Request{Path: path, Key: public}, r.Report)
+	}
 }

@@ -144,7 +144,7 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 	unproven := len(unknown) > 0
 	for _, s := range c.sorted() {
 		if c.partial {
-			s.pulse = pulse{} // its later manifests are not given
+			s.pulse = pulse{interval: s.interval} // its later manifests are not given
 		}
 		p, gaps, err := c.concludeSender(s)
 		if err != nil {

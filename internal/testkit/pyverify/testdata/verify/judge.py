@@ -1,0 +1,166 @@
+"""The verdict about completeness, and contradictions."""
+from collections import defaultdict
+from notes import escape, sha
+from producers import Producer, find_lost
+from records import members
+from runs import Part, state
+
+
+def count(rows, arrivals):
+    return {"leaves": len(rows), "events": sum(r.cls == b"event" for r in rows), "manifests": sum(r.cls == b"manifest" for r in rows),
+            "set_apart": sum(r.cls in (b"conflict", b"quarantine") for r in rows), "seen_again": len(arrivals) - len(rows)}
+
+
+class Facts:
+    """What the arrivals say about producers, runs, and records that contradict others."""
+
+    def __init__(self, arrivals, partial, silence, now, issuers, breaks=(), skip=frozenset()):
+        self.silent, self.partial, self.issuers = now - silence, partial, issuers
+        self.producers, self.denied, self.claims, self.reused, self.acknowledged = {}, 0, [], 0, {}
+        self.doubtful, self.misaddressed, self.run, denials = False, True, None, {}
+        first = {r.id: r for r in arrivals if r.cls == b"event"}
+        for i, r in enumerate(arrivals):
+            r.number = i
+            self.denied += result_of_denied(r, denials)
+            self.claim(r, first)
+            if r.cls == b"quarantine" or r.index in skip and r.cls:
+                continue
+            p = self.producers.setdefault(r.producer, Producer(r.producer))
+            if r.cls == b"manifest":
+                p.manifests.append((r.manifest, r))
+            elif not any(c.hash == r.hash for c in p.contents[r.sequence]):
+                p.contents[r.sequence].append(r)
+        for p in self.producers.values():
+            p.settle(partial, issuers)
+        self.foreign = [r for p in self.producers.values() for r in p.foreign.values()]
+        self.gaps = [(p.name, *g, b"") for p in self.producers.values() for g in p.gaps]
+        self.judge_runs()
+        find_lost(self.producers)
+        for p in self.producers.values():
+            p.announce(now, self.silent, breaks)
+        self.states = {run: state(parts, self.silent) for run, parts in self.runs.items()}
+        self.shown = dict(self.producers)
+
+    def claim(self, r, first):
+        """Notes a record that claims the id, number or subject of another one."""
+        if r.cls == b"conflict" and r.finding == b"id-reused":
+            self.reused += not (r.id in first and same_recording(first[r.id], r))
+        elif r.cls == b"conflict" or r.finding == b"misaddressed":
+            self.claims.append(r)
+
+    def judge_runs(self):
+        parts, self.runs = defaultdict(dict), defaultdict(list)
+        for p in self.producers.values():
+            for n, c in p.received.items():
+                if c.run:
+                    parts[c.run, p.name][n] = c
+        for (run, name), events in parts.items():
+            part = Part(run, self.producers[name], events)
+            self.runs[run].append(part)
+            self.gaps += filter(None, [part.gap(self.partial)])
+
+    def of(self, *states):
+        return [run for run, s in self.states.items() if s in states]
+
+    def completeness(self, unproven, empty=False):
+        if self.gaps:
+            return "GAPS"
+        if self.of("unsealed"):
+            return "UNSEALED"
+        if unproven or self.run and not self.of("sealed"):
+            return "UNPROVEN"  # without a seal, a run that ended looks like one that goes on
+        return "EMPTY" if empty else "COMPLETE"
+
+    def verdict(self, empty):
+        return self.completeness(any(p.unproven() for p in self.producers.values()), empty)
+
+    def counts(self):
+        return {s: len(self.of(s)) for s in ("sealed", "open", "unsealed")}
+
+    def of_nothing(self):
+        """Leaves only the records that contradict others."""
+        self.shown, self.foreign, self.gaps, self.states, self.misaddressed = {}, [], [], {}, False
+        return self
+
+    # Findings, whose ids are the hashes of their facts
+
+    def findings(self):
+        """Writes all findings that can be acknowledged as (id, record or None)."""
+        for name, first, last, cause, run in self.gaps:
+            yield finding(b"gap", (b"producer", name), (b"first", first), (b"last", last), (b"cause", cause), (b"run", run)), None
+        for run in self.of("unsealed"):
+            extents = sorted(b"%d %d %s" % (x.count, x.last, x.producer.name) for x in self.runs[run])
+            yield finding(b"unsealed", (b"run", run), *((b"part", x) for x in extents)), None
+        for p in self.shown.values():
+            if p.unproven():
+                absent = "lost %d" % p.lost if p.lost is not None else "silent" if p.is_silent else ""
+                yield finding(b"unproven", (b"producer", p.name), (b"sent", p.sent), (b"received", len(p.received)), (b"listed", p.listed),
+                              (b"manifests", p.own), (b"unchecked", "false"), (b"unheard", "true" if p.unheard else "false"), (b"absent", absent)), None
+        for r in self.foreign:
+            sequence = r.manifest["last"] if r.manifest else r.sequence
+            yield finding(b"foreign", (b"class", r.cls or b"event"), (b"producer", r.producer), (b"sequence", sequence), (b"sha256", r.hash.hex())), r
+        for r in self.claims:
+            if r.finding == b"misaddressed" and self.misaddressed:
+                yield finding(b"misaddressed", (b"sha256", r.hash.hex())), r
+
+    def exit(self, report, allow):
+        """Writes the findings into the report. Returns whether the statuses 11 and 12 apply."""
+        found = list(self.findings())
+        report["new"] = sorted(id for id, _ in found if id not in self.acknowledged)
+        report["acknowledged"] = sorted(id for id, _ in found if id in self.acknowledged)
+        complete = report["completeness"] == "COMPLETE"
+        if not allow:
+            return not complete or bool(self.foreign), bool(self.reused + len(self.claims) + self.denied)
+        known = lambda r: any(x is r and id in self.acknowledged for id, x in found)
+        open_ = any(id not in self.acknowledged and not (r and r.finding == b"misaddressed") for id, r in found)
+        incomplete = open_ or not (complete or found) or self.doubtful or report["completeness"] == "EMPTY"
+        return incomplete, bool(self.reused + self.denied) or not all(self.settled(r, known) for r in self.claims)
+
+    def settled(self, claim, known):
+        """Whether a misaddressed record, or all foreign contents under a number with several ones, are acknowledged."""
+        if claim.cls != b"conflict":
+            return known(claim)
+        foreign = [r for r in self.foreign if not r.manifest and (r.producer, r.sequence) == (claim.producer, claim.sequence)]
+        return bool(foreign) and all(map(known, foreign))
+
+
+def finding(kind, *facts):
+    text = b"hooktrail/finding/v1\nfinding " + kind + b"\n"
+    for name, value in facts:
+        value = value if isinstance(value, bytes) else str(value).encode()
+        text += name + b" " + escape(value) + b"\n" if value else b""
+    return sha(text).hex()
+
+
+# Records that contradict others
+
+def recording(r):
+    """What two recordings of one hook payload have in common, or None."""
+    e, strict = r.event, ["ask", "deny"]
+    if not e or e["kind"] in ("custom", "hook.executed") or not isinstance(e["pairs"], tuple):
+        return None
+    d, verdict = e["data"], e["data"].get("verdict") or ""
+    executions = [members(x).get("verdict") or "" for x in d.get("executions") or []]
+    if len({n.lower() for n, _ in e["pairs"]}) < len(e["pairs"]) or not all(isinstance(v, str) for v in executions + [verdict]):
+        return None
+    stricter = max((v for v in executions if v in strict and verdict not in strict[strict.index(v):]), key=strict.index, default="")
+    rest = [(n, v) for n, v in e["pairs"] if n != "executions" and not (n == "verdict" and v == "none")]
+    return e["type"], e["runid"], e["toolcall"], stricter, rest, e["base64"]
+
+
+def same_recording(a, b):
+    """Whether two records under one id are of one hook payload, which hooks got twice."""
+    if any(r.removed and r.removed[0] == "pruned" for r in (a, b)):
+        return (a.run, a.kind) == (b.run, b.kind) and a.kind not in (b"", b"custom", b"hook.executed")
+    return recording(a) is not None and recording(a) == recording(b)
+
+
+def result_of_denied(r, denials):
+    """Whether a record is the successful result of a call that was denied before."""
+    e = r.event
+    if not e or not e["toolcall"]:
+        return False
+    call = (e["runid"], e["toolcall"])
+    if e["kind"] in ("tool.before", "approval") and e["data"].get("verdict") == "deny":
+        denials.setdefault(call, r.index)
+    return e["kind"] == "tool.result" and e["data"].get("status") == "success" and call in denials and r.cls != b"quarantine"

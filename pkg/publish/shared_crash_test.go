@@ -18,14 +18,16 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
+var stormProcesses = race.Size(64, 24)
+
 const (
-	stormProcesses = 64
-	stormAppends   = 12
-	stormSegment   = 16 << 10
+	stormAppends = 12
+	stormSegment = 16 << 10
 )
 
 // shareSome appends to a shared outbox and prints the id of each accepted event.

@@ -65,7 +65,7 @@ func leavesOf(tb testing.TB, dir, tenant string) int64 {
 }
 
 func TestRun_KilledFiveTimes(t *testing.T) {
-	total := race.Size(100_000, 20_000)
+	total := race.Size(100_000, 10_000)
 	if testing.Short() {
 		total = 10_000
 	}

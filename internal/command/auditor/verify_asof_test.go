@@ -18,6 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -123,7 +124,7 @@ func TestVerify_AuditorRuns(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	for i := range 10 {
+	for i := range race.Size(10, 3) {
 		auditortest.PublishRun(t, p, fmt.Sprint("r", i+1), 20)
 		status, r := verified(t, "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL(), "--wait", "1m")
 		if status != 0 || r.AsOf.Later == nil || r.Runs.Sealed < i+2 {

@@ -25,7 +25,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/race"
 )
 
-var stormEvents = race.Size(100_000, 20_000)
+var stormEvents = race.Size(100_000, 10_000)
 
 const (
 	childEnv = "HOOKTRAIL_CONSUME_CHILD" // URL and path of the projection, separated by a space

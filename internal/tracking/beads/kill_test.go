@@ -99,7 +99,7 @@ func (m model) check(t *testing.T, l instance) {
 //
 //guarantee:tracker-killed
 func TestBD_KilledAtRandomPoints(t *testing.T) {
-	kills := race.Size(80, 20)
+	kills := race.Size(80, 10)
 	d := openBDFixture(t)
 	w := d.backend.Workspace("acme")
 	m := make(model)

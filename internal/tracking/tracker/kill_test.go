@@ -97,7 +97,7 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 	t.Parallel()
 	kills, err := strconv.Atoi(os.Getenv(killsVariable))
 	if err != nil {
-		kills = race.Size(60, 15)
+		kills = race.Size(60, 8)
 	}
 	p := newPipeline(t)
 	seed := rand.Uint64()

@@ -55,16 +55,16 @@ func SetTimeout(header map[string][]string, d time.Duration) {
 	header[DecisionTimeout] = []string{strconv.FormatInt(max(d.Milliseconds(), 1), 10)}
 }
 
-// Timeout returns the timeout of a request. If the header is missing, invalid or greater than most,
-// it returns most.
-func Timeout(header map[string][]string, most time.Duration) time.Duration {
+// Timeout returns the timeout of a request. If the header is missing, invalid or greater than
+// limit, it returns limit.
+func Timeout(header map[string][]string, limit time.Duration) time.Duration {
 	values := header[DecisionTimeout]
 	if len(values) != 1 {
-		return most
+		return limit
 	}
 	ms, err := strconv.ParseInt(values[0], 10, 64)
-	if err != nil || ms <= 0 || ms > most.Milliseconds() {
-		return most
+	if err != nil || ms <= 0 || ms > limit.Milliseconds() {
+		return limit
 	}
 	return time.Duration(ms) * time.Millisecond
 }

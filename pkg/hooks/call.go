@@ -48,7 +48,7 @@ type contribution struct {
 }
 
 // Deadline returns the deadline of the hook, or the deadline of the caller's context if that is
-// earlier.
+// earlier. There is always one.
 func (c *call) Deadline() (time.Time, bool) {
 	own := c.dispatch.began.Add(c.deadline)
 	if d, ok := c.parent().Deadline(); ok && d.Before(own) {

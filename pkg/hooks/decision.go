@@ -20,8 +20,8 @@ type decisionRules[In, P any] struct {
 	gathered bool              // every hook gets the input without patches of others
 	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply applies the patch p to in, and adds p to sum. It reports whether p changes anything. If
-	// it returns an error, it changes neither.
+	// apply applies the patch p to the input in, and adds p to sum. It reports whether p changes
+	// anything. If it returns an error, in and sum are unchanged.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
@@ -52,7 +52,8 @@ func (p *DecisionPoint[In, P]) On(r *Registry, fn func(context.Context, Meta, In
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch calls the hooks of the point with in and returns the combined outcome. It never fails.
+// Dispatch calls the hooks of the point with the input in and returns the combined outcome. It
+// never fails.
 func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta Meta, in In) Outcome[In, P] {
 	tool := toolOf(p.rules.call, in, &meta)
 	if !r.hasWork(p.info, &meta, tool, unknown) {

@@ -106,9 +106,9 @@ func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d 
 // OnFailure sets the hook's failure mode.
 func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = m } }
 
-// Async starts the hook without waiting for it, and discards its answer. Its end is recorded as a
-// separate event hook.executed. Async is allowed at notification points, [ToolResult] and
-// [StepOutput].
+// Async starts the hook without waiting for it, and discards its answer. The end of the hook is
+// recorded as a separate event hook.executed. Async is allowed at notification points, [ToolResult]
+// and [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
 // Enabled calls the hook only if enabled returns true. enabled is called for each call, within the

@@ -205,10 +205,11 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether m lists exactly the hashes in listed. A manifest without events settles
-// none, because it does not prove which events came before it.
-func isAbout(m events.Manifest, listed []events.Hash, settles int) bool {
-	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || settles == 0)
+// isAbout reports whether m lists exactly the hashes in listed, and can settle a group of the given
+// size. A manifest without events settles no event, because it does not prove which events came
+// before it.
+func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
+	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }
 
 func (c *chains) settled(g *group, m events.Manifest, hash string) {

@@ -50,8 +50,8 @@ func (i *Issuer) endorsement() string {
 	return string(note)
 }
 
-// Grant returns a signed statement that key belongs to producer in tenant. A zero expires means
-// that the grant never expires.
+// Grant returns a signed statement that key belongs to producer in tenant. If expires is zero, the
+// grant never expires.
 func (i *Issuer) Grant(tenant, producer, key string, expires time.Time) (events.Grant, error) {
 	g := events.Grant{Tenant: &tenant, Producer: producer, Key: key, Issued: time.Now(), Expires: expires, Endorsed: i.endorsement()}
 	g, err := g.Sign(i.public, i.sign)

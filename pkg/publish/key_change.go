@@ -45,7 +45,8 @@ func (p *Publisher) changeKey(ctx context.Context) error {
 	}
 }
 
-// beginKeyChange creates the next key on disk. done receives the result of the whole key change.
+// beginKeyChange creates the next key on disk. The channel done receives the result of the whole
+// key change.
 func (f *forwarder) beginKeyChange(ctx context.Context, done chan error) {
 	f.awaitKey = append(f.awaitKey, done)
 	if f.backlog.id.next != nil {

@@ -36,13 +36,13 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add gives the tenant of it a separate reader. it is the last item that r has read. add returns
+// add gives the tenant of item a separate reader. item is the last one that r has read. add returns
 // false if there are too many laggards.
-func (l *laggards) add(r *segment.Reader, it segment.Item) bool {
+func (l *laggards) add(r *segment.Reader, item segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false
 	}
-	l.list = append(l.list, &laggard{tenant: it.Tenant, reader: r.Again(it), read: it.Ordinal - 1})
+	l.list = append(l.list, &laggard{tenant: item.Tenant, reader: r.Again(item), read: item.Ordinal - 1})
 	return true
 }
 

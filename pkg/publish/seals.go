@@ -55,24 +55,24 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events to their runs. read is the ordinal of the last record that the
-// collector has read.
-func (s *seals) count(tenant string, entries []entry, read uint64) {
+// count adds acknowledged events to the totals of their runs. lastRead is the ordinal of the last
+// record that the collector has read.
+func (s *seals) count(tenant string, entries []entry, lastRead uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range entries {
 		if e.run != "" {
-			s.countOne(cursor.RunKey{Tenant: tenant, Run: e.run}, e, read)
+			s.countOne(cursor.RunKey{Tenant: tenant, Run: e.run}, e, lastRead)
 		}
 	}
 }
 
-func (s *seals) countOne(key cursor.RunKey, e entry, read uint64) {
+func (s *seals) countOne(key cursor.RunKey, e entry, lastRead uint64) {
 	t, err := s.runs.Load(key)
 	if err != nil {
 		s.status.fail(err)
 	}
-	t.Heard = read
+	t.Heard = lastRead
 	s.runs.Touch(key)
 	if e.kind == events.RunSealed { // a seal does not count itself
 		t.Sealed = max(t.Sealed, e.sealed)

@@ -13,7 +13,7 @@ var errSuspended = errors.New("tenant is suspended")
 
 type suspension struct {
 	first     uint64 // ordinal of the first record to send again, 0 during a retry
-	isWaiting bool   // no attempt is made until due
+	isWaiting bool   // no attempt is made before the time due
 	due       time.Time
 	delay     time.Duration
 	err       error

@@ -34,9 +34,9 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of the ten-digit phone number at the start of text, or 0. at is the
-// offset of text in a longer text, to which the result refers. open is true if "(" precedes the
-// number.
+// american returns the end of the ten-digit phone number at the start of text, or 0. text is the
+// part of a longer text from offset at on, and the result is an offset in that longer text. open is
+// true if "(" precedes the number.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {

@@ -132,8 +132,9 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter reserves a slot for a decision. One tenant gets at most half of the slots. The
-// caller must call leave after the decision.
+// enter reserves a slot for a decision, or returns false if none is free. One tenant gets
+// at most half of the slots. If enter returns true, the caller must call leave after the
+// decision.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -80,7 +80,8 @@ func (p *publisherClient) post(ctx context.Context, path, contentType string, bo
 	return reply, err
 }
 
-// do posts body. The response must start within wait and end before ctx does.
+// do posts body. The response must start within the duration wait, and end before ctx
+// ends.
 func (p *publisherClient) do(ctx context.Context, path string, header http.Header, body []byte, wait time.Duration) (http.Header, []byte, error) {
 	base, client, err := p.connect()
 	if err != nil {

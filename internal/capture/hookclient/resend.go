@@ -64,8 +64,9 @@ func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
 	return sent, err
 }
 
-// sendFile skips a file that another process has locked. It renames a file that the
-// publisher refuses, so that the error occurs only once.
+// sendFile sends the events in a file and removes it. If another process has locked the
+// file, it returns false without an error. It renames a file that the publisher refuses,
+// so that the error occurs only once.
 func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {

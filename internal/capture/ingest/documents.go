@@ -23,9 +23,9 @@ type Fragment struct {
 	End      bool            // the document ended; only Document and Line are set
 }
 
-// Documents yields the fragments of the JSON documents in r. The elements of a list,
-// and of a member whose name is in lists, are separate fragments. Only one fragment of
-// at most [MaxLine] bytes is in memory.
+// Documents yields the fragments of the JSON documents in r. The elements of a list, and
+// of the members named in lists, are separate fragments. Only one fragment of at most
+// [MaxLine] bytes is in memory.
 //
 // A document that is neither an object nor a list is reported and skipped. A syntax
 // error is a [*LineError] and ends the input, because the start of the next value is
@@ -235,8 +235,8 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 	})
 }
 
-// WrongShape reports an error of encoding/json about the current fragment. kept is as
-// in [Emitter.Fault].
+// WrongShape reports an error of encoding/json about the current fragment. For the
+// parameter kept, see [Emitter.Fault].
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
 	report.Column, report.Kept = 0, kept // the column counts from the start of the fragment

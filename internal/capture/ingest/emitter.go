@@ -74,13 +74,13 @@ func (m *Emitter) Report(err error) {
 	}
 }
 
-// Fault reports a fault of the current line. kept means that the line still becomes
+// Fault reports a fault of the current line. If kept is true, the line still becomes
 // events.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports that decoding the line l failed with err. kept is as in
+// NotJSON reports that decoding the line l failed with err. For the parameter kept, see
 // [Emitter.Fault].
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
@@ -141,16 +141,16 @@ type Origin struct {
 	Time  time.Time // when it happened
 }
 
-// Time parses text as a time. If text is empty or invalid, it returns before. Invalid
-// text is a fault.
-func (m *Emitter) Time(text string, before time.Time) time.Time {
+// Time parses text as a time. If text is empty or invalid, it returns fallback. Invalid
+// text is also a fault.
+func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	if at, ok := Time(text); ok {
 		return at
 	}
 	if text != "" {
 		m.Fault(BadTime, true)
 	}
-	return before
+	return fallback
 }
 
 // Now returns the time for events whose input has no time. After the first call, the

@@ -148,8 +148,8 @@ func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before returns the start of the white space in front of at. If at begins the text of
-// its line, that is the end of the previous line.
+// before returns the start of the white space in front of offset at. If the text of its
+// line begins there, the result is the end of the previous line.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--

@@ -88,8 +88,8 @@ func follow(file string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// replace writes data atomically. old is nil for a new file.
-func replace(file string, data []byte, old fs.FileInfo) (err error) {
+// replace writes data atomically. oldInfo is nil if there is no such file yet.
+func replace(file string, data []byte, oldInfo fs.FileInfo) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
 		return err
@@ -100,9 +100,9 @@ func replace(file string, data []byte, old fs.FileInfo) (err error) {
 		}
 	}()
 	mode := fs.FileMode(0o644)
-	if old != nil {
-		mode = old.Mode().Perm()
-		err = keepOwner(f, old)
+	if oldInfo != nil {
+		mode = oldInfo.Mode().Perm()
+		err = keepOwner(f, oldInfo)
 	}
 	_, failed := f.Write(data)
 	err = errors.Join(err, failed, f.Chmod(mode), f.Sync(), f.Close())

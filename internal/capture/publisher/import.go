@@ -167,7 +167,7 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 // ErrUnrecognised is returned for a file with an unknown format.
 var ErrUnrecognised = errors.New("unknown format")
 
-// read stops reading when ctx ends, and appending when work ends. open means that
+// read stops reading when ctx ends, and appending when work ends. If open is true,
 // another program still writes the input.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
@@ -175,7 +175,7 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, o.close()) }()
-	defer im.passed(in)
+	defer im.finishInput(in)
 	format, name := formatNamed(im.opts.Format), im.opts.Format
 	if format == nil || !in.given {
 		begins, head := o.detect(in)
@@ -246,8 +246,8 @@ func (im *importer) counted(r io.Reader) io.Reader {
 	})
 }
 
-// passed counts the whole input as done, even if only a part of it was read.
-func (im *importer) passed(in input) {
+// finishInput counts all bytes of an input as done, even if only some were read.
+func (im *importer) finishInput(in input) {
 	if in.info != nil {
 		im.here = uint64(in.info.Size())
 	}

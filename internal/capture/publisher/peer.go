@@ -73,7 +73,8 @@ func name(ctx context.Context, e *events.Event) {
 }
 
 // ServeSocket serves the group socket, if one is configured, until server is shut down.
-// ended receives an error if serving fails. remove removes the socket.
+// The channel ended receives an error if serving fails. The function remove removes the
+// socket.
 func (a Access) ServeSocket(ctx context.Context, server *http.Server, logger *slog.Logger) (ended <-chan error, remove func() error, err error) {
 	remove = func() error { return nil }
 	if a.Socket.Path == "" {

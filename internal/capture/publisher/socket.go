@@ -18,8 +18,8 @@ import (
 )
 
 // listenSocket lets only the current user connect. It replaces an existing socket,
-// because the process that has the outbox open is the publisher of the directory.
-// remove keeps the socket of a later publisher.
+// because the process that has the outbox open is the publisher of the directory. The
+// function remove does not remove the socket of a later publisher.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -57,8 +57,8 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 }
 
 // Start serves the socket of the data directory, and sweeps spool files, until ctx ends
-// or stop is called. stop also waits for running hooks, so call it after the last
-// payload. If the socket cannot be created, Start only logs the error, because hook
+// or stop is called. The function stop also waits for running hooks, so call it after the
+// last payload. If the socket cannot be created, Start only logs the error, because hook
 // commands work without a publisher.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -167,8 +167,8 @@ func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 	return text, err
 }
 
-// writeTo calls write with out if file is empty. Otherwise write fills a temporary file, which gets
-// the name file when it is complete on disk.
+// If file is empty, writeTo calls write with out. Otherwise it calls write with a temporary file,
+// which it renames to file when the content is complete on disk.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)

@@ -31,8 +31,8 @@ func (s *signing) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the signer and its public key, from --signing-key or from the data directory. If
-// the latter cannot be used, the signer is nil.
+// key returns the signer and its public key. The signer is that of --signing-key, or else that of
+// the data directory. If the key of the data directory cannot be used, the signer is nil.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil

@@ -133,7 +133,7 @@ func (p keyPinned) String() string {
 	return termtext.Printable(text)
 }
 
-// repin replaces the user's pin, if there is one, after a rotation to public.
+// repin replaces the user's pin, if there is one, after a rotation to the key public.
 func repin(ctx context.Context, shared *cli.Shared, known knownLedgers, public string) error {
 	entries, err := known.entries()
 	if err != nil {

@@ -72,8 +72,8 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes the outboxes with waiting events. Without uses, it skips those that only
-// have records of use.
+// waitingTexts describes the outboxes with waiting events. Unless uses is true, it skips those that
+// have only records of use and no losses.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {

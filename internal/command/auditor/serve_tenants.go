@@ -64,7 +64,7 @@ func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) 
 }
 
 type totalProgress struct {
-	mu sync.Mutex // guards of
+	mu sync.Mutex // guards the map of
 	of map[string]consume.Progress
 }
 

@@ -48,8 +48,9 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf returns the state of messages stored up to last, and when they expire. first is the oldest
-// message in the stream. maxAge is the stream's age limit, or 0.
+// copyOf returns the state of the messages that were stored up to the time last, and when they
+// expire. first is the time of the oldest message in the stream. maxAge is the stream's age limit,
+// or 0.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

@@ -32,9 +32,9 @@ func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) 
 	return keys.Chain[0], nil
 }
 
-// keysOf returns the keys for evidence outside any data directory, and their anchor. leads reports
-// whether keys signed the evidence. keysOf prefers a pinned key that did to the key of the data
-// directory.
+// keysOf returns the keys for evidence outside any data directory, and their anchor. The function
+// leads reports whether given keys signed the evidence. keysOf prefers a pinned key that signed it
+// to the key of the data directory.
 func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledger.Keys) bool) (ledger.Keys, *verifier.Anchor, error) {
 	a, err := v.exported()
 	if err != nil {

@@ -83,7 +83,8 @@ func alarms(r *runtree.Row) (list []string) {
 	return list
 }
 
-// alteredRecord returns the RecordError in err. The caller can continue with the next record.
+// alteredRecord returns the RecordError in err, or false if err has none. After a RecordError, the
+// caller can continue with the next record.
 func alteredRecord(err error) (*ledger.RecordError, bool) {
 	return errors.AsType[*ledger.RecordError](err)
 }

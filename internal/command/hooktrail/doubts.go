@@ -24,7 +24,7 @@ type doubts struct {
 }
 
 // readDoubts verifies the ledger of r, because only the manifests of all producers show which
-// records are foreign. Unless always is set, it leaves out a large ledger.
+// records are foreign. Unless always is true, it skips a large ledger.
 func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bool) (doubts, error) {
 	d := doubts{byLeaf: make(map[int64][]runtree.Doubt)}
 	newest, err := r.Newest(ctx)

@@ -104,8 +104,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts one execution of a hook at a point. A late one was already counted when it timed
-// out, so only Late increases.
+// executed counts one execution of a hook at a point. If late is true, the execution was already
+// counted when it timed out, so only Late increases.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

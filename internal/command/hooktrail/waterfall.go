@@ -173,7 +173,8 @@ func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
 	return paint.Good(bar)
 }
 
-// timeBar draws a bar for the time whole, with the part from start marked.
+// timeBar draws a bar that stands for the duration whole. It marks the part of the given length
+// that begins at start.
 func timeBar(start, length, whole time.Duration) string {
 	if whole <= 0 {
 		return strings.Repeat("·", barWidth)

@@ -88,7 +88,8 @@ func (f Filter) fits(ctx context.Context, r *ledger.Reader, a Use) (bool, error)
 	return f.mayTouch(ctx, r, a.What)
 }
 
-// mayTouch reports whether a use with the selection what may have included records of f.Run.
+// mayTouch reports whether a use may have included records of f.Run. what is the selection of that
+// use.
 func (f Filter) mayTouch(ctx context.Context, r *ledger.Reader, what *events.AuditSelection) (bool, error) {
 	if f.Run == "" || what == nil {
 		return true, nil

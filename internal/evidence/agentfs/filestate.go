@@ -16,8 +16,8 @@ type fileState struct {
 	saved progress
 }
 
-// progress is the stored part of a fileState. done, cleaned and listed are too high if a user has
-// replaced the file with an older copy.
+// progress is the stored part of a fileState. The fields done, cleaned and listed are too high if a
+// user has replaced the file with an older copy.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file

@@ -28,10 +28,10 @@ type Mark struct {
 	written time.Time
 }
 
-// Foreign copies only the rows and files of other tools from the AgentFS file at path to out, which
-// must not exist. If there are none, Foreign returns false and creates no file. Pass the mark to
-// [Unchanged] to detect later writes. The error wraps [ErrBusy] if another process has the file
-// open.
+// Foreign copies only the rows and files of other tools from the AgentFS file at path to the file
+// out, which must not exist. If there are none, Foreign returns false and creates no file. Pass the
+// mark to [Unchanged] to detect later writes. The error wraps [ErrBusy] if another process has the
+// file open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {

@@ -131,11 +131,11 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob links the content at the path from, which arrived in chunks, to path, and returns a
+// blob makes path a second name of the content at chunksPath, which arrived in chunks. It returns a
 // reference to path. If the content has another hash than b, the reference says that it is missing.
-func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time) (reference, error) {
+func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
-	ino, ok, err := p.files.lookup(from)
+	ino, ok, err := p.files.lookup(chunksPath)
 	if err != nil {
 		return ref, err
 	}
@@ -149,7 +149,7 @@ func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time
 		return ref, nil
 	}
 	ref.File = path
-	return ref, p.files.link(from, path, at)
+	return ref, p.files.link(chunksPath, path, at)
 }
 
 // addChunk writes a chunk of a payload. All chunks come before the event that refers to the

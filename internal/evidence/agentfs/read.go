@@ -103,7 +103,7 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	return c, err
 }
 
-// Copy copies the file at path to out, which must not exist. The copy has mode 0600 and no
+// Copy copies the file at path to the file out, which must not exist. The copy has mode 0600 and no
 // write-ahead log. A failed Copy leaves no file. The error wraps [ErrErased] if the file has erased
 // data, and [ErrBusy] if another process has it open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// update applies change to the file of state and commits. A failure goes to s.failures, so that
+// update calls change with the file of state and commits. A failure goes to s.failures, so that
 // Sync continues with other files. update returns an error only if ctx is done.
 func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
 	if err := s.pause(ctx, state.name); err != nil {

@@ -15,7 +15,7 @@ type bucketStorage struct {
 	bucket *bucket.Bucket
 	lease  *bucket.Lease
 
-	mu    sync.Mutex // guards known
+	mu    sync.Mutex // guards the field known
 	known map[string]bucket.Entry
 }
 

@@ -77,8 +77,8 @@ var errBehind = errors.New("it is an older copy, or has to catch up")
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 
-// next returns the checkpoint that should replace the stored note kept, or nil.
-func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
+// next returns the checkpoint that should replace storedNote, or nil if storedNote should stay.
+func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote []byte) (newest []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, a.keys)
 		if err != nil {
@@ -87,21 +87,21 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 		if cosigned, err := r.Tree().Cosigned(signed); err == nil {
 			signed = cosigned
 		}
-		if kept = ledger.TrimNote(kept); kept == nil {
+		if storedNote = ledger.TrimNote(storedNote); storedNote == nil {
 			newest = signed
 			return nil
 		}
-		then, err := ledger.OpenCheckpoint(kept, a.keys)
+		then, err := ledger.OpenCheckpoint(storedNote, a.keys)
 		if err != nil {
 			return fmt.Errorf("stored checkpoint is not replaced: %w", err)
 		}
-		if bytes.Equal(kept, signed) {
+		if bytes.Equal(storedNote, signed) {
 			return nil
 		}
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		// Another auditor may have signed a later checkpoint of the same ledger. Keep that one.
+		// Another auditor may have signed a later checkpoint of the same ledger, which must stay.
 		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
 			newest = signed
 		}
@@ -110,25 +110,24 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte)
 	return newest, err
 }
 
-// continues checks that the tree of the newer checkpoint, now, begins with the tree of the older one,
-// then.
-func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
-	if now.Tenant != then.Tenant {
-		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)
+// continues checks that the tree of the checkpoint newer begins with the tree of older.
+func continues(newer, older ledger.Checkpoint, hashes tlog.HashReader) error {
+	if newer.Tenant != older.Tenant {
+		return fmt.Errorf("%w: it is of tenant %q", ErrForked, older.Tenant)
 	}
-	if now.Size < then.Size || now.Arrivals < then.Arrivals {
+	if newer.Size < older.Size || newer.Arrivals < older.Arrivals {
 		why := errBehind
-		if read, was := now.Position, then.Position; read.Stream.Equal(was.Stream) && read.Sequence >= was.Sequence {
+		if read, was := newer.Position, older.Position; read.Stream.Equal(was.Stream) && read.Sequence >= was.Sequence {
 			why = errShort
 		}
-		return fmt.Errorf("%w: it had %d leaves, and has %d: %w", ErrForked, then.Size, now.Size, why)
+		return fmt.Errorf("%w: it had %d leaves, and has %d: %w", ErrForked, older.Size, newer.Size, why)
 	}
-	root, err := tlog.TreeHash(then.Size, hashes)
+	root, err := tlog.TreeHash(older.Size, hashes)
 	if err != nil {
 		return err
 	}
-	if root != then.Root {
-		return fmt.Errorf("%w: the root of the first %d leaves is another one", ErrForked, then.Size)
+	if root != older.Root {
+		return fmt.Errorf("%w: the root of the first %d leaves is another one", ErrForked, older.Size)
 	}
 	return nil
 }

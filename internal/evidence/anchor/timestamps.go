@@ -53,7 +53,7 @@ type timestampAnchor struct {
 	interval  time.Duration
 	now       func() time.Time
 
-	mu    sync.Mutex           // guards due and pause
+	mu    sync.Mutex           // guards the fields due and pause
 	due   map[string]time.Time // when a ledger may get its next time stamp; filled at its first turn
 	pause pause                // after a failure of the TSA
 }
@@ -122,7 +122,8 @@ func (a *timestampAnchor) dueAt(tenant string) (due time.Time, known bool) {
 	return due, known
 }
 
-// setDue sets the time of the last time stamp of a ledger. The clock of the TSA may be ahead.
+// setDue sets when a ledger is due for its next time stamp. last is the time of the latest one.
+// That time can be in the future, because the clock of the TSA may be ahead.
 func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,8 +134,8 @@ func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 }
 
 // next returns the newest checkpoint of a ledger and its size. It returns nil if the ledger is
-// empty, or has not grown since the time stamp last. A ledger that does not continue that one
-// gets no time stamp.
+// empty, or has not grown since its last time stamp. A ledger that does not continue the checkpoint
+// of that time stamp gets no new one.
 func (a *timestampAnchor) next(ctx context.Context, tenant string, last timestamp.Stored) (newest []byte, size int64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {

@@ -112,12 +112,12 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store replaces the stored note kept by cosigned, unless kept is better. It returns an error if
-// cosigned does not meet the policy.
-func (w *witnessAnchor) store(tenant, path string, cosigned, kept []byte, errs error) error {
+// store replaces storedNote on disk with cosigned, unless storedNote is better. It returns an error
+// if cosigned does not meet the policy.
+func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	// An older note that meets the policy is better than a newer one that does not.
-	if !bytes.Equal(cosigned, kept) && (found.Met() || !w.policy.Check(kept).Met()) {
+	if !bytes.Equal(cosigned, storedNote) && (found.Met() || !w.policy.Check(storedNote).Met()) {
 		if err := ledger.WriteWitnessed(path, cosigned); err != nil {
 			return err
 		}

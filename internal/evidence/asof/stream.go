@@ -77,7 +77,7 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing calls found for each message after the position that the ledger lacks, until found
+// missing calls found for each message that the ledger lacks after the position at, until found
 // returns false. For a ledger of another stream it starts at the first message, because a restored
 // stream repeats old messages that the ledger may have.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {

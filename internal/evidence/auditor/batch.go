@@ -78,8 +78,8 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes q to the ledger l. If that takes too long and left has room, or if ctx ends,
-// it returns a backlog whose goroutine continues the write.
+// writeOne writes q to the ledger l. If that takes too long and q fits into the budget left, or if
+// ctx ends, it returns a backlog whose goroutine continues the write.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })

@@ -82,8 +82,8 @@ func ownFile(dataDir, tenant, extension string) (string, error) {
 	return filepath.Join(LedgerDir(dataDir), name+extension), nil
 }
 
-// tryLock takes the lock of the auditor of all tenants. If another process has it, the error
-// text is held.
+// tryLock takes the lock of the auditor of all tenants. If another process has that lock, the error
+// has the text in held.
 func tryLock(dataDir, held string) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return nil, err

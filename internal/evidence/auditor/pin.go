@@ -32,8 +32,8 @@ func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// PinKey pins public as the key of dataDir in the file at path. It replaces another key only if
-// signed key changes lead from that key to public.
+// PinKey pins the key public as the key of dataDir in the file at path. It replaces another key
+// only if signed key changes lead from that key to public.
 func PinKey(ctx context.Context, path, dataDir, public string, now time.Time) (o pins.Outcome, e, before pins.Entry, err error) {
 	dir, err := pins.DirOf(dataDir)
 	if err != nil {

@@ -42,7 +42,7 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	stream, isNew := p.tracker.streamOf(next)
 	if isNew {
 		at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created}
-		if len(messages) == 0 { // both streams have the same messages up to next
+		if len(messages) == 0 { // both streams have the same messages up to the position next
 			at.Sequence, at.Hash = next.Sequence, next.Hash
 		}
 		if err := p.recordBreak(ctx, b, at); err != nil {

@@ -150,8 +150,8 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 // latestPassed is the number of newest positions among which storePassed deletes none.
 const latestPassed = 16
 
-// storePassed stores next and deletes one old position. About 16 remain between any age and
-// twice that age.
+// storePassed stores the position next and deletes an older one. About 16 positions remain between
+// any age and twice that age.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

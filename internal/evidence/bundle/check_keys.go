@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open verifies the signature of the checkpoint. The signer is key, or a successor of key according
-// to the signed key changes, which every bundle contains.
+// open verifies the signature of the checkpoint. The signer must be key, or a successor of key
+// according to the signed key changes, which every bundle contains.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {

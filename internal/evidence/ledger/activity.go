@@ -170,7 +170,7 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapNoticed returns when the ledger could first see a gap in the numbers of a producer, which
+// GapNoticed returns when the ledger could first see that the numbers of a producer have a gap that
 // ends with the number last. This is the time of the first record after the gap, or else of the
 // producer's last record. Without records of the producer it is zero.
 func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
@@ -213,8 +213,9 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the newest checkpoint up to c that records a break of the stream. Such a
-// checkpoint has a later position than the one before it, but no more arrivals.
+// lastBreak returns the newest checkpoint up to c that records a break of the stream. ok is false
+// if there is none. Such a checkpoint has a later position than the one before it, but no more
+// arrivals.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

@@ -53,9 +53,11 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order that replaces the key before with the key after. Both keys sign
-// it. Otherwise an attacker could name any key as the successor of the attacker's key.
-func SignKeyChange(o Order, before, after note.Signer) ([]byte, error) { return o.sign(before, after) }
+// SignKeyChange signs an order that replaces the key of oldSigner with that of newSigner. Both keys
+// sign it. Otherwise an attacker could name any key as the successor of the attacker's key.
+func SignKeyChange(o Order, oldSigner, newSigner note.Signer) ([]byte, error) {
+	return o.sign(oldSigner, newSigner)
+}
 
 // OpenKeyChange reads an order that replaces a key. It requires the signatures of the old and
 // the new key, and no others. The caller checks that the old key was valid at that leaf.

@@ -166,9 +166,9 @@ func (f *File) Close() error {
 	return err
 }
 
-// Copy copies the ledger at path to out, which must not exist. The copy is a single file
-// without log and free pages, and only its owner can read it. A writer may run at the same
-// time. When Copy returns nil, the copy is on disk. After an error there is no copy.
+// Copy copies the ledger at path to the file out, which must not exist. The copy is a single file
+// without log and free pages, and only its owner can read it. A writer may run at the same time.
+// When Copy returns nil, the copy is on disk. After an error there is no copy.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {

@@ -91,10 +91,10 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 // ChangedAt reports whether the event at leaf introduced one of the keys.
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
 
-// Effect returns the effect of an order at leaf that replaces the key before. valid is false if
-// that key was no longer valid.
-func (k Keys) Effect(leaf int64, before note.Verifier) (effect Effect, valid bool) {
-	at := k.Chain.Index(before, k.Replaced(leaf))
+// Effect returns the effect of an order at leaf that replaces oldKey. valid is false if oldKey was
+// no longer valid.
+func (k Keys) Effect(leaf int64, oldKey note.Verifier) (effect Effect, valid bool) {
+	at := k.Chain.Index(oldKey, k.Replaced(leaf))
 	switch {
 	case at < 0:
 		return "", false

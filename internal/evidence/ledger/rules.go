@@ -115,9 +115,9 @@ func (r Rules) Needs(o Order) bool {
 // Expires returns the last time at which o can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
-// Protects reports whether the retention floor protects a record from the order o. stored is
-// when the server stored the record, in nanoseconds since 1970, and at is when it stored the
-// order. If one of the times is unknown, Protects returns true.
+// Protects reports whether the retention floor protects a record from the order o. stored is the
+// time at which the server stored the record, in nanoseconds since 1970, and at is the time at
+// which it stored the order. If one of the times is unknown, Protects returns true.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }

@@ -32,7 +32,7 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether the hold o protects t from the order erase. sameTree reports whether
+// Covers reports whether the hold o protects t from the order in erase. sameTree reports whether
 // the leaves of o refer to the tree of t.
 //
 // A hold of a user covers the user's records at the time of the hold, listed in o.Leaves, and
@@ -92,8 +92,8 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 	})
 }
 
-// Resolve returns the leaves below before that s selects and whose payloads may be destroyed.
-// An event includes its blob chunks.
+// Resolve returns the leaves that s selects and whose payloads may be destroyed. It considers only
+// leaf numbers below before. An event includes its blob chunks.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)

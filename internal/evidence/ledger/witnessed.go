@@ -76,8 +76,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned returns the checkpoint signed with its cosignatures, if it is the last cosigned one.
-// It returns others unchanged.
+// Cosigned returns a signed checkpoint with its cosignatures if it is the last cosigned one. It
+// returns other checkpoints unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {

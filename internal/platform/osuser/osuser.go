@@ -36,17 +36,17 @@ func at(name string) string {
 	return name + "@" + host
 }
 
-// WithNote returns by, a name that a person gave. If it differs from the system user current,
-// WithNote adds current in parentheses.
-func WithNote(by, current string) string {
-	if !Differs(by, current) {
-		return by
+// WithNote returns name, which a person gave. If it differs from the system user in current,
+// WithNote adds that user in parentheses.
+func WithNote(name, current string) string {
+	if !Differs(name, current) {
+		return name
 	}
-	return by + " (" + current + ")"
+	return name + " (" + current + ")"
 }
 
-// Differs reports whether by is neither current, which is USER@HOST, nor USER. If current is empty,
-// as in older records, it returns false.
+// Differs reports whether the name in by is neither the system user in current, which has the form
+// USER@HOST, nor only its USER. If current is empty, as in older records, it returns false.
 func Differs(by, current string) bool {
 	name, _, _ := strings.Cut(current, "@")
 	return current != "" && by != name && by != current

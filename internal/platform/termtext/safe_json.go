@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// SafeJSON returns a writer that copies JSON to w and escapes what [Printable] escapes. The JSON
-// values stay the same. Each write must end at a character boundary, as the writes of a
-// json.Encoder do.
+// SafeJSON returns a writer that copies JSON to w. It writes the characters that [Printable]
+// escapes as JSON escapes, so the JSON keeps its meaning. Each call of Write must end at a
+// character boundary, as the calls of a json.Encoder do.
 func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }

@@ -16,8 +16,8 @@ const (
 // ErrDiskSmall is wrapped when the streams do not fit on the disk.
 var ErrDiskSmall = errors.New("the disk is too small for the broker")
 
-// storeLimit returns the maximum size of the store in dir: asked or, if that is 0, 90 % of the
-// space that is free or already used by the store.
+// storeLimit returns the maximum size of the store in dir. If asked is 0, that is 90 % of the space
+// that is free or already used by the store, and otherwise asked.
 func storeLimit(dir string, asked int64) (int64, error) {
 	free, err := diskFree(dir)
 	if err != nil {

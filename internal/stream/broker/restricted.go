@@ -52,7 +52,8 @@ func (a *authenticator) admit(c server.ClientAuthentication, name string, r rest
 	return &server.User{Username: name, Account: account, Permissions: permissions(subjects.RouteRights(a.space, routes))}, nil
 }
 
-// The caller of full must hold a.mu.
+// full reports whether an account, or the server, has as many clients as allowed. The caller must
+// hold a.mu.
 func (a *authenticator) full(account string) bool {
 	n := 0
 	for _, r := range a.clients {

@@ -77,8 +77,8 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// happened reports whether an Apply that returned an error has committed anyway. moved is an error
-// if the stored position is neither the old one nor next.
+// happened reports whether an Apply that returned an error has committed anyway. The error moved is
+// not nil if the stored position is neither the old one nor next.
 func (l *loop) happened(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

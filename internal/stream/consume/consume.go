@@ -34,11 +34,11 @@ type Projection interface {
 	// Position returns the last committed position.
 	Position(ctx context.Context) (Position, error)
 
-	// Apply applies the messages in stream order and commits them together with next in one
-	// transaction. If batch is empty, it only stores next.
+	// Apply applies the messages in stream order and commits them together with the position next
+	// in one transaction. If batch is empty, it only stores that position.
 	//
 	// If a message can never be applied, Apply commits nothing and returns a [*Poison]. Run then
-	// calls Apply again without that message and with the same next. After any other error, Run
+	// calls Apply again without that message and with the same position. After any other error, Run
 	// retries unless Position shows that the batch was committed.
 	Apply(ctx context.Context, batch []Message, next Position) error
 }

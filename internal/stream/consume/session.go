@@ -138,8 +138,8 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the one of the position at. It returns "" if it
-// is the same. The ledger stores the text.
+// difference describes how the stream differs from the stream of the position in at. It returns ""
+// if they are the same. The ledger stores the text.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {

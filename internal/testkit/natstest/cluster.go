@@ -101,8 +101,8 @@ func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	return js
 }
 
-// Leader returns the index of the server that leads a durable, or the stream if durable is empty,
-// or -1.
+// Leader returns the index of the server that leads a durable, or the stream if durable is empty.
+// It returns -1 if there is no leader.
 func (c *Cluster) Leader(stream, durable string) int {
 	return slices.IndexFunc(c.servers, func(s *server.Server) bool {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Size returns n, or fewer under the race detector.
+// Size returns n. Under the race detector, it returns the smaller number in fewer.
 func Size(n, fewer int) int {
 	if Enabled {
 		return fewer

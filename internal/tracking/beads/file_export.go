@@ -84,8 +84,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes content to next and copies the records to the column writing. While next exists,
-// it has not replaced the issues file.
+// prepare writes content to the file next and copies the records to the column writing. While that
+// file exists, it has not replaced the issues file.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))

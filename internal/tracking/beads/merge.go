@@ -20,7 +20,7 @@ func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombst
 
 // merge adds the changes that people made in theirs to the row, and returns them as edits. A value
 // that is in neither the written nor the writing state comes from a person. The time of the edits
-// is that of theirs if it is new, and otherwise at.
+// is that of theirs if that is new, and otherwise the time at.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {

@@ -13,7 +13,8 @@ const (
 	maxDescription = 60_000
 )
 
-// fit makes i acceptable for every backend. The rest of a long title moves to the description.
+// fit returns the issue in a form that every backend accepts. If the title is too long, its end
+// moves to the description.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)
 	i.Title = title

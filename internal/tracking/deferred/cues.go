@@ -13,11 +13,11 @@ type cue struct {
 	take take
 	// Only "I" or "we" may come before the cue.
 	first bool
-	// The cue counts only if an object comes after it. Otherwise it may be an adjective.
+	// The cue counts only if an object comes after it. Without an object, it may be an adjective.
 	plain bool
 	// After a number, the cue is a test result and not deferred work.
 	counted bool
-	// The cue counts only if it is the statement of the sentence. Otherwise it may be the name of a
+	// The cue counts only if it is the statement of the sentence. If not, it may be the name of a
 	// thing.
 	predicate bool
 	say       []phrase

@@ -155,8 +155,8 @@ func firstOf(p fragment) string {
 	return p.text
 }
 
-// label returns the label at the beginning of s and the text after it. Without a colon, the label
-// must be a heading or alone on its line.
+// label returns the label at the beginning of s and the text after it, or false if s begins with
+// none. Without a colon, the label must be a heading or alone on its line.
 func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {

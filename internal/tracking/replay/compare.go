@@ -113,8 +113,8 @@ func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	}
 }
 
-// merge joins two sequences that are sorted by compare. If only one sequence has a value, do gets
-// nil in place of the other.
+// merge joins two sequences that are sorted by compare, and calls do for each pair of equal values.
+// If only one sequence has a value, do gets nil in place of the other.
 func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
 	nextA, stopA := iter.Pull2(as)
 	defer stopA()

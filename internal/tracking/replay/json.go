@@ -16,7 +16,7 @@ import (
 )
 
 // WriteJSON writes the issues in the order of creation and the decisions in the order of arrival.
-// If against is not nil, it becomes a member.
+// If against is not nil, the output includes that comparison.
 func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
 	safe := termtext.SafeJSON(buf) // must be before the buffer, which can split a character

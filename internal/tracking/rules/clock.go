@@ -39,8 +39,8 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock forward to the time of e. If e is further ahead than leap, another event
-// must confirm its time first, unless passes returns true.
+// move moves the clock forward to the time of e. If e is ahead of the clock by more than leap,
+// another event must confirm its time first, unless passes returns true.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return

@@ -87,7 +87,8 @@ func (f facts) status(c *course, config *Config) (Status, string) {
 	return Open, ""
 }
 
-// since returns the fact that gives an issue the status to, or now if none is recorded.
+// since returns the fact that gives an issue the status in to. If none is recorded, it returns a
+// fact with the stamp now.
 func (f facts) since(c *course, to Status, now Stamp) fact {
 	switch {
 	case c.Failure != "":

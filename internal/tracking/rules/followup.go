@@ -97,7 +97,7 @@ func unindexFollowup(r records, id string, u *followup) {
 }
 
 // similarFollowup returns the open follow-up that shares the most words with key, or "" if none
-// shares percent of them. The targets must be equal, unless one of them is empty.
+// shares at least percent % of them. The targets must be equal, unless one of them is empty.
 func similarFollowup(r records, key, target string, percent int) string {
 	words := itemWords(key)
 	best, most := "", percent-1

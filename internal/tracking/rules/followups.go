@@ -93,14 +93,14 @@ func (t *followupTracker) left(from leftover) *[]string {
 	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
 }
 
-// leaveItem creates or updates the follow-up of item, and appends its id to the list now. The list
-// before has the follow-ups of the source's earlier report.
-func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, before, now []string) []string {
+// leaveItem creates or updates the follow-up of item, and returns ids with its id appended.
+// earlierIDs has the follow-ups of the source's earlier report.
+func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, earlierIDs, ids []string) []string {
 	d := t.draft
 	key := deferred.Key(item)
 	id := followupKey(d.tenant, from.Target, key)
-	if slices.Contains(now, id) {
-		return now
+	if slices.Contains(ids, id) {
+		return ids
 	}
 	u := followups.edit(d.records, id)
 	if u.Key == "" {
@@ -109,13 +109,13 @@ func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, 
 	exists := d.isOpen(u.follower()) || u.Issue != "" && !t.transitions.outlived(u.Issue)
 	if !exists && d.stamp.before(u.Done.Stamp) {
 		d.say("done before", "a later summary says that it is done")
-		return now
+		return ids
 	}
 	if n, limit := t.quota(remaining); !exists && *n >= limit {
 		t.bundles.add(item)
-		return now
+		return ids
 	}
-	if !slices.Contains(before, id) {
+	if !slices.Contains(earlierIDs, id) {
 		u.Sources++
 	}
 	u.Last = u.Last.later(d.stamp)
@@ -124,7 +124,7 @@ func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, 
 	} else {
 		t.create(id, u, from, remaining)
 	}
-	return append(now, id)
+	return append(ids, id)
 }
 
 func (t *followupTracker) quota(remaining bool) (n *int, limit int) {

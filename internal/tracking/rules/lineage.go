@@ -76,17 +76,18 @@ func (l *Lineage) lead(run *Run) {
 
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges the lineage from into home. If from has an issue or digest entry, merge does the
-// opposite, but only if home has neither of these, no steps and no end. Otherwise it does nothing.
-func (r records) merge(from, home string) {
-	a, b := lineages.edit(r, from), lineages.edit(r, home)
+// merge merges the lineage source into target. If source has an issue or digest entry, merge merges
+// target into source instead, but only if target has neither of these, no steps and no end. If
+// target has one of them, merge does nothing.
+func (r records) merge(source, target string) {
+	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
-		a, b, home = b, a, from
+		a, b, target = b, a, source
 	}
 	if a.follower() != "" {
 		return
 	}
-	a.Into = home
+	a.Into = target
 	for _, role := range a.Roles {
 		into := b.role(role.Unit, role.Name)
 		if into.Failed.before(role.Failed) {

@@ -158,8 +158,8 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether the clock can reach the time at. It cannot if at is further away than one
-// event may move the clock.
+// reaches reports whether the clock can reach the time at. It cannot if that time is further ahead
+// than one event may move the clock.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

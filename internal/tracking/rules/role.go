@@ -74,7 +74,8 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		return
 	}
 	r.Done = r.Done.later(stamp)
-	// The step may have failed in another role. Its completion recovers only that failure.
+	// The step may have failed in another role. The completion of the step recovers only that
+	// failure.
 	for i := range l.Roles {
 		if other := &l.Roles[i]; other.Step == id && other.Failed.before(stamp) {
 			other.Done = other.Done.later(other.Failed)
@@ -82,8 +83,9 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	}
 }
 
-// failing returns a role whose latest failure has not recovered. A later completion of the role
-// recovers it, and so does a successful end of its child run or of a root, even at the same time.
+// failing returns a role whose latest failure has not recovered, or false if there is none. A later
+// completion of the role recovers it, and so does a successful end of its child run or of a root,
+// even at the same time.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {
 		if !r.failing() || !l.Settled.isZero() && !l.Settled.At.Before(r.Failed.At) {

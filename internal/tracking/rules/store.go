@@ -21,7 +21,7 @@ const IssueKind = "issue"
 type Store interface {
 	// Load returns the JSON of a record, or nil.
 	Load(Key) ([]byte, error)
-	// Timers returns at most limit timers that are due at or before at, ordered by time and id.
+	// Timers returns at most limit timers that are due at the time at or earlier, ordered by time and id.
 	Timers(tenant string, at time.Time, limit int) ([]Timer, error)
 }
 

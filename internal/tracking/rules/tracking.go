@@ -138,7 +138,8 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts a grace period if the event is a failed step that would block the issue.
+// delay starts a grace period and returns true if the event is a failed step that would block the
+// issue.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()

@@ -12,10 +12,11 @@ import (
 // File returns the path of the tracker's database.
 func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
 
-// Schema returns the schema of the tracker's database with the tables in others. A change of a
-// table or record requires a new version, with which the tracker rebuilds the file from the stream.
-func Schema(others string) projection.Schema {
-	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + others}
+// Schema returns the schema of the tracker's database. It contains the tables of this package and
+// those that the statements in extra create. A change of a table or record requires a new version,
+// so that the tracker rebuilds the file from the stream.
+func Schema(extra string) projection.Schema {
+	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + extra}
 }
 
 // Read runs fn on a snapshot of the database, even while a tracker writes to it. If there is no

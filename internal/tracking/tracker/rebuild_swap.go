@@ -173,16 +173,16 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap replaces the database old with fresh. The database fresh must be closed, and the write-ahead
-// log of old must be empty.
-func swap(fresh, old string) error {
+// swap replaces the database at oldPath with the one at newPath. The new database must be closed,
+// and the write-ahead log of the old one must be empty.
+func swap(newPath, oldPath string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Remove(old + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(oldPath + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := os.Rename(fresh, old); err != nil {
+	if err := os.Rename(newPath, oldPath); err != nil {
 		return err
 	}
-	return atomicfile.SyncDir(filepath.Dir(old))
+	return atomicfile.SyncDir(filepath.Dir(oldPath))
 }

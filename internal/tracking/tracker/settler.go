@@ -168,7 +168,8 @@ func (s *settler) report(ctx context.Context, err error) {
 }
 
 // finish settles and exports all effects, and retries until ctx ends. It publishes decisions only
-// if all messages from before the start have been read. The caller guarantees that with drained.
+// if all messages from before the start have been read. The caller confirms that by setting
+// drained.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)

@@ -45,9 +45,9 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// late lists the variables that a matcher cannot use, because their values are only available when
-// the hook runs.
-var late = map[string]bool{"result": true, "error": true, "payload": true}
+// lateVariables lists the variables that a matcher cannot use, because their values are only
+// available when the hook runs.
+var lateVariables = map[string]bool{"result": true, "error": true, "payload": true}
 
 type condition struct {
 	program *vm.Program
@@ -119,9 +119,9 @@ func (e *expressionError) Error() string {
 	return "not an expression that is true or false: " + clip(e.message) + " (at its " + at + ")"
 }
 
-// Visit sets c.late if node is a variable in late. It implements [ast.Visitor].
+// Visit implements [ast.Visitor]. It sets c.late if node is a variable that a matcher cannot use.
 func (c *condition) Visit(node *ast.Node) {
-	if name, ok := (*node).(*ast.IdentifierNode); ok && (late[name.Value] || name.Value == "$env") {
+	if name, ok := (*node).(*ast.IdentifierNode); ok && (lateVariables[name.Value] || name.Value == "$env") {
 		c.late = true
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Limits on a file. Aliases can make a small file huge, so the number of values has a limit.
+// Limits on a hook file: its bytes, and its values and nesting after aliases are replaced. Aliases
+// can turn a small file into millions of values.
 const (
 	maxFile  = 1 << 20
 	maxNodes = 100_000

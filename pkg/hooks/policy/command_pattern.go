@@ -63,7 +63,7 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 }
 
 // leads returns the arguments after the program and operands of the pattern, if cmd begins with
-// them.
+// them. If not, it returns false.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false

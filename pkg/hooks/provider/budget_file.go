@@ -55,8 +55,8 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// addToFile adds more to the spending in the file at path. The write is atomic and durable, and a
-// lock excludes other processes.
+// addToFile adds the spending in more to the spending in the file at path. The write is atomic and
+// durable, and a lock excludes other processes.
 func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {

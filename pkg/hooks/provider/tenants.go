@@ -24,7 +24,7 @@ type tenants struct {
 	rules func(tenant string) (any, error)
 	opts  hooks.Options
 
-	mu    sync.Mutex // guards known, and is not locked while rules runs
+	mu    sync.Mutex // guards the field known, and is not locked while rules runs
 	known map[string]*tenant
 }
 
@@ -74,8 +74,8 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make sets the registry or the error of own. After an error, it removes the tenant from known, so
-// that the next call tries again.
+// make sets the registry or the error of the tenant in own. After an error, it removes the tenant
+// from t.known, so that the next call tries again.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {

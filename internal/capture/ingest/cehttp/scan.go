@@ -93,14 +93,14 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads the next value of the array. If before is not nil, value returns it
-// instead.
-func (s *scanner) value(before error) (eventText, error) {
-	if errors.Is(before, io.EOF) {
+// value reads the next value of the array. prior is the error of the step before. If it
+// is not nil, value only returns an error.
+func (s *scanner) value(prior error) (eventText, error) {
+	if errors.Is(prior, io.EOF) {
 		return eventText{}, errOpen
 	}
-	if before != nil {
-		return eventText{}, before
+	if prior != nil {
+		return eventText{}, prior
 	}
 	p := eventText{offset: s.offset, line: s.line}
 	var at nesting

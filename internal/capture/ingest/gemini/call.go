@@ -114,8 +114,8 @@ func (k toolCall) output() string {
 
 var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
-// exitCode searches only the trailing lines, because earlier lines are output of the
-// command.
+// exitCode returns the exit code in the output of a command, or false. It searches only
+// the trailing lines, because earlier lines are output of the command.
 func exitCode(text string) (code int, ok bool) {
 	for text != "" {
 		before, line := cutLast(text)

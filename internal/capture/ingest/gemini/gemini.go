@@ -1,5 +1,5 @@
-// Package gemini reads recordings of Gemini CLI chats and recorded answers of its
-// models.
+// Package gemini reads recorded chats of Gemini CLI, and files that contain only the
+// recorded answers of a Gemini model.
 package gemini
 
 import (
@@ -20,7 +20,7 @@ import (
 const Source = "gemini-cli"
 
 // Events yields the events of one recording. A recording is one of three kinds: a JSON
-// object, lines that add and replace messages, as newer versions write, or lines with
+// object, lines that add and replace messages (the form of newer versions), or lines with
 // recorded answers of the model.
 //
 // A session is a run, and a prompt begins a step. The session of a sub-agent is a run

@@ -187,8 +187,9 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers returns the call of the observation i, by its cause or call id. Old files
-// have neither, so there it is the oldest waiting call of the same kind.
+// answers removes the call of the observation i from the waiting calls and returns it, or
+// false if there is none. It finds the call by its cause or call id. Old files have
+// neither, so there it takes the oldest waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

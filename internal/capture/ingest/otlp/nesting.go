@@ -73,8 +73,8 @@ func checkNesting(m message, body []byte, depth int) error {
 
 const maxField = 1<<29 - 1
 
-// nextField splits b after its first field. content is empty unless the field is a
-// message, text or bytes.
+// nextField splits b after its first field. It returns false if b does not begin with a
+// complete field. content is empty unless the field is a message, text or bytes.
 func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > maxField {

@@ -114,8 +114,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answers++
 }
 
-// begin derives the id of the run from the file name and first, the first answer or
-// step.
+// begin starts the run. It derives the id from the file name and from first, which is the
+// first answer or step.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
 	id := t.runNames.Unique(name + "-" + ingest.Hash(first))

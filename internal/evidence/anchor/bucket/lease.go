@@ -50,7 +50,7 @@ type Lease struct {
 	challenged bool
 	taken      int // how often this process took the lease
 
-	mu      sync.Mutex // guards held and checked
+	mu      sync.Mutex // guards the fields held and checked
 	held    bool
 	checked time.Time
 }

@@ -72,7 +72,8 @@ const (
 )
 
 // Pin adds e to the file at path. If another key is pinned for the same origin and data directory,
-// Pin replaces it only if follows returns true for it. The entry before is the one that was pinned.
+// Pin replaces it only if follows returns true for that key. The result before is the entry that
+// was pinned until now.
 func Pin(ctx context.Context, path string, e Entry, follows func(key string) bool) (o Outcome, before Entry, err error) {
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err

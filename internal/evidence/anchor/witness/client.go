@@ -39,8 +39,8 @@ var (
 type Checkpoint struct {
 	Note []byte // signed by the log
 	Size int64  // leaves in its tree
-	// Prove returns the proof that the tree continues the tree of its first old leaves.
-	Prove func(ctx context.Context, old int64) ([]tlog.Hash, error)
+	// Prove returns the proof that the tree continues the tree of its first size leaves.
+	Prove func(ctx context.Context, size int64) ([]tlog.Hash, error)
 }
 
 // A Client submits checkpoints to witnesses. It is safe for concurrent use.
@@ -63,27 +63,27 @@ func NewClient() *Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Cosign submits cp to the witness w and returns the line with the verified cosignature, including
-// its line feed. old is the number of leaves that w has cosigned before, or 0 if unknown.
+// its line feed. oldSize is the number of leaves that w has cosigned before, or 0 if unknown.
 // Repetitions are harmless. An error that wraps [ErrForked] or [ErrUnknownLog] needs an operator.
-func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, old int64) (line []byte, err error) {
+func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, oldSize int64) (line []byte, err error) {
 	for range attempts {
-		if old > cp.Size {
-			return nil, fmt.Errorf("%w: of %d leaves, and this checkpoint has %d", ErrForked, old, cp.Size)
+		if oldSize > cp.Size {
+			return nil, fmt.Errorf("%w: of %d leaves, and this checkpoint has %d", ErrForked, oldSize, cp.Size)
 		}
 		var proof []tlog.Hash
-		if old > 0 && old < cp.Size {
-			if proof, err = cp.Prove(ctx, old); err != nil {
-				return nil, fmt.Errorf("prove that the checkpoint continues %d leaves: %w", old, err)
+		if oldSize > 0 && oldSize < cp.Size {
+			if proof, err = cp.Prove(ctx, oldSize); err != nil {
+				return nil, fmt.Errorf("prove that the checkpoint continues %d leaves: %w", oldSize, err)
 			}
 		}
-		answer, err := c.post(ctx, w, request(old, proof, cp.Note))
+		answer, err := c.post(ctx, w, request(oldSize, proof, cp.Note))
 		if err != nil {
 			return nil, err
 		}
 		if answer.status != http.StatusConflict {
 			return answer.cosignature(w, cp.Note)
 		}
-		if old, err = answer.size(); err != nil {
+		if oldSize, err = answer.size(); err != nil {
 			return nil, err
 		}
 	}

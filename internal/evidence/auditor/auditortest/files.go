@@ -89,10 +89,10 @@ func Contents(tb testing.TB, dir string) map[string]string {
 	return all
 }
 
-// CopyKeys copies the keys of the data directory from to the data directory to.
-func CopyKeys(tb testing.TB, to, from string) {
+// CopyKeys copies the keys of the data directory src to the data directory dst.
+func CopyKeys(tb testing.TB, dst, src string) {
 	tb.Helper()
-	if err := os.CopyFS(filepath.Join(to, "keys"), os.DirFS(filepath.Join(from, "keys"))); err != nil {
+	if err := os.CopyFS(filepath.Join(dst, "keys"), os.DirFS(filepath.Join(src, "keys"))); err != nil {
 		tb.Fatal(err)
 	}
 }

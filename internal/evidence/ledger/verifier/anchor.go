@@ -128,7 +128,7 @@ func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 }
 
 // concludeAnchor confirms the key if a trusted checkpoint, an anchored checkpoint or witnesses
-// confirm the ledger. Otherwise it adds the remedy.
+// confirm the ledger. If none does, it adds the remedy to the report.
 func (r *Report) concludeAnchor() {
 	if r.Anchor == nil || r.Anchor.State != AnchorNone {
 		return

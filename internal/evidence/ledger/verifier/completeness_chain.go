@@ -187,8 +187,8 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 // maxChoices limits how many hashes choose combines to roots, for all producers together.
 const maxChoices = 1 << 21
 
-// choose picks one content for each number so that the contents have the given root. It tries
-// the last contents, the first ones, and then all combinations.
+// choose picks one content for each number so that the contents have the given root. ok is false if
+// no choice has it. choose tries the last contents, the first ones, and then all combinations.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {

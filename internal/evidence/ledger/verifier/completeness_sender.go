@@ -216,8 +216,8 @@ func (s *sender) explain(first, last uint64) []Gap {
 	return gaps
 }
 
-// covering returns the range that contains n. It lowers end to the last number of that range,
-// or to the number before the next range.
+// covering returns the range that contains n, or false if none does. It lowers end to the last
+// number of that range, or to the number before the next range.
 func covering(ranges []events.Range, n uint64, end *uint64) (events.Range, bool) {
 	for _, r := range ranges {
 		if r.First <= n && n <= r.Last {

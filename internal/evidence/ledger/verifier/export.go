@@ -126,9 +126,9 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 // both with a checkpoint.
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
-// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers
-// the records. leaves and again yield all leaves and repetitions once more, which Conclude
-// reads only if necessary.
+// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers the
+// records. The sequences leaves and again yield all leaves and all repetitions once more, which
+// Conclude reads only if necessary.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -152,8 +152,8 @@ func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
 
-// Foreign returns the foreign events that Conclude found. If there are any, the caller passes
-// them to [ExportChecker.Without] of another checker, and adds all records to that one.
+// Foreign returns the foreign events that Conclude found. If there are any, the caller passes them
+// to [ExportChecker.Without] of another checker, and adds all records to that checker.
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
 // Findings writes the records that contradict others to r, as [ExportChecker.Conclude] does.

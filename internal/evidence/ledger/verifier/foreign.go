@@ -139,8 +139,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the events of producers for which this reading found another beginning
-// than known, because it used the wrong key for them.
+// dropOvertaken removes the events of producers for which this reading found another beginning than
+// the one in known, because it used the wrong key for them.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {

@@ -19,9 +19,9 @@ func (t *tail) add(sequence uint64, stored time.Time) {
 	}
 }
 
-// list removes the events up to the number listed, which a manifest lists.
-func (t *tail) list(listed uint64) {
-	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= listed })
+// list removes the events up to number, because a manifest lists them.
+func (t *tail) list(number uint64) {
+	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }
 
 // setFlight writes to p how many events of s are in flight, and since when. now is the time of the

@@ -258,8 +258,8 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next returns the record of a leaf. The caller asks for ascending leaves. Records in between
-// have no leaf and are reported.
+// next returns the record of a leaf, or false if there is none. The caller asks for ascending
+// leaves. Records in between have no leaf and are reported.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

@@ -87,9 +87,9 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break records that the stream does not continue where the ledger ended, so that
-// [verifier.Verify] reports it. It signs a checkpoint with position at, after which the caller
-// resumes reading. If ledger and stream share the message at that position, at contains its
+// Break records that the stream does not continue where the ledger ended, so that [verifier.Verify]
+// reports it. It signs a checkpoint with the position in at, and the caller then resumes reading
+// after that position. If ledger and stream share the message at that position, at contains its
 // hash.
 //
 // Break does nothing if the ledger is empty or has already reached the position, so the caller

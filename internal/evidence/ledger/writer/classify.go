@@ -157,9 +157,9 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	return first, same, nil
 }
 
-// sameAsRemoved reports whether r is the event at leaf first. Its payload was destroyed, so
-// only run and kind are compared. Without this check, an erased event that arrives again would
-// be stored again.
+// sameAsRemoved reports whether r is the event at the leaf numbered first. The payload of that
+// event was destroyed, so only run and kind are compared. Without this check, an erased event that
+// arrives again would be stored again.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

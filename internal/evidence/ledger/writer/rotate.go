@@ -26,7 +26,8 @@ type Rotation struct {
 	Tenants []string     // tenants with a ledger
 	Order   ledger.Order // only By, Reason, Ticket and Time are set
 	Signer  Place        // a file by default
-	// Destroy deletes the old private half. Otherwise it is moved to a folder.
+	// Destroy deletes the private half of the old key. If Destroy is false, Rotate moves it to the
+	// folder retired.
 	Destroy bool
 
 	step func(name string) error // for tests, called after each step
@@ -41,12 +42,12 @@ type Rotated struct {
 	Retired string `json:"retired,omitempty"` // old private half; empty if deleted
 }
 
-// Rotate replaces the key in r.Dir. No other process may write to the folder or sign with the
-// old key meanwhile.
+// Rotate replaces the key in r.Dir. Until it returns, no other process may write to that folder or
+// sign with the old key.
 //
-// Rotate makes one order for each ledger that exists or existed, and signs it with both keys.
-// All orders are on disk before the new key is installed. A crash leaves either key installed
-// with all its files, and the caller can repeat Rotate.
+// Rotate makes one order for each ledger that exists or existed, and signs it with both keys. All
+// orders are on disk before the new key is installed. After a crash, either the old or the new key
+// is installed with all its files, and the caller can repeat Rotate.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
 		r.step = func(string) error { return nil }

@@ -43,8 +43,8 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose creates the key in dir at p if there is none. If it is at another place, the error
-// says how to move it.
+// Choose creates the key in dir at p if there is none, and then returns true. If the key is at
+// another place than p, the error says how to move it.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)

@@ -30,7 +30,7 @@ func Ordinary() []string {
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
 // Class returns the normalised class of an infrastructure error. It returns "" if class names no
-// cause or contains a word of ordinary.
+// cause or contains one of the phrases in ordinary.
 func Class(class string, ordinary []string) string {
 	words := classWords(class)
 	named := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })

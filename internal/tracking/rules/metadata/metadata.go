@@ -37,7 +37,8 @@ func Amount(v any) int {
 }
 
 // Remaining returns the items that a partial success left undone, from the members remaining,
-// remaining_items and partial_success. The last one can also be a flag.
+// remaining_items and partial_success. partial_success can also be a flag. partial is true if there
+// are such items or if the flag is set.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)

@@ -130,8 +130,8 @@ func Twice(list []Delivery) []Delivery {
 	return twice
 }
 
-// Jitter delays each delivery by a random time below most, which changes the order.
-func Jitter(list []Delivery, most time.Duration, seed uint64) []Delivery {
+// Jitter delays each delivery by a random time below limit, which changes the order.
+func Jitter(list []Delivery, limit time.Duration, seed uint64) []Delivery {
 	type late struct {
 		Delivery
 		at time.Time
@@ -147,7 +147,7 @@ func Jitter(list []Delivery, most time.Duration, seed uint64) []Delivery {
 			}
 			last = now[d.Event.Tenant]
 		}
-		order = append(order, late{d, last.Add(time.Duration(rng.Int64N(int64(most))))})
+		order = append(order, late{d, last.Add(time.Duration(rng.Int64N(int64(limit))))})
 	}
 	slices.SortStableFunc(order, func(a, b late) int { return a.at.Compare(b.at) })
 	jittered := make([]Delivery, 0, len(list))

@@ -98,8 +98,8 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Load returns the recorded scenarios and the scenarios in testdata. With the race detector, it returns
-// only a fifth of the latter, because a fold uses one goroutine.
+// Load returns the recorded scenarios and the scenarios in testdata. With the race detector,
+// it returns only a fifth of those in testdata, because a fold uses one goroutine.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed

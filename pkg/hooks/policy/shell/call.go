@@ -188,7 +188,7 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 		argv = append(argv, w.expander(st).fields(arg)...)
 	}
 	w.run(argv, own, in)
-	if own != st { // a builtin such as read in "IFS=: read x" changes the shell's own variables
+	if own != st { // keep variables that the command set, such as x in "IFS=: read x"
 		for _, a := range c.Assigns {
 			if a.Name != nil {
 				own.restore(a.Name.Value, st)

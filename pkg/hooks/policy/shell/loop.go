@@ -32,8 +32,8 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	}
 }
 
-// forgetChanged marks the variables that loop changes as unknown, because their current values are
-// valid only in the first iteration.
+// forgetChanged marks the variables that the loop changes as unknown, because their current values
+// are valid only in the first iteration.
 func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {

@@ -28,7 +28,7 @@ func (o option) last() byte {
 }
 
 // next reads the option at the start of args. rest contains the arguments after it and its value.
-// Without an option, rest begins with the first operand.
+// If there is no option, ok is false and rest begins with the first operand.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

@@ -30,8 +30,8 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if the server refused to publish to a subject that concerns accepts, or to
-// subscribe to inbox.
+// about returns an error if the server refused to publish to a subject for which concerns returns
+// true, or to subscribe to inbox.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)

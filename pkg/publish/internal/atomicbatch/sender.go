@@ -62,10 +62,10 @@ type Sender struct {
 	wait    time.Duration
 }
 
-// NewSender returns a sender that waits up to wait for each answer. The caller must close the
+// NewSender returns a sender that waits at most timeout for each answer. The caller must close the
 // sender before nc and link.
-func NewSender(nc *nats.Conn, link *Link, wait time.Duration) (*Sender, error) {
-	s := &Sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: wait}
+func NewSender(nc *nats.Conn, link *Link, timeout time.Duration) (*Sender, error) {
+	s := &Sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: timeout}
 	sub, err := nc.ChanSubscribe(s.inbox+".*", s.replies)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to answers: %w", err)

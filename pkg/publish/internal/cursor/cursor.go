@@ -111,7 +111,8 @@ func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	}
 }
 
-// parseChange reads eight hex digits, a space, JSON, and a newline.
+// parseChange reads a line of eight hex digits (the checksum), a space, JSON, and a newline. ok is
+// false if the line is damaged.
 func parseChange(line []byte) (ch change, ok bool) {
 	sum, text, ok := bytes.Cut(line, []byte(" "))
 	if !ok || !bytes.HasSuffix(text, []byte("\n")) {
@@ -203,10 +204,10 @@ func (c *Cursor) Rewrite() error {
 	return nil
 }
 
-// RetireRuns moves the longest idle runs to disk if more than most are in memory. It skips runs
-// that keep accepts. It does nothing if there are unsaved changes.
-func (c *Cursor) RetireRuns(most int, keep func(RunKey) bool) error {
-	if len(c.Runs.memory) <= most || c.stale || c.Runs.dirty != nil {
+// RetireRuns moves the longest idle runs to disk if more than limit runs are in memory. It skips
+// runs for which keep returns true. It does nothing if there are unsaved changes.
+func (c *Cursor) RetireRuns(limit int, keep func(RunKey) bool) error {
+	if len(c.Runs.memory) <= limit || c.stale || c.Runs.dirty != nil {
 		return nil
 	}
 	return c.Runs.retire(keep)

@@ -95,9 +95,9 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers that neither closed nor moved and that are not present, which is
-// the current producer id of the outbox or "". The State of a producer is Lost if its loss is
-// already recorded.
+// Missing returns the producers that neither closed nor moved, except for present, which is the
+// current producer id of the outbox or "". The State of a producer is Lost if its loss is already
+// recorded.
 func Missing(list []Record, present string) (missing []Record) {
 	// A crash can interrupt a change of the producer id between its two lines.
 	isChange := func(from, to string) bool {

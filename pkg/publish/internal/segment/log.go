@@ -178,7 +178,7 @@ func (l *Log) SetSync(on bool) {
 	l.opts.Sync = on
 }
 
-// Truncate shortens the segment whose first ordinal is first to size bytes.
+// Truncate shortens the segment that begins with the ordinal first. Its new length is size bytes.
 func (l *Log) Truncate(first uint64, size int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,11 +193,11 @@ func (l *Log) Truncate(first uint64, size int64) error {
 	return nil
 }
 
-// Drop removes the segments in which all records have an ordinal below before.
-func (l *Log) Drop(before uint64) error {
+// Drop removes the segments in which all records have an ordinal below limit.
+func (l *Log) Drop(limit uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.list) > 1 && l.list[1].First <= before {
+	for len(l.list) > 1 && l.list[1].First <= limit {
 		if err := os.Remove(l.Dir.Path(l.list[0].First)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove segment: %w", err)
 		}
@@ -213,12 +213,12 @@ func (l *Log) CanDrop(before uint64) bool {
 	return len(l.list) > 1 && l.list[1].First <= before
 }
 
-// HasOnly reports whether the log has records and all of them have an ordinal below before.
-func (l *Log) HasOnly(before uint64) bool {
+// HasOnly reports whether the log has records and all of them have an ordinal below limit.
+func (l *Log) HasOnly(limit uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.list)
-	return l.broken == nil && l.end < before && (n > 1 || n == 1 && l.list[0].Size > 0)
+	return l.broken == nil && l.end < limit && (n > 1 || n == 1 && l.list[0].Size > 0)
 }
 
 // Clear begins a new segment and removes all others.

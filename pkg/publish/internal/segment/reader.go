@@ -21,14 +21,14 @@ type Reader struct {
 	space []byte // memory of buf
 }
 
-// Reader returns a reader that begins with the segment of the record with ordinal from. It also
-// returns the earlier records of that segment.
-func (l *Log) Reader(from uint64) *Reader {
+// Reader returns a reader that begins with the segment that contains the record with this ordinal.
+// It also returns the earlier records of that segment.
+func (l *Log) Reader(ordinal uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &Reader{log: l}
 	for _, seg := range l.list {
-		if r.first == 0 || seg.First <= from {
+		if r.first == 0 || seg.First <= ordinal {
 			r.first, r.end = seg.First, seg.Size
 		}
 	}
@@ -74,9 +74,9 @@ func (r *Reader) Next() (Item, error) {
 	return it, nil
 }
 
-// Again returns a second reader that begins with it, the last item that r returned.
-func (r *Reader) Again(it Item) *Reader {
-	return &Reader{log: r.log, first: r.first, off: r.off - int64(it.Size), end: r.end}
+// Again returns a second reader that begins with item, the last one that r returned.
+func (r *Reader) Again(item Item) *Reader {
+	return &Reader{log: r.log, first: r.first, off: r.off - int64(item.Size), end: r.end}
 }
 
 // Position returns the segment of the last item and the offset in the segment at which the item

@@ -75,11 +75,11 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Answer makes say answer all requests, or the witness again if say is nil.
-func (w *Witness) Answer(say http.HandlerFunc) {
+// Answer makes handler answer all requests. If handler is nil, the witness answers them again.
+func (w *Witness) Answer(handler http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.say = say
+	w.say = handler
 }
 
 // Size returns how many leaves of a log the witness has cosigned.

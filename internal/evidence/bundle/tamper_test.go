@@ -229,7 +229,7 @@ func TestTamper_Zip(t *testing.T) {
 			t.Errorf("%s beside the others: exit %d", name, r.Exit)
 		}
 	}
-	for _, name := range bundleFiles {
+	for _, name := range filesOf(formatV2) {
 		o := open(t, path)
 		o.names = slices.DeleteFunc(o.names, func(n string) bool { return n == name })
 		if r := check(t, o.pack(t), CheckOptions{Key: e.key}); r.Exit != verifier.ExitInvalid {

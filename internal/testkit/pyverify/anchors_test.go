@@ -96,6 +96,7 @@ func TestVerifier_Witnesses(t *testing.T) {
 		}
 	}
 	compare(t, path)
+	rules = map[string]string{"Two": rules["Two"], "Missing": rules["Missing"], "One": rules["One"]}
 	f.Now = f.Now.Add(10 * time.Second)
 	f.Run("p", "r2", 2)
 	compare(t, ledgertest.Write(t, dir, key, f, 4))

@@ -268,5 +268,5 @@ func randomHistories() int {
 	if n, err := strconv.Atoi(os.Getenv("HOOKTRAIL_GAUNTLET_HISTORIES")); err == nil {
 		return n
 	}
-	return race.Size(20, 3)
+	return race.Size(12, 2)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -54,7 +55,7 @@ func TestVerifier_Rules(t *testing.T) {
 			f.Manifest("auditor/e1")
 			path = ledgertest.Continued(t, dir, key, f, 100)
 			compareAll(t, v, key, path, "r-1")
-			for _, word := range []string{"erased", "pruned"} {
+			for _, word := range []string{"erased", "pruned"}[:race.Size(2, 1)] {
 				compareAll(t, v, key, destroyed(t, path, word), "r-1")
 			}
 		})
@@ -69,7 +70,7 @@ func compareAll(t *testing.T, v *pyverify.Verifier, key *writer.Key, path string
 	for _, run := range runs {
 		selections = append(selections, ledger.Selection{Run: run}, ledger.Selection{Run: run, From: ledgertest.Began})
 	}
-	for _, s := range selections {
+	for _, s := range selections[:race.Size(len(selections), 1)] {
 		file := exportAny(t, key, path, s)
 		r, err := bundle.Check(t.Context(), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key)})
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -17,10 +16,6 @@ const (
 	// The pause between attempts to open the outbox doubles up to maxSendPause.
 	firstSendPause = time.Second
 	maxSendPause   = time.Minute
-	// sendPoll is how often a drain checks whether another process has emptied the outbox.
-	sendPoll = 100 * time.Millisecond
-	// sendOpen limits how long a drain waits to open the outbox.
-	sendOpen = time.Second
 )
 
 // A sender sends the access records that commands have written to the outbox.
@@ -40,7 +35,7 @@ func newSender(o Options) *sender { return &sender{opts: o} }
 func (s *sender) run(ctx context.Context) {
 	s.recordLost(ctx)
 	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
-		p, err := s.open(ctx)
+		p, err := publish.OpenShared(ctx, s.opts.Broker.Conn(), s.outboxOptions())
 		if ctx.Err() != nil && err != nil {
 			return // another process had the outbox open
 		}
@@ -76,13 +71,13 @@ func (s *sender) recordLost(ctx context.Context) {
 	}
 }
 
-func (s *sender) open(ctx context.Context) (*publish.Publisher, error) {
+func (s *sender) outboxOptions() publish.Options {
 	space := s.opts.Broker.Space()
-	return publish.OpenShared(ctx, s.opts.Broker.Conn(), publish.Options{
+	return publish.Options{
 		Dir: access.Outbox(s.opts.DataDir), Journal: publish.JournalDir(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
 		Heartbeat: s.opts.heartbeat, SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
 		Issuer: broker.Issuer(s.opts.DataDir, s.opts.Logger),
-	})
+	}
 }
 
 func (s *sender) set(p *publish.Publisher, failed error) {
@@ -112,44 +107,8 @@ func (s *sender) failure() error {
 // drain sends all records, or waits until another process has sent them.
 func (s *sender) drain(ctx context.Context) error {
 	s.recordLost(ctx)
-	for {
-		state, err := publish.Inspect(access.Outbox(s.opts.DataDir))
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("send records of access: %w", err)
-		}
-		if state.Waiting == 0 && len(state.Gaps) == 0 && state.Damaged == 0 {
-			return nil
-		}
-		if !state.Forwarding {
-			if done, err := s.flush(ctx); done || err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("send records of access: process %d has not sent %d: %w", state.Process, state.Waiting, ctx.Err())
-		case <-time.After(sendPoll):
-		}
+	if err := publish.DrainShared(ctx, s.opts.Broker.Conn(), s.outboxOptions()); err != nil {
+		return fmt.Errorf("send records of access: %w", err)
 	}
-}
-
-// flush opens the outbox and sends all records. It returns false if another process has the
-// outbox open.
-func (s *sender) flush(ctx context.Context) (done bool, err error) {
-	opening, cancel := context.WithTimeout(ctx, sendOpen)
-	defer cancel()
-	p, err := s.open(opening)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return false, nil
-	}
-	if err == nil {
-		err = errors.Join(p.Flush(ctx), p.Close(ctx))
-	}
-	if err != nil {
-		return false, fmt.Errorf("send records of access: %w", err)
-	}
-	return true, nil
+	return nil
 }

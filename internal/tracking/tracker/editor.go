@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -20,11 +19,9 @@ import (
 
 const (
 	editPoll = 5 * time.Second
-	sendPoll = 100 * time.Millisecond // poll interval while another process sends the edits
-	sendOpen = time.Second            // how long a drain tries to open the outbox
-)
 
-const unknownAuthor = "somebody"
+	unknownAuthor = "somebody"
+)
 
 // An editor publishes edits by people. It collects them from the workspaces, and from the outbox in
 // which commands store them.
@@ -127,18 +124,18 @@ func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) er
 	return nil
 }
 
-func (e *editor) open(ctx context.Context) (*publish.Publisher, error) {
+func (e *editor) outboxOptions() publish.Options {
 	space := e.opts.Broker.Space()
-	return publish.OpenShared(ctx, e.opts.Broker.Conn(), publish.Options{
+	return publish.Options{
 		Dir: EditOutbox(e.opts.DataDir), Journal: publish.JournalDir(e.opts.DataDir), Name: editsName, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: e.opts.Logger,
 		Issuer: broker.Issuer(e.opts.DataDir, e.opts.Logger),
-	})
+	}
 }
 
 func (e *editor) send(ctx context.Context) {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		p, err := e.open(ctx)
+		p, err := publish.OpenShared(ctx, e.opts.Broker.Conn(), e.outboxOptions())
 		if ctx.Err() != nil && err != nil {
 			return
 		}
@@ -162,43 +159,8 @@ func (e *editor) send(ctx context.Context) {
 }
 
 func (e *editor) sendAll(ctx context.Context) error {
-	for {
-		state, err := publish.Inspect(EditOutbox(e.opts.DataDir))
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("send edits: %w", err)
-		}
-		if state.Waiting == 0 && len(state.Gaps) == 0 && state.Damaged == 0 {
-			return nil
-		}
-		if !state.Forwarding {
-			if done, err := e.flush(ctx); done || err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("send edits: %d left, and process %d has the outbox: %w", state.Waiting, state.Process, ctx.Err())
-		case <-time.After(sendPoll):
-		}
+	if err := publish.DrainShared(ctx, e.opts.Broker.Conn(), e.outboxOptions()); err != nil {
+		return fmt.Errorf("send edits: %w", err)
 	}
-}
-
-// flush returns false if another process has the outbox open.
-func (e *editor) flush(ctx context.Context) (done bool, err error) {
-	opening, cancel := context.WithTimeout(ctx, sendOpen)
-	defer cancel()
-	p, err := e.open(opening)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return false, nil
-	}
-	if err == nil {
-		err = errors.Join(p.Flush(ctx), p.Close(ctx))
-	}
-	if err != nil {
-		return false, fmt.Errorf("send edits: %w", err)
-	}
-	return true, nil
+	return nil
 }

@@ -14,22 +14,22 @@
 // A pass runs the due timers and then folds the event. The fold passes the event to these types, in
 // this order. Each type owns the records listed next to it and uses only the types above it.
 //
-//	journal issues, and the effects that change them
-//	facts no records, answers questions about recorded failures and successes
-//	people edits by people
-//	transitions times of facts and reopenings, and which issues flap
-//	digests entries of digests, and the latest digest
-//	limiter creation times for the rate limits
-//	graceQueue failures in their grace period
-//	outageDetector no records, recognises failures of the infrastructure
-//	stallWatch times of the latest events of lineages
-//	recorder runs, steps, and the lineages of runs
-//	tracking issue, digest entry and follow-ups of each lineage
-//	loopGuard number of issues that a lineage has caused
-//	failureTracker failures, their scopes and causes
-//	bundles one issue per run for the items beyond its limit
-//	followupTracker follow-ups and the index of their words
-//	alarms denied tool calls
+//	journal          issues, and the effects that change them
+//	facts            no records, answers questions about recorded failures and successes
+//	people           edits by people
+//	transitions      times of facts and reopenings, and which issues flap
+//	digests          entries of digests, and the latest digest
+//	limiter          creation times for the rate limits
+//	graceQueue       failures in their grace period
+//	outageDetector   no records, recognises failures of the infrastructure
+//	stallWatch       times of the latest events of lineages
+//	recorder         runs, steps, and the lineages of runs
+//	tracking         issue, digest entry and follow-ups of each lineage
+//	loopGuard        number of issues that a lineage has caused
+//	failureTracker   failures, their scopes and causes
+//	bundles          one issue per run for the items beyond its limit
+//	followupTracker  follow-ups and the index of their words
+//	alarms           denied tool calls
 //
 // A file with a name in the singular, such as failure.go, defines a record. The file with the
 // plural, failures.go, has the rules for it.

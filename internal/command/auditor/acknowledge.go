@@ -97,6 +97,7 @@ func (f *acknowledgeFlags) named(cmd *cobra.Command, shared *cli.Shared, r *ledg
 	if opts.Key, err = f.verifier(shared); err != nil {
 		return nil, err
 	}
+	opts.Changes = rotations(shared.DataDir)
 	report, err := verifier.Verify(cmd.Context(), r.Path(), opts)
 	if err != nil {
 		return nil, err

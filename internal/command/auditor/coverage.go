@@ -66,6 +66,7 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if opts.Key, err = c.verifier(shared); err != nil {
 		return err
 	}
+	opts.Changes = rotations(shared.DataDir)
 	r, err := openRecorded(cmd, shared, c.file, c.access(events.AuditCoverage, access.SelectionOf(chosen)))
 	if err != nil {
 		return err

@@ -98,6 +98,7 @@ func (d dailyFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if opts.Key, err = d.verifier(shared); err != nil {
 		return err
 	}
+	opts.Changes = rotations(shared.DataDir)
 	r, err := openRecorded(cmd, shared, d.file, d.access(events.AuditReport, access.SelectionOf(chosen)))
 	if err != nil {
 		return err

@@ -97,6 +97,7 @@ func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		if opts.Key, opts.Signer, err = x.keys(cmd.ErrOrStderr(), shared); err != nil {
 			return err
 		}
+		opts.Changes = rotations(shared.DataDir)
 	}
 	r, err := x.open(cmd, shared, opts.Selection)
 	if err != nil {

@@ -46,7 +46,7 @@ command can be repeated.`,
 			if err != nil {
 				return err
 			}
-			done, err := auditor.RotateKey(shared.DataDir, o, signer, destroy)
+			done, err := auditor.RotateKey(cmd.Context(), shared.DataDir, o, signer, destroy)
 			if err != nil {
 				return err
 			}

@@ -97,18 +97,9 @@ func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	return list, nil
 }
 
-// rotations returns the key changes of a data directory, or none if they are unreadable, so that
-// pins do not extend to later keys.
+// rotations returns the key changes of a data directory, see [ledger.ReadRotations].
 func rotations(dataDir string) []ledger.KeyRotation {
-	_, public, err := ledger.ReadVerifier(auditor.KeyDir(dataDir))
-	if err != nil {
-		return nil
-	}
-	_, changes, err := ledger.ReadChain(auditor.KeyDir(dataDir), public)
-	if err != nil {
-		return nil
-	}
-	return changes
+	return ledger.ReadRotations(auditor.KeyDir(dataDir))
 }
 
 func (k knownLedgers) anchorOf(dataDir, public string) (*verifier.Anchor, error) {

@@ -104,7 +104,9 @@ func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why pur
 	if !ok {
 		return p, fmt.Errorf("event %q is not in the ledger of tenant %q", id, r.Tenant())
 	}
-	return ProveLeaf(ctx, r, e.Leaf)
+	p, err = ProveLeaf(ctx, r, e.Leaf)
+	p.Checkpoint = ledger.Countersigned(p.Checkpoint, r.Tenant(), rotations(shared.DataDir))
+	return p, err
 }
 
 // ProveLeaf returns the proof of one leaf of r, with the bytes of the leaf. It uses the newest

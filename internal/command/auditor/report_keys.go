@@ -24,6 +24,10 @@ func (l lines) keys(r verifier.Report) {
 		}
 		l.print(label, "", text)
 	}
+	for _, k := range r.PendingKeys {
+		l.print("Key", l.verdict("PENDING", l.palette.Warn), fmt.Sprintf("%s replaces %s since %s, by %s: %s; the next start of the auditor records it",
+			k.To, k.From, k.Time.Format(time.RFC3339), k.By, k.Reason))
+	}
 	if r.PowerlessCount == 0 {
 		return
 	}

@@ -131,6 +131,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if opts.Key, err = v.verifier(shared); err != nil {
 		return err
 	}
+	opts.Changes = rotations(shared.DataDir)
 	if v.trusted != "" {
 		if opts.Trusted, err = os.ReadFile(v.trusted); err != nil {
 			return fmt.Errorf("trusted checkpoint: %w", err)

@@ -130,6 +130,7 @@ func (v verification) compareReport(cmd *cobra.Command, shared *cli.Shared, s da
 	if opts.Key, err = v.verifier(&in); err != nil {
 		return err
 	}
+	opts.Changes = rotations(in.DataDir)
 	verified, _, err := v.judge(cmd, &in, opts)
 	if err != nil {
 		return err

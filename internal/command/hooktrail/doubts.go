@@ -43,7 +43,9 @@ func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bo
 	if err != nil {
 		return d, err
 	}
-	report, err := verifier.Verify(ctx, r.Path(), verifier.Options{Key: key, Tenant: r.Tenant()})
+	report, err := verifier.Verify(ctx, r.Path(), verifier.Options{
+		Key: key, Changes: ledger.ReadRotations(auditor.KeyDir(dataDir)), Tenant: r.Tenant(),
+	})
 	if err != nil {
 		return d, err
 	}

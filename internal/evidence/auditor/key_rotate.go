@@ -15,7 +15,7 @@ import (
 // the syntax of [writer.ParsePlace]. It is a file if signer is empty, but signer is required if
 // the current key is in an ssh-agent. RotateKey fails while an auditor runs on the data
 // directory.
-func RotateKey(dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
+func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
 	place, err := placeOfNext(KeyDir(dataDir), signer)
 	if err != nil {
 		return done, err
@@ -30,7 +30,26 @@ func RotateKey(dataDir string, o ledger.Order, signer string, destroy bool) (don
 	if err != nil {
 		return done, err
 	}
-	return writer.Rotate(writer.Rotation{Dir: KeyDir(dataDir), Tenants: tenants, Order: o, Signer: place, Destroy: destroy})
+	return writer.Rotate(writer.Rotation{
+		Dir: KeyDir(dataDir), Tenants: tenants, Newest: newestOf(ctx, dataDir, tenants), Order: o, Signer: place, Destroy: destroy,
+	})
+}
+
+// newestOf returns the newest checkpoints of the ledgers that can be read. The auditor reports the
+// others at its next start.
+func newestOf(ctx context.Context, dataDir string, tenants []string) map[string][]byte {
+	newest := make(map[string][]byte)
+	for _, tenant := range tenants {
+		r, err := ledger.OpenTenant(LedgerDir(dataDir), tenant)
+		if err != nil {
+			continue
+		}
+		signed, _, err := r.Signed(ctx)
+		if errors.Join(err, r.Close()) == nil {
+			newest[tenant] = signed
+		}
+	}
+	return newest
 }
 
 func placeOfNext(dir, signer string) (place writer.Place, err error) {

@@ -156,7 +156,7 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 		return err
 	}
 	verified, err := verifier.Verify(ctx, reader.Path(), verifier.Options{
-		Key: key, Tenant: reader.Tenant(), From: from, To: to, Silence: r.opts.Silence,
+		Key: key, Changes: ledger.ReadRotations(KeyDir(r.opts.DataDir)), Tenant: reader.Tenant(), From: from, To: to, Silence: r.opts.Silence,
 	})
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (b *bundle) verify(ctx context.Context, signed []byte) error {
 		return err
 	}
 	r, err := verifier.Verify(ctx, b.reader.Path(), verifier.Options{
-		Key: key, Tenant: b.newest.Tenant, Trusted: signed, Run: b.selection.Run,
+		Key: key, Changes: b.opts.Changes, Tenant: b.newest.Tenant, Trusted: signed, Run: b.selection.Run,
 		Progress: func(done, _ int64) {
 			if b.opts.Progress != nil {
 				b.opts.Progress(min(done, b.newest.Size), passes*b.newest.Size)

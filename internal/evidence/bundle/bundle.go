@@ -29,7 +29,10 @@ type Options struct {
 	Key       string           // verifier key to include
 	// Signer signs the [Statement] about the selection. It must belong to Key. Without it, [Check]
 	// never finds the bundle complete.
-	Signer   note.Signer
+	Signer note.Signer
+	// Changes are the changes of the key in the key folder. If the ledger has not recorded the last
+	// one yet, the bundle gets the checkpoint that the new key signed too.
+	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }
 
@@ -45,6 +48,7 @@ func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Option
 	if err != nil {
 		return err
 	}
+	signed = ledger.Countersigned(signed, c.Tenant, opts.Changes)
 	s := ledger.Selection{Run: opts.Selection.Run, From: opts.Selection.From, To: opts.Selection.To}
 	if s, err = r.WithManifests(ctx, s); err != nil {
 		return err

@@ -55,7 +55,7 @@ func TestPage_IsTextOnly(t *testing.T) {
 }
 
 func checkNames(names []string) string {
-	if strings.Join(names, " ") != strings.Join(bundleFiles, " ") {
+	if strings.Join(names, " ") != strings.Join(filesOf(formatV2), " ") {
 		return "the names are " + strings.Join(names, " ")
 	}
 	return ""

@@ -120,12 +120,12 @@ func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 //
 // link accepts any change to an older key, because the newer key signed it too. To newer keys
 // it accepts only the first change that a key signed while it was valid. Otherwise an attacker
-// who steals a replaced key could give it another successor.
+// who steals a replaced key could give it another successor. Only pending changes can share a leaf.
 func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
 	key = namedKey(key, changes)
 	c, since = Chain{key}, []int64{-1}
 	for until := int64(math.MaxInt64); ; {
-		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.after, c[0]) && k.leaf < until })
+		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.after, c[0]) && k.leaf <= until })
 		if i < 0 || c.Index(changes[i].before, 0) >= 0 {
 			break
 		}
@@ -135,7 +135,7 @@ func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
 	}
 	for {
 		last := len(c) - 1
-		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.before, c[last]) && k.leaf > since[last] })
+		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.before, c[last]) && k.leaf >= since[last] })
 		if i < 0 || c.Index(changes[i].after, 0) >= 0 {
 			return c, since
 		}

@@ -28,6 +28,9 @@ type KeyRotation struct {
 	Ticket string            `json:"ticket,omitempty"`
 	Time   time.Time         `json:"time"`
 	Orders map[string]string `json:"orders"` // signed orders by tenant, for ledgers that existed then
+	// Checkpoints are the newest checkpoints of these ledgers then, signed by New. Earlier versions
+	// did not store them.
+	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
 // ReadChain reads the changes of the key in dir that led to the key public, and the chain of
@@ -40,6 +43,20 @@ func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, RotationsFile), err)
 	}
 	return c, changes, nil
+}
+
+// ReadRotations returns the changes that led to the current key in dir, the oldest first. It returns
+// none if they are unreadable, so that trust does not extend to other keys.
+func ReadRotations(dir string) []KeyRotation {
+	_, public, err := ReadVerifier(dir)
+	if err != nil {
+		return nil
+	}
+	_, changes, err := ReadChain(dir, public)
+	if err != nil {
+		return nil
+	}
+	return changes
 }
 
 func readRotations(dir string) (changes []KeyRotation, err error) {

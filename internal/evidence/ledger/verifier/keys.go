@@ -1,8 +1,10 @@
 package verifier
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -24,6 +26,16 @@ type KeyChange struct {
 	Ticket string        `json:"ticket,omitempty"`
 	Time   time.Time     `json:"time"`
 	Effect ledger.Effect `json:"effect"` // void if another key had already replaced the old one
+}
+
+// PendingKey describes a change of the key that the ledger has not recorded yet.
+type PendingKey struct {
+	From   string    `json:"from"` // key ids, see [ledger.KeyID]
+	To     string    `json:"to"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	Ticket string    `json:"ticket,omitempty"`
+	Time   time.Time `json:"time"`
 }
 
 // Powerless describes an order without effect because a replaced key signed it.
@@ -57,8 +69,29 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 		}
 		found[i] = ledger.KeyOrder{Leaf: leaf, Signed: signed}
 	}
+	pending, err := ledger.PendingKeys(conn, tenant, v.opts.Changes, found)
+	if err != nil {
+		return err
+	}
+	v.setPending(pending)
+	found = slices.Concat(found, pending)
+	slices.SortStableFunc(found, func(a, b ledger.KeyOrder) int { return cmp.Compare(a.Leaf, b.Leaf) })
 	v.anchorKeys(tenant, found)
 	return v.readIssuers(conn, tenant)
+}
+
+// setPending reports pending changes of the key.
+func (v *verifier) setPending(pending []ledger.KeyOrder) {
+	v.report.PendingKeys = nil
+	for _, p := range pending {
+		o, before, after, err := ledger.OpenKeyChange([]byte(p.Signed))
+		if err != nil {
+			continue
+		}
+		v.report.PendingKeys = append(v.report.PendingKeys, PendingKey{
+			From: ledger.KeyID(before), To: ledger.KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
+		})
+	}
 }
 
 func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {

@@ -98,9 +98,10 @@ type Report struct {
 
 	Redacted Redacted `json:"redacted"`
 
-	Keys           []KeyChange `json:"keys,omitempty"`
-	Powerless      []Powerless `json:"powerless,omitempty"` // the first orders that replaced keys signed
-	PowerlessCount int64       `json:"powerless_count,omitempty"`
+	Keys           []KeyChange  `json:"keys,omitempty"`
+	PendingKeys    []PendingKey `json:"pending_keys,omitempty"` // changes that the ledger has not recorded yet
+	Powerless      []Powerless  `json:"powerless,omitempty"`    // the first orders that replaced keys signed
+	PowerlessCount int64        `json:"powerless_count,omitempty"`
 
 	// Matters are the first findings that can be acknowledged, those without acknowledgement
 	// first.

@@ -117,12 +117,15 @@ func (s *signedCheckpoints) close() error {
 	if s.newest != nil {
 		c := s.newest
 		s.v.newest, s.v.report.Tenant = *c, c.Tenant
-		key := ledger.KeyID(s.v.opts.Key)
-		if signer := s.v.keys.Signer([]byte(s.note)); signer != nil {
+		key, newest := ledger.KeyID(s.v.opts.Key), s.note
+		if len(s.v.report.PendingKeys) > 0 {
+			newest = string(ledger.Countersigned([]byte(newest), c.Tenant, s.v.opts.Changes))
+		}
+		if signer := s.v.keys.Signer([]byte(newest)); signer != nil {
 			key = ledger.KeyID(signer)
 		}
 		s.v.report.Checkpoint = &Signed{
-			Size: c.Size, Root: c.Root.String(), Time: c.Time, Key: key, Note: s.note,
+			Size: c.Size, Root: c.Root.String(), Time: c.Time, Key: key, Note: newest,
 		}
 	}
 	return err

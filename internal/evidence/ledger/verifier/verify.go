@@ -24,8 +24,10 @@ const DefaultSilence = 30 * time.Minute
 
 // Options are the settings of [Verify].
 type Options struct {
-	Key     note.Verifier // from [ledger.ParseKey] if Anchor is set
-	Anchor  *Anchoring    // nil if the caller has checked Key
+	Key    note.Verifier // from [ledger.ParseKey] if Anchor is set
+	Anchor *Anchoring    // nil if the caller has checked Key
+	// Changes are the changes of the key in the key folder, which the ledger may not have recorded.
+	Changes []ledger.KeyRotation
 	Tenant  string        // empty accepts any tenant
 	Run     string        // limits the verdict on completeness
 	From    time.Time     // limits completeness to events stored from From on

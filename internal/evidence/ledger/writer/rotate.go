@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -23,9 +25,11 @@ const (
 // Rotation replaces the signing key in a folder with a new one.
 type Rotation struct {
 	Dir     string
-	Tenants []string     // tenants with a ledger
-	Order   ledger.Order // only By, Reason, Ticket and Time are set
-	Signer  Place        // a file by default
+	Tenants []string // tenants with a ledger
+	// Newest has the newest checkpoint of each ledger that has one.
+	Newest map[string][]byte
+	Order  ledger.Order // only By, Reason, Ticket and Time are set
+	Signer Place        // a file by default
 	// Destroy deletes the private half of the old key. If Destroy is false, Rotate moves it to the
 	// folder retired.
 	Destroy bool
@@ -144,7 +148,8 @@ func (r Rotation) install(old, next *Key) (retired string, err error) {
 func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 	o := r.Order
 	c := ledger.KeyRotation{
-		Old: old.public, New: next.public, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time.UTC(), Orders: make(map[string]string),
+		Old: old.public, New: next.public, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time.UTC(),
+		Orders: make(map[string]string), Checkpoints: make(map[string]string),
 	}
 	tenants := r.Tenants
 	for _, before := range old.changes { // a ledger that is missing now may be restored from a backup later
@@ -162,8 +167,27 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 			return c, fmt.Errorf("tenant %q: %w", tenant, err)
 		}
 		c.Orders[tenant] = string(signed)
+		if again := countersign(r.Newest[tenant], tenant, old, next); again != nil {
+			c.Checkpoints[tenant] = string(again)
+		}
 	}
 	return c, nil
+}
+
+// countersign signs the newest checkpoint of a ledger with the next key, which so takes over no
+// other history. It returns nil if the old key did not sign the checkpoint, because the auditor
+// then reports the ledger at its next start.
+func countersign(newest []byte, tenant string, old, next *Key) []byte {
+	newest = ledger.Countersigned(newest, tenant, old.changes)
+	c, err := ledger.OpenCheckpoint(newest, note.VerifierList(old.verifier))
+	if err != nil || c.Tenant != tenant {
+		return nil
+	}
+	signed, err := c.Sign(next.signer)
+	if err != nil {
+		return nil
+	}
+	return signed
 }
 
 func retire(current string, old *Key) (path string, err error) {

@@ -75,6 +75,8 @@ func ensureIdentity(opts Options) (identity, error) {
 	return id, id.save(opts.Dir)
 }
 
+// readIdentity returns an error that wraps [os.ErrNotExist] if the file or the folder with the records
+// does not exist. A folder that was removed must not continue the numbers of its producer.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -82,6 +84,9 @@ func readIdentity(dir string) (id identity, err error) {
 	}
 	if err := json.Unmarshal(data, &id); err != nil || id.Producer == "" {
 		return id, fmt.Errorf("read identity: %s is damaged; remove it to send the waiting events under a new producer id", identityFile(dir))
+	}
+	if _, err := os.Stat(id.dir(dir)); err != nil {
+		return id, fmt.Errorf("read identity: records of producer %s: %w", id.Producer, err)
 	}
 	return id, nil
 }

@@ -3,6 +3,7 @@ package publish
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,12 +93,24 @@ func inspect(dir string) (State, error) {
 		return s, err
 	}
 	s.addGaps(id.dir(dir), c)
-	s.Quarantine, err = filepath.Glob(filepath.Join(dir, quarantineName, "*"+segment.Suffix))
-	if err != nil {
+	if err := s.readQuarantine(filepath.Join(dir, quarantineName)); err != nil {
 		return s, err
 	}
 	s.Forwarding, s.Process, err = disk.LockHolder(Options{Dir: dir, shared: s.Shared}.lockFile())
 	return s, err
+}
+
+func (s *State) readQuarantine(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("list damaged segments: %w", err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file.Name(), segment.Suffix) {
+			s.Quarantine = append(s.Quarantine, filepath.Join(dir, file.Name()))
+		}
+	}
+	return nil
 }
 
 func exists(path string) bool {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,41 +29,44 @@ type Missing struct {
 	First    time.Time         // time when the outbox was first opened
 	Last     map[string]uint64 // last known number by tenant, 0 if unknown
 	Recorded bool              // [RecordLost] has recorded the loss as producer.lost
+	Damaged  bool              // the outbox exists but cannot be read, so it may be repaired
 }
 
-// MissingOutboxes returns the producers of a data directory whose outboxes no longer exist or were
-// replaced. The error names journals that cannot be read.
+// MissingOutboxes returns the producers of a data directory whose outboxes no longer exist, were
+// replaced or are damaged. The error names outboxes and journals that cannot be read.
 func MissingOutboxes(dataDir string) (list []Missing, err error) {
-	files, err := filepath.Glob(filepath.Join(JournalDir(dataDir), "*"+journal.Suffix))
-	if err != nil {
+	files, err := os.ReadDir(JournalDir(dataDir))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("list journals of outboxes: %w", err)
 	}
+	err = nil
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), journal.Suffix)
-		records, failed := missingOf(dataDir, name)
-		for _, r := range records {
-			list = append(list, Missing{Outbox: name, Producer: r.Producer, Key: r.Key, First: r.Time, Last: r.Last, Recorded: r.State == journal.Lost})
+		if name, ok := strings.CutSuffix(file.Name(), journal.Suffix); ok {
+			missing, failed := missingOf(dataDir, name)
+			list, err = append(list, missing...), errors.Join(err, failed)
 		}
-		err = errors.Join(err, failed)
 	}
 	return list, err
 }
 
-func missingOf(dataDir, name string) ([]journal.Record, error) {
+func missingOf(dataDir, name string) (list []Missing, err error) {
 	dir := filepath.Join(dataDir, "outbox", name)
 	for {
-		before, err := presentProducer(dir)
-		if err != nil {
-			return nil, err
-		}
+		before, unread := presentProducer(dir)
 		records, err := journal.At(JournalDir(dataDir), name).Read()
-		if err != nil {
-			return nil, err
+		if err != nil || errors.Is(unread, os.ErrPermission) {
+			return nil, errors.Join(err, unread)
 		}
 		// Read again if the outbox was opened or renumbered meanwhile.
-		if after, err := presentProducer(dir); err != nil || after == before {
-			return journal.Missing(records, after), err
+		if after, _ := presentProducer(dir); after != before {
+			continue
 		}
+		for _, r := range journal.Missing(records, before) {
+			list = append(list, Missing{
+				Outbox: name, Producer: r.Producer, Key: r.Key, First: r.Time, Last: r.Last, Recorded: r.State == journal.Lost, Damaged: unread != nil,
+			})
+		}
+		return list, unread
 	}
 }
 
@@ -106,7 +110,7 @@ func RecordLost(ctx context.Context, dataDir, dir string, opts SharedOptions) (l
 
 func unrecorded(dataDir string) ([]Missing, error) {
 	list, err := MissingOutboxes(dataDir)
-	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded }), err
+	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded || m.Damaged }), err
 }
 
 // recordLost appends the events before it updates the journal. After a crash in between, they are
@@ -118,7 +122,7 @@ func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m 
 		if err != nil {
 			return err
 		}
-		e.ID, e.Tenant = events.DeriveID("lost", tenant, m.Producer), tenant
+		e.ID, e.Tenant = events.DeriveID("lost", tenant, m.Producer, strconv.FormatUint(last, 10)), tenant
 		if _, err := AppendShared(ctx, dir, opts, e); err != nil {
 			return err
 		}

@@ -148,6 +148,70 @@ func TestJournal_SharedAfterItsEnd(t *testing.T) {
 	wantMissing(t, dataDir, "shared")
 }
 
+// The path of a data directory is not a pattern.
+func TestMissingOutboxes_FolderWithBrackets(t *testing.T) {
+	dataDir := filepath.Join(t.TempDir(), "build[7]")
+	if err := os.Mkdir(dataDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	opts := inDataDir(t, dataDir, "http")
+	appendOffline(t, opts, 0, 9)
+	remove(t, opts.Dir)
+	wantMissing(t, dataDir, "http")
+}
+
+// An outbox that is lost, restored from a backup, and lost again, is two losses. The second one must
+// not claim the id of the first one with other content, which is a finding of status 12 for good.
+func TestRecordLost_Twice(t *testing.T) {
+	srv, dataDir := natstest.Start(t), t.TempDir()
+	via := filepath.Join(dataDir, "outbox", "shared")
+	lose := func(dir string) {
+		remove(t, dir)
+		lost, err := RecordLost(t.Context(), dataDir, via, SharedOptions{Redactor: NoRedaction, Journal: JournalDir(dataDir)})
+		if err != nil || len(lost) != 1 {
+			t.Fatalf("recorded %v, %v", lost, err)
+		}
+	}
+	opts := inDataDir(t, dataDir, "http")
+	appendOffline(t, opts, 0, 9)
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(backup, os.DirFS(opts.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	lose(opts.Dir)
+	if err := os.CopyFS(opts.Dir, os.DirFS(backup)); err != nil {
+		t.Fatal(err)
+	}
+	if err := filepath.WalkDir(opts.Dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return os.Chmod(path, 0o600)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	appendOnline(t, srv, opts, 9, 20)
+	wantMissing(t, dataDir)
+	appendOffline(t, opts, 20, 25)
+	lose(opts.Dir)
+	p, err := OpenShared(t.Context(), srv.Connect(t), Options{Dir: via, Redactor: NoRedaction, Journal: JournalDir(dataDir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, p)
+	seen := make(map[string]string)
+	for _, msg := range srv.Messages(t) {
+		e, err := events.Decode(msg.Data)
+		if err != nil || e.Kind() != events.ProducerLost {
+			continue
+		}
+		if before, ok := seen[e.ID]; ok {
+			t.Errorf("event %s: %s, and before %s", e.ID, e.Data, before)
+		}
+		seen[e.ID] = string(e.Data)
+	}
+}
+
 func TestJournal_NotWritable(t *testing.T) {
 	srv, dataDir := natstest.Start(t), t.TempDir()
 	if err := os.WriteFile(JournalDir(dataDir), nil, 0o600); err != nil {

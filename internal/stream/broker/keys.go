@@ -95,13 +95,17 @@ func publicKey(path string) (string, error) {
 }
 
 func keyOwner(dir, public string) (name string, ok bool) {
-	files, err := filepath.Glob(filepath.Join(keyDir(dir), "*"+keyEnding))
+	files, err := os.ReadDir(keyDir(dir))
 	if err != nil {
 		return "", false
 	}
-	for _, path := range files {
-		if found, err := publicKey(path); err == nil && found == public {
-			return strings.TrimSuffix(filepath.Base(path), keyEnding), true
+	for _, file := range files {
+		name, isKey := strings.CutSuffix(file.Name(), keyEnding)
+		if !isKey {
+			continue
+		}
+		if found, err := publicKey(filepath.Join(keyDir(dir), file.Name())); err == nil && found == public {
+			return name, true
 		}
 	}
 	return "", false

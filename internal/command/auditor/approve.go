@@ -168,6 +168,9 @@ func (a *approval) signer(rules ledger.Rules, proposer string) (note.Signer, err
 func (a *approval) carryOutApproved(
 	cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, o ledger.Order, name string, signed []byte,
 ) error {
+	if err := checkBroker(cmd, shared, o.Tenant); err != nil {
+		return err
+	}
 	d := access.OrderRecord(o, string(signed))
 	d.By = name
 	if _, err := access.Record(cmd.Context(), shared.DataDir, o.Tenant, d); err != nil {

@@ -10,6 +10,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
+// checkBroker fails if drainUnserved could not read the stream of the data directory. Nothing has
+// been recorded then.
+func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
+	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
+	if err != nil || served {
+		return err
+	}
+	return service.Broker(cmd, shared, subjects.AuditorRole).CheckHome()
+}
+
 // drainUnserved reads the stream to its end for a tenant, unless an auditor serves it.
 func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)

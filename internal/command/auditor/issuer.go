@@ -135,6 +135,11 @@ func (f *orderFlags) changeIssuer(cmd *cobra.Command, shared *cli.Shared, action
 			return err
 		}
 	}
+	for _, tenant := range tenants {
+		if err := checkBroker(cmd, shared, tenant); err != nil {
+			return err
+		}
+	}
 	if all {
 		revocation := auditor.Revocation{Issuer: key, Time: o.Time, By: o.By, Reason: o.Reason, Ticket: o.Ticket}
 		if err := auditor.SetRevocation(shared.DataDir, revocation, action == events.AuditIssuer); err != nil {

@@ -50,6 +50,9 @@ func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 // give gives orders and waits until they have taken effect and the payloads are gone from all files.
 // Without a running auditor, it reads the stream itself.
 func (f *orderFlags) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
+	if err := checkBroker(cmd, shared, r.Tenant()); err != nil {
+		return nil, err
+	}
 	ids, err := auditor.GiveOrders(cmd.Context(), shared.DataDir, orders)
 	if err != nil {
 		return nil, err

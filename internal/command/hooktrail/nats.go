@@ -96,6 +96,9 @@ differs.`,
 			}
 			o := service.Broker(cmd, shared, subjects.Owner)
 			o.Name, o.StreamMaxBytes, o.Replicas = "hooktrail nats init", size, replicas
+			if o.URL != "" {
+				o.DataDir = "" // preparing a server does not make the data directory belong to it
+			}
 			return broker.Use(cmd.Context(), o, func(b *broker.Broker) error {
 				space := b.Space()
 				out := initialized{

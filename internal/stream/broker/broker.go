@@ -32,6 +32,8 @@ type Broker struct {
 // Open connects to the broker of opts and creates missing streams. If opts name no external broker,
 // it starts the embedded server or joins the process that runs it. Open never changes an existing
 // stream. [Broker.Drift] lists the settings that differ.
+//
+// DataDir remembers the external broker. Later, Open starts no embedded server there.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -57,6 +59,9 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 }
 
 func (b *Broker) open(ctx context.Context) error {
+	if err := b.opts.CheckHome(); err != nil {
+		return err
+	}
 	connect := b.connectEmbedded
 	if b.opts.URL != "" {
 		connect = b.conn.connectExternal
@@ -66,9 +71,9 @@ func (b *Broker) open(ctx context.Context) error {
 	}
 	if b.conn.nc.Status() == nats.RECONNECTING {
 		b.opts.Logger.WarnContext(ctx, "broker unavailable", "url", redactURL(b.opts.URL))
-		return nil
+		return b.rememberAbsent()
 	}
-	if err := b.ensureStreams(ctx); err != nil {
+	if err := b.settle(ctx); err != nil {
 		return err
 	}
 	b.ready = true
@@ -76,6 +81,17 @@ func (b *Broker) open(ctx context.Context) error {
 		return e.announce()
 	}
 	return nil
+}
+
+// settle makes the streams of the connected server usable, and the data directory belong to it.
+func (b *Broker) settle(ctx context.Context) error {
+	if err := b.checkServer(ctx); err != nil {
+		return err
+	}
+	if err := b.ensureStreams(ctx); err != nil {
+		return err
+	}
+	return b.remember(ctx)
 }
 
 func (b *Broker) ensureStreams(ctx context.Context) error {

@@ -112,3 +112,24 @@ func FuzzRefusal(f *testing.F) {
 		}
 	})
 }
+
+// The file with the broker of a data directory names a broker without credentials, or causes an
+// error that does not quote the file.
+func FuzzHome(f *testing.F) {
+	f.Add([]byte(`{"url":"nats://nats:4222","stream":"2026-11-20T09:14:07.123456789Z"}`))
+	f.Add([]byte(`{"url":"nats://context:prod"}`))
+	f.Add([]byte(`{"url":"nats://me:secret@nats:4222"}`))
+	f.Add([]byte(`{"url":""}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := parseHome(data)
+		if err != nil {
+			if text := strings.TrimSpace(string(data)); len(text) > 12 && strings.Contains(err.Error(), text) {
+				t.Errorf("the error quotes the file: %v", err)
+			}
+			return
+		}
+		if h.URL == "" || redactURL(h.URL) != h.URL {
+			t.Errorf("url %q", h.URL)
+		}
+	})
+}

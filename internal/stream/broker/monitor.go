@@ -29,7 +29,7 @@ func (b *Broker) monitor(ctx context.Context) {
 // createStreamsLater creates the streams if the broker was unavailable during Open.
 func (b *Broker) createStreamsLater(ctx context.Context) {
 	for failures := 0; !b.ready && ctx.Err() == nil; failures++ {
-		err := b.conn.whenConnected(ctx, b.ensureStreams)
+		err := b.conn.whenConnected(ctx, b.settle)
 		if err == nil {
 			return
 		}

@@ -11,7 +11,9 @@ import (
 
 // Options selects and configures a broker.
 type Options struct {
-	DataDir string // the embedded server keeps its store in DataDir/nats
+	// DataDir holds the store of the embedded server in DataDir/nats, and the name of the external
+	// broker in DataDir/broker.json. It may be empty with URL.
+	DataDir string
 	// URL names an external broker, or a NATS context as nats://context:NAME. Empty means the
 	// embedded server.
 	URL    string

@@ -41,8 +41,9 @@ that arrives again is not stored again.
 An erasure is an order, signed with the key of the ledger. It is recorded first, and
 takes effect when the auditor reads it back from the stream. A rebuilt ledger never
 contains erased payloads. Erase waits for the effect. If no auditor is running,
-erase drains the stream itself. Records that arrive during the wait are erased too.
-Records that arrive later are not: run erase again.
+erase drains the stream itself, and starts the embedded server for that if no process
+runs it. Name another server with --nats-url. Records that arrive during the wait are
+erased too. Records that arrive later are not: run erase again.
 
 The target comes from the command line only, and not from a variable such as
 HOOKTRAIL_RUN. A hold (auditor hold) prevents an erasure. Manifests, seals, gap

@@ -33,7 +33,10 @@ func holdAddCommand(shared *cli.Shared) *cobra.Command {
 		Long: `Place a hold on the records of a run, an event, a user or a range of time, or on all
 records. While the hold is in force, an order to erase or prune one of these records
 has no effect. The hold includes later records. It is itself a record, signed with
-the key of the ledger. The command prints its id, which auditor hold lift takes.`,
+the key of the ledger. The command prints its id, which auditor hold lift takes.
+
+If no auditor is running, the command drains the stream itself, and starts the embedded
+server for that if no process runs it. Name another server with --nats-url.`,
 		Example: `  auditor hold add --run r-42 --reason "case 2026-17" --by jdoe
   auditor hold add --from 2026-11-01 --to 2026-12-01 --reason audit --json`,
 		Args: cobra.NoArgs,
@@ -69,7 +72,10 @@ func holdLiftCommand(shared *cli.Shared) *cobra.Command {
 		Short: "End a hold",
 		Long: `End the hold with this id, as shown by auditor hold list. The end of a hold is
 recorded too. The next retention scan prunes expired records. An erasure that the
-hold has prevented is not repeated.`,
+hold has prevented is not repeated.
+
+If no auditor is running, the command drains the stream itself, and starts the embedded
+server for that if no process runs it. Name another server with --nats-url.`,
 		Example: `  auditor hold lift 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 --reason "case closed"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -52,7 +52,8 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "flush [NAME…]",
 		Short: "Send the events that wait in the outboxes",
 		Long: "flush sends the waiting events of the outboxes in the data directory. If another process has an\n" +
-			"outbox open, flush waits until that process has sent them. It returns when no event waits.\n\n" +
+			"outbox open, flush waits until that process has sent them. It returns when no event waits.\n" +
+			"If no process runs the embedded server, flush starts it. Name another server with --nats-url.\n\n" +
 			"With --publisher it sends the events that hook commands spooled while that publisher was away.",
 		Example: "  publisher outbox flush\n  publisher outbox flush shared --timeout 30s --nats-url nats://nats.internal:4222",
 		Args:    cobra.ArbitraryArgs,
@@ -102,7 +103,8 @@ func rekeyCommand(shared *cli.Shared) *cobra.Command {
 		Long: "rekey replaces the key with which an outbox signs its manifests, for example after a backup was lost.\n" +
 			"The old key signs the new one into the chain of each tenant, and is then deleted. No other process may\n" +
 			"have the outbox open, so stop the publisher before. After an interruption the next process that opens\n" +
-			"the outbox finishes the change.",
+			"the outbox finishes the change. If no process runs the embedded server, rekey starts it. Name another\n" +
+			"server with --nats-url.",
 		Example: "  publisher outbox rekey serve\n  publisher outbox rekey shared --nats-url nats://nats.internal:4222",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -71,7 +71,7 @@ func (b *Broker) open(ctx context.Context) error {
 	}
 	if b.conn.nc.Status() == nats.RECONNECTING {
 		b.opts.Logger.WarnContext(ctx, "broker unavailable", "url", redactURL(b.opts.URL))
-		return b.rememberAbsent()
+		return b.conn.rememberAbsent()
 	}
 	if err := b.settle(ctx); err != nil {
 		return err
@@ -85,13 +85,13 @@ func (b *Broker) open(ctx context.Context) error {
 
 // settle makes the streams of the connected server usable, and the data directory belong to it.
 func (b *Broker) settle(ctx context.Context) error {
-	if err := b.checkServer(ctx); err != nil {
+	if err := b.conn.checkServer(ctx); err != nil {
 		return err
 	}
 	if err := b.ensureStreams(ctx); err != nil {
 		return err
 	}
-	return b.remember(ctx)
+	return b.conn.remember(ctx)
 }
 
 func (b *Broker) ensureStreams(ctx context.Context) error {

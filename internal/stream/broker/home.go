@@ -18,7 +18,7 @@ import (
 
 // home is the external broker that a data directory belongs to. DataDir/broker.json contains it.
 type home struct {
-	URL    string    `json:"url"`              // without credentials
+	URL    string    `json:"url"`             // without credentials
 	Stream time.Time `json:"stream,omitzero"` // when its event stream was created, if that is known
 }
 
@@ -70,15 +70,15 @@ func (o Options) CheckHome() error {
 // checkServer rejects another server with another event stream than the one of the data directory.
 // The same server may have a new stream, which the ledgers report. Another address may be that of
 // the same stream, for example after a move or in a cluster.
-func (b *Broker) checkServer(ctx context.Context) error {
-	if b.opts.URL == "" || b.opts.DataDir == "" {
+func (c *connection) checkServer(ctx context.Context) error {
+	if c.opts.URL == "" || c.opts.DataDir == "" {
 		return nil
 	}
-	h, err := loadHome(b.opts.DataDir)
-	if err != nil || h.Stream.IsZero() || h.URL == redactURL(b.opts.URL) {
+	h, err := loadHome(c.opts.DataDir)
+	if err != nil || h.Stream.IsZero() || h.URL == redactURL(c.opts.URL) {
 		return err
 	}
-	created, err := b.streamCreated(ctx)
+	created, err := c.streamCreated(ctx)
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return err
 	}
@@ -86,12 +86,12 @@ func (b *Broker) checkServer(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("data directory %s belongs to the NATS server %s, and %s has another event stream: use the first one with --nats-url; "+
-		"to move to the second one without the stream, remove %s", b.opts.DataDir, h.URL, redactURL(b.opts.URL), homePath(b.opts.DataDir))
+		"to move to the second one without the stream, remove %s", c.opts.DataDir, h.URL, redactURL(c.opts.URL), homePath(c.opts.DataDir))
 }
 
-func (b *Broker) streamCreated(ctx context.Context) (created time.Time, err error) {
-	err = b.health.unlessRefused(ctx, func(ctx context.Context) error {
-		stream, err := b.conn.streams.Stream(ctx, b.opts.Space.EventStream())
+func (c *connection) streamCreated(ctx context.Context) (created time.Time, err error) {
+	err = c.health.unlessRefused(ctx, func(ctx context.Context) error {
+		stream, err := c.streams.Stream(ctx, c.opts.Space.EventStream())
 		if err == nil {
 			created = stream.CachedInfo().Created
 		}
@@ -102,49 +102,57 @@ func (b *Broker) streamCreated(ctx context.Context) (created time.Time, err erro
 
 // remember makes the data directory belong to the external broker of opts. It ignores a connection
 // to the embedded server of the same data directory.
-func (b *Broker) remember(ctx context.Context) error {
-	if b.opts.URL == "" || b.opts.DataDir == "" || b.isOwnServer() {
+func (c *connection) remember(ctx context.Context) error {
+	if c.opts.URL == "" || c.opts.DataDir == "" || c.isOwnServer() {
 		return nil
 	}
-	created, err := b.streamCreated(ctx)
+	created, err := c.streamCreated(ctx)
 	if err != nil {
 		return err
 	}
-	return b.writeHome(home{URL: redactURL(b.opts.URL), Stream: created.UTC()})
+	return c.writeHome(home{URL: redactURL(c.opts.URL), Stream: created.UTC()})
 }
 
-func (b *Broker) isOwnServer() bool {
-	name, err := os.ReadFile(filepath.Join(b.opts.DataDir, "nats", "name"))
-	return err == nil && strings.TrimSpace(string(name)) == b.conn.nc.ConnectedServerName()
+func (c *connection) isOwnServer() bool {
+	name, err := os.ReadFile(filepath.Join(c.opts.DataDir, "nats", "name"))
+	return err == nil && strings.TrimSpace(string(name)) == c.nc.ConnectedServerName()
 }
 
 // rememberAbsent is remember for a broker that is unavailable. A publisher accepts events for it
-// already. A data directory that belongs to another broker, or has an embedded server, waits for
-// the connection instead, because the address may be wrong.
-func (b *Broker) rememberAbsent() error {
-	if b.opts.DataDir == "" {
+// already. If the address differs from that of a known stream, the broker must answer first,
+// because it may have another stream. A data directory with an embedded server remembers the
+// address after the connection, because the address may be wrong.
+func (c *connection) rememberAbsent() error {
+	if c.opts.DataDir == "" {
 		return nil
 	}
-	h, err := loadHome(b.opts.DataDir)
-	if err != nil || h.URL != "" {
+	h, err := loadHome(c.opts.DataDir)
+	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(b.opts.DataDir, "nats", "jetstream")); !errors.Is(err, fs.ErrNotExist) {
+	if url := redactURL(c.opts.URL); !h.Stream.IsZero() {
+		if h.URL == url {
+			return nil
+		}
+		return fmt.Errorf("data directory %s belongs to the NATS server %s: %s is unavailable, and its event stream must be compared first; "+
+			"try again when it answers, or use the first one with --nats-url", c.opts.DataDir, h.URL, url)
+	}
+	if _, err := os.Stat(filepath.Join(c.opts.DataDir, "nats", "jetstream")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return b.writeHome(home{URL: redactURL(b.opts.URL)})
+	return c.writeHome(home{URL: redactURL(c.opts.URL)})
 }
 
-func (b *Broker) writeHome(h home) error {
-	if old, err := loadHome(b.opts.DataDir); err == nil && old == h {
+func (c *connection) writeHome(h home) error {
+	if old, err := loadHome(c.opts.DataDir); err == nil && old == h {
 		return nil
 	}
 	data, err := json.Marshal(h)
 	if err == nil {
-		err = os.MkdirAll(b.opts.DataDir, 0o700)
+		err = os.MkdirAll(c.opts.DataDir, 0o700)
 	}
 	if err == nil {
-		err = atomicfile.Write(homePath(b.opts.DataDir), append(data, '\n'))
+		err = atomicfile.Write(homePath(c.opts.DataDir), append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("remember the broker of the data directory: %w", err)

@@ -72,6 +72,8 @@ func TestHome_OtherServer(t *testing.T) {
 	if _, err := empty.JetStream(t).Stream(t.Context(), "HOOKTRAIL_EV"); err == nil {
 		t.Error("the other server has a stream now")
 	}
+	empty.Stop()
+	openRefused(t, broker.Options{DataDir: dir, URL: empty.URL(), Later: true}, renamed, "unavailable")
 }
 
 // A publisher that starts while the server is away remembers it already, because it accepts events.

@@ -35,8 +35,6 @@ const (
 	deniedSuccess = "denied, success"
 )
 
-// withResult returns the status of a denied call after a result. One successful result makes it
-// deniedSuccess permanently.
 func withResult(status string, result events.ToolStatus) string {
 	if status == deniedSuccess || result == events.ToolSuccess {
 		return deniedSuccess
@@ -125,7 +123,8 @@ func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	}
 }
 
-// change returns false if e was applied to the activity k before.
+// change applies e to the activity k and updates the series. It returns false if e was applied
+// before.
 func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (bool, error) {
 	before, err := f.load(k)
 	if err != nil {

@@ -90,7 +90,7 @@ var (
 	}
 )
 
-// schema needs a new version after a change of the tables, the counting, labelLimit or the buckets.
+// schema needs a new version if the tables, the counting, labelLimit or the buckets change.
 var schema = projection.Schema{Name: "metrics", Version: 1, Tables: tables}
 
 // Tables of the database:

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// collector creates constant metrics for each request, because the counts are in state.
+// collector creates constant metrics for each request, because state contains the counts.
 type collector struct {
 	state    *state
 	descs    map[*family]*prometheus.Desc

@@ -25,8 +25,8 @@ func newNumbers() *numbers {
 	return &numbers{seed: maphash.MakeSeed(), now: make(map[uint64]uint64)}
 }
 
-// isReused reports whether another content with the number of e is known. data are the stored bytes
-// of e.
+// isReused reports whether an event with other content has used the number of e before. data
+// contains the stored bytes of e.
 func (n *numbers) isReused(e events.Event, data []byte) bool {
 	if e.Sequence == 0 {
 		return false

@@ -36,7 +36,7 @@ type Options struct {
 	Broker  *broker.Broker
 	DataDir string
 	Tenant  string // count only this tenant; empty counts all
-	Drain   bool   // return after the message that was the last one when Run started
+	Drain   bool   // return after the last message that was in the stream at the start
 
 	Listen string // address of /metrics, /livez and /readyz; no server if empty
 	Access Access

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// ErrTenant is wrapped by [Run] if the stored counts are of another tenant.
+// ErrTenant is wrapped by [Run] if the stored counts belong to another tenant.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
 // state is the projection of the stream. Activities are only on disk. Series are also in memory for

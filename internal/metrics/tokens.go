@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// level says which kind of activity reported tokens. A run, its steps and its responses can report
-// the same tokens, so only the finest level of a run is counted. A smaller level is finer.
+// level is the kind of activity that reported tokens. A run, its steps and its responses can report
+// the same tokens, so only the finest level of a run is counted. A finer level has a smaller value.
 type level int
 
 const (
@@ -63,8 +63,8 @@ func (f *fold) finest(e events.Event) (level, error) {
 	return finest, nil
 }
 
-// countTokens adds what one level of the run reported, or subtracts it if times is -1. If id is not
-// nil, it considers only that activity.
+// countTokens adds the tokens that one level of the run reported, or subtracts them if times is -1.
+// If id is not nil, only the activity with this id counts.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM tokens
 		WHERE tenant = ? AND run = ? AND level = ?`, []any{e.Tenant, e.Run, int(at)}

@@ -146,8 +146,8 @@ func (d *decoder) set(name, value string) (reason string) {
 	return reason
 }
 
-// payload removes white space between tokens, so that equal data from different tools has equal
-// bytes.
+// payload reads the data of the event. It removes white space between tokens, so that equal data
+// from different tools has equal bytes.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
 		return d.scan.fail("excluded by data_base64")

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// direct is implemented by the payloads of each tool call. It writes the same bytes as
+// direct is implemented by the payloads of tool calls. It encodes them to the same bytes as
 // encoding/json, but does not parse raw JSON again.
 type direct interface {
 	appendTo(w *objectWriter)
@@ -49,7 +49,7 @@ type objectWriter struct {
 	failed bool
 }
 
-// key writes name without escapes, because no name of a payload field needs them.
+// key writes a field name without escapes. No payload field has a name that needs them.
 func (w *objectWriter) key(name string) {
 	if last := w.out[len(w.out)-1]; last != '{' {
 		w.out = append(w.out, ',')
@@ -130,7 +130,7 @@ func (w *objectWriter) common(c *Common) {
 	w.failed = w.failed || len(c.Blobs) > 0 || len(c.Raw) > 0 || len(c.Redacted) > 0
 }
 
-// IsData reports whether raw can become data of an event without a change. It must be valid JSON in
+// IsData reports whether raw can be the data of an event without changes. It must be valid JSON in
 // UTF-8 and not nested deeper than an event permits.
 func IsData(raw []byte) bool {
 	s := scanner{data: raw}

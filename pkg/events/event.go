@@ -52,7 +52,8 @@ type Attribute struct {
 // Kind returns the kind of e. Events of other tools are [Custom].
 func (e Event) Kind() Kind { return KindOf(e.Type) }
 
-// Enabled reports whether the hooks attribute of e is empty or lists hook. It ignores case.
+// Enabled reports whether the hook with this name is enabled for e. An empty hooks attribute
+// enables all hooks. Case is ignored.
 func (e Event) Enabled(hook string) bool {
 	names := strings.FieldsFunc(e.Hooks, func(r rune) bool { return r == ',' || r == ' ' })
 	return e.Hooks == "" || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, hook) })

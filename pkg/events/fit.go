@@ -201,8 +201,8 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs removes the names of the fields in blobs from missing. The empty name stands for all of
-// the data.
+// fitBlobs checks the field blobs. It removes the fields that blobs replace from missing, the
+// absent required fields. The empty name stands for all of the data.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if m.scan.peek() != '{' {

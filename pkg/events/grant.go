@@ -17,7 +17,7 @@ type Grant struct {
 	Key      string    // public key of the producer, a user nkey
 	Issued   time.Time // UTC
 	Expires  time.Time // UTC, zero for never
-	Endorsed string    // signed note that the key of the ledger trusts the issuer, or empty
+	Endorsed string    // signed note in which the ledger's key endorses the issuer, or empty
 	Sig      string    // Ed25519 signature of [Grant.SignedText] in base64
 }
 
@@ -28,7 +28,7 @@ func (g Grant) SignedText() []byte {
 	return appendGrant(append(make([]byte, 0, 512), grantContext...), g)
 }
 
-// Sign returns g with the issuer and with the signature that sign returns for [Grant.SignedText].
+// Sign returns g with issuer and a signature. It calls sign with the text from [Grant.SignedText].
 func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Grant, error) {
 	g.Issuer, g.Issued, g.Expires = issuer, g.Issued.UTC(), g.Expires.UTC()
 	sig, err := sign(g.SignedText())
@@ -39,8 +39,8 @@ func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Gran
 // Signature returns the bytes of the signature, or nil if it is not an Ed25519 signature in base64.
 func (g Grant) Signature() []byte { return signatureBytes(g.Sig) }
 
-// Fault returns why g does not cover the manifest m, which the server stored at the time stored, or
-// "". It verifies neither the signature nor the issuer.
+// Fault returns why g does not cover m, or "". The server stored m at the time stored. Fault
+// verifies neither the signature nor the issuer.
 func (g Grant) Fault(m Manifest, stored time.Time) string {
 	switch {
 	case g.Key != m.Key:

@@ -11,8 +11,8 @@ import (
 // NewID returns a new event id, which is a UUIDv7. Ids sort by creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// DeriveID returns a UUIDv8 over the SHA-256 of parts, so that repeated imports and publications
-// have equal ids. Each part is hashed after its length.
+// DeriveID returns a UUIDv8 over the SHA-256 of parts and their lengths. Events of a repeated
+// import or publication get the same ids.
 func DeriveID(parts ...string) string {
 	h := sha256.New()
 	var length [8]byte

@@ -2,7 +2,8 @@ package events
 
 import "strconv"
 
-// InvalidError describes why an event or manifest is invalid. It contains no value.
+// InvalidError describes why an event or manifest is invalid. It does not quote values of the
+// input.
 type InvalidError struct {
 	Attribute string // such as "time" or "data.step_status", or empty
 	Offset    int    // position in the input from 0, negative if there is no input

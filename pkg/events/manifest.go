@@ -33,11 +33,11 @@ type Manifest struct {
 	Sig   string `json:"sig,omitempty"`   // Ed25519 signature of [Manifest.SignedText] in base64
 }
 
-// State is what a producer announces about its chain in a tenant.
+// State announces whether a producer continues its chain of manifests in a tenant.
 type State string
 
-// The states. StateClosed means that the producer used no numbers other than those in its
-// manifests. The next manifest ends this state.
+// The states. StateClosed means that the manifests list every event number that the producer has
+// used. It is valid until the next manifest.
 const (
 	StateOpen   State = "open"
 	StateClosed State = "closed"

@@ -14,7 +14,7 @@ func (m Manifest) SignedText() []byte {
 	return AppendManifest(append(make([]byte, 0, 512), manifestContext...), m)
 }
 
-// Sign returns m in version 2 with key and with the signature that sign returns for
+// Sign returns m with version 2, key and a signature. It calls sign with the text from
 // [Manifest.SignedText].
 func (m Manifest) Sign(key string, sign func(text []byte) ([]byte, error)) (Manifest, error) {
 	m.Version, m.Key = signedManifest, key

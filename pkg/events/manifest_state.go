@@ -2,8 +2,8 @@ package events
 
 import "strconv"
 
-// isEmpty reports whether m lists no number. Only a heartbeat and a key change may do so, and not
-// as the first manifest of a chain.
+// isEmpty reports whether m is a heartbeat or key change that lists no event numbers. The first
+// manifest of a chain cannot be empty.
 func (m Manifest) isEmpty() bool {
 	return (m.Beat > 0 || m.Next != "") && m.First > 1 && m.Last == m.First-1
 }

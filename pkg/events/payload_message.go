@@ -34,7 +34,7 @@ type HistoryData struct {
 }
 
 // ResponseCompletedData is the payload of response.completed: the answer of a model to one API
-// call. If a message id occurs again, the last event is valid.
+// call. If several events have the same message id, the last event is valid.
 type ResponseCompletedData struct {
 	Message    string  `json:"message_id,omitempty"`
 	Model      string  `json:"model,omitempty"`

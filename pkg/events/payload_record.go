@@ -27,8 +27,8 @@ type RunSealedData struct {
 	Common
 }
 
-// ID returns the id of the event with seal d of this producer. The replayed seal of another
-// producer has another id and no effect.
+// ID returns the id of the run.sealed event with the payload d. A seal whose id is from another
+// producer, as in a replayed run, has no effect.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }
@@ -91,7 +91,7 @@ type ClockTickedData struct {
 	Common
 }
 
-// CustomData is the payload of custom: an event of another tool, without loss in Raw.
+// CustomData is the payload of custom: an event of another tool. Raw contains the complete event.
 type CustomData struct {
 	Name string          `json:"name,omitempty"` // name of the event in that tool
 	Data json.RawMessage `json:"data,omitempty"`

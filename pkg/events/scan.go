@@ -47,7 +47,8 @@ func (s *scanner) unexpected(want string) error {
 	return s.fail("unexpected byte " + strconv.QuoteRuneToASCII(rune(s.data[s.pos])) + ", " + want)
 }
 
-// object calls member, which must read the value, for each member of an object.
+// object reads an object. It calls member with the name of each member, and member must then read
+// the value.
 func (s *scanner) object(member func(name []byte) error) error {
 	if err := s.take('{'); err != nil {
 		return err

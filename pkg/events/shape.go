@@ -86,8 +86,8 @@ func shapeOf(t reflect.Type) *shape {
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
-// hasRequired reports whether fields of t can be required. Nested values, such as token counts, may
-// be incomplete.
+// hasRequired reports whether t can have required fields. Values nested in a payload, such as token
+// counts, may be incomplete.
 func hasRequired(t reflect.Type) bool {
 	_, payload := t.FieldByName("Common")
 	return payload || t == reflect.TypeFor[BlobRef]()

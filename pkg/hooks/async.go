@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// startAsync starts the asynchronous hooks of a recorded dispatch. invoke runs after the dispatch
-// has returned, so it must not access anything that the dispatch returns.
+// startAsync starts the asynchronous hooks of a recorded dispatch. invoke calls one hook, even
+// after the dispatch has returned, so it must not access the result of the dispatch.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -76,8 +76,8 @@ type outstanding struct {
 	ended  chan struct{} // closed when n becomes 0
 }
 
-// add returns false if the execution must not start because the registry is closed. Executions that
-// already run are always counted.
+// add counts an execution. If starts is true, the execution is new, and add refuses it by returning
+// false once the registry is closed.
 func (s *outstanding) add(starts bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

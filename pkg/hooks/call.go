@@ -94,8 +94,8 @@ var (
 
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// Done stores the watch and then loads over. end does the reverse, so that at least one of them
-	// sees the value of the other and closes the channel.
+	// Done stores watch before it loads over, and end stores over before it loads watch. So at
+	// least one of them sees the value of the other and closes the channel.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}

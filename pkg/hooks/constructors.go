@@ -49,7 +49,7 @@ func DenyTool(reason string) *ToolDecision { return &ToolDecision{Verdict: Deny,
 // user.
 func AskTool(reason string) *ToolDecision { return &ToolDecision{Verdict: Ask, Reason: reason} }
 
-// ModifyTool replaces the arguments of a tool call. It has no verdict.
+// ModifyTool replaces the arguments of a tool call and leaves the verdict to other hooks.
 func ModifyTool(args JSON) *ToolDecision { return &ToolDecision{Patch: &ToolPatch{Args: args}} }
 
 // DenyPrompt denies a prompt.

@@ -6,8 +6,8 @@ import "reflect"
 // events has the same limit.
 const maxDepth = 512
 
-// copier returns a function that makes deep copies of a T, or nil if an assignment is already one.
-// It does not copy functions, channels and the contents of errors.
+// copier returns a function that makes deep copies of a T. It returns nil if an assignment is
+// already a deep copy. Functions, channels and the contents of errors are not copied.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil
@@ -44,7 +44,8 @@ func shares(t reflect.Type) bool {
 	return false
 }
 
-// copyInto replaces all parts that dst shares with src by copies. dst must be equal to src.
+// copyInto makes dst, which must be equal to src, a deep copy. It copies all parts that the two
+// share.
 func copyInto(dst, src reflect.Value, depth int) {
 	if depth > maxDepth {
 		dst.SetZero()

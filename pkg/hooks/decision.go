@@ -26,7 +26,7 @@ type decisionRules[In, P any] struct {
 	payload func(asked In, out *Outcome[In, P]) any
 
 	// These functions convert inputs and outcomes to and from documents. If they are nil, Payload
-	// is the input, and Patch and Value are patches.
+	// contains the input, and Patch and Value contain patches.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -114,7 +114,7 @@ type Outcome[In, P any] struct {
 	Verdict    Verdict     // the strongest verdict, or None if no hook has an opinion
 	Reason     string      // reason of the hook in By
 	Context    string      // contexts of all hooks in order, separated by blank lines
-	Input      In          // the input with all patches. After a denial, the input that was denied
+	Input      In          // the input with all patches, or the input that was denied
 	Patch      P           // the combined patches, in which later ones replace earlier ones
 	Modified   bool        // a patch has changed or added something
 	By         ID          // the first hook that returned Verdict

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits on the running executions of one hook, for hooks that always block.
+// Limits on the running executions of one hook. They matter if the hook always blocks.
 const (
 	maxAbandoned = 64
 	maxAsync     = 1024
@@ -102,23 +102,23 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin checks whether the hook of c may run. If it returns nil, the caller of the dispatch can
-// take over.
+// begin starts the execution c, unless the hook may not run. If begin returns nil, the caller of
+// the dispatch can abandon the execution and take over.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
 	f.call.Store(c)
-	// The caller first stores cancelled and then loads call. begin does the reverse, so that at
-	// least one of them sees the value of the other.
+	// The caller stores cancelled before it loads call, and begin stores call before it loads
+	// cancelled. So at least one of them sees the value of the other.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
 	return nil
 }
 
-// claim gives the dispatch back to the worker after a hook. It returns false if the caller has
-// taken over. After the deadline, it sets err to ErrTimedOut.
+// claim takes the dispatch back for the worker after the hook of c. It returns false if the caller
+// of the dispatch has taken over. After the deadline, it sets err to ErrTimedOut.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -132,8 +132,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver returns the running execution if it has exceeded its time, and the caller then owns the
-// dispatch. Otherwise takeOver returns the time until the next check.
+// takeOver returns the running execution if it has exceeded its time. The caller of Dispatch then
+// owns the dispatch. Otherwise takeOver returns nil and the time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -208,8 +208,8 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late runs on an abandoned worker, which does not own the dispatch, so it reads only fields that
-// do not change.
+// late records the end of an abandoned execution. Its worker does not own the dispatch, so late
+// reads only fields that do not change.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

@@ -67,7 +67,7 @@ func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Docume
 }
 
 // DispatchDocument dispatches d at d.Point. If the point does not exist or d is not valid for it,
-// DispatchDocument only returns an error.
+// DispatchDocument calls no hook and returns an error.
 func (r *Registry) DispatchDocument(ctx context.Context, d Document) (DocumentOutcome, error) {
 	p, err := untypedPoint(d.Point)
 	if err != nil {

@@ -101,7 +101,8 @@ type endedKey struct{}
 
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns ctx, or a copy that has not ended, so that the hooks after a function can run.
+// afterwards returns a context for the hooks after a function. If ctx has ended, it returns a copy
+// that has not, so that they can run.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -157,7 +158,7 @@ type runProgress struct {
 type sums struct {
 	parent *sums // gets each change too
 
-	mu       sync.Mutex // guards the fields below. Only one sums is locked at a time
+	mu       sync.Mutex // guards the fields below. No goroutine locks two sums at once
 	tokens   events.Tokens
 	calls    int
 	failed   int // tool calls with an error

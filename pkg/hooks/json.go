@@ -95,8 +95,8 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the string values of the members of the object j for whose names wanted returns
-// true, in the order of j and with duplicates. If j is invalid, Texts returns nil.
+// Texts returns string values of the object j, in the order of j and with duplicates. It includes a
+// member if wanted returns true for its name. If j is invalid, Texts returns nil.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {
@@ -217,8 +217,8 @@ func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects returns an object with the members of base and more. If both have a member, the
-// result has that of more. An empty document is an empty object.
+// mergeObjects returns an object with the members of base and more. If both have a member of the
+// same name, the value in more wins. An empty document counts as an empty object.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {
 		return base, nil

@@ -59,8 +59,8 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch whose hooks run in parallel. Each hook fills a slot at its end. If it
-// exceeds its time, the caller fills the slot instead.
+// notification is a dispatch whose hooks run in parallel. Each hook fills a slot when it returns.
+// If a hook exceeds its time, the caller fills its slot.
 type notification[E any] struct {
 	dispatch
 

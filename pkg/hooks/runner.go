@@ -65,7 +65,7 @@ func (r *Runner) Use(hook any, opts ...Option) error {
 	return err
 }
 
-// Hooks returns the enabled ones of "agentfs" and "beads", joined by a comma.
+// Hooks returns which of "agentfs" and "beads" are enabled, joined by a comma.
 func (r *Runner) Hooks() string { return r.meta.Hooks }
 
 // Engine returns an engine that uses the hooks and the Appender of r.
@@ -141,9 +141,9 @@ const (
 )
 
 // RunnerFromEnv returns a runner with options from environment variables. If AgentFS or Beads is
-// enabled, it records runs and steps to appender. The attribute "hooks" of the events lists the
-// enabled ones. AgentFS without an id stays disabled, with a warning. An invalid timeout becomes
-// 5000. Logs are written to stderr.
+// enabled, it records runs and steps to appender. The attribute "hooks" of the events lists which
+// of the two are enabled. AgentFS without an id stays disabled, with a warning. An invalid timeout
+// becomes 5 s. Logs are written to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }

@@ -93,7 +93,7 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is a sequence of consecutive hooks, which are either all inline or all not.
+// segment is a sequence of consecutive hooks. Either all of them are inline, or none.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence

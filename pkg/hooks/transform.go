@@ -20,8 +20,8 @@ type transformRules[S, V any] struct {
 	ending   func(V) ending   // nil if the point does not report success
 	check    func(V) error    // nil accepts all values
 	same     func(a, b V) bool
-	instead  func(V) V                               // returns the value to use if a hook blocks, nil to keep the value
-	proceeds bool                                    // if a hook blocks, the action continues with the value from instead
+	instead  func(V) V                               // returns the new value if a hook blocks. nil keeps the value
+	proceeds bool                                    // if a hook blocks, the action continues with the replacement
 	payload  func(s S, v V, out *Transformed[V]) any // v is the original value
 
 	read  func(Document) (S, V, error)
@@ -142,8 +142,8 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// block ends the chain. It replaces the value if the rules have a replacement, and prevents the
-// action unless they let it proceed.
+// block ends the chain. Depending on the rules of the point, it replaces the value, prevents the
+// action, or both.
 func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true

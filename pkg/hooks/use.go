@@ -51,8 +51,8 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 type providerMethod struct {
 	name string
 	in   reflect.Type
-	// register registers the method of provider that the point needs. found is false if there is
-	// none.
+	// register registers the method of provider that serves the point. found is false if provider
+	// has no such method.
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 

@@ -98,8 +98,8 @@ func (a *announcer) alarm() time.Time {
 	return a.next
 }
 
-// send returns an error only if the stream and the outbox diverged. It retries other failures
-// later.
+// send sends the due heartbeats. It returns an error only if the stream and the outbox diverged or
+// ctx ended, and retries otherwise.
 func (a *announcer) send(ctx context.Context) error {
 	now := time.Now()
 	if a.interval == 0 || now.Before(a.next) {
@@ -161,8 +161,8 @@ func (a *announcer) close(ctx context.Context) error {
 	return nil
 }
 
-// retire announces the end of a producer id before its unsent events move to a new one. It skips
-// tenants of which the stream has more events than the outbox, because their last number is
+// retire announces that a producer id is closed, before its unsent events move to a new id. It
+// skips tenants of which the stream has more events than the outbox, because their last number is
 // unknown.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id

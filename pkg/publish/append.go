@@ -124,7 +124,7 @@ func (in *intake) admit(batch []*events.Event) error {
 	return o.write(buf, batch)
 }
 
-// shed drops batch and stores the loss of its numbers. outbox.mu is held.
+// shed drops batch and stores that the numbers of its events are lost. outbox.mu is held.
 func (in *intake) shed(batch []*events.Event) error {
 	o := in.outbox
 	first := o.numbers.nextOf(batch[0].Tenant)

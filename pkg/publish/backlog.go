@@ -39,8 +39,8 @@ const (
 	ownRecords           // records up to the last event that the outbox itself made
 )
 
-// waitSent waits until the selected records that are in the outbox now are settled: the stream has
-// them or lists them as missing.
+// waitSent waits for the selected records that are in the outbox now. It returns when the stream
+// has each of them or lists it as missing.
 func (o *outbox) waitSent(ctx context.Context, which selection, stopped <-chan struct{}) error {
 	end, generation := o.mark(which)
 	for {

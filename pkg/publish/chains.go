@@ -61,8 +61,8 @@ func (c *chains) invalidate(groups []*group) {
 }
 
 // lookUp compares the chain of a tenant with its last manifest in the stream. It settles batches
-// whose acknowledgement was lost. A foreign last manifest can hide such a batch, which is then sent
-// again.
+// whose acknowledgement was lost. It misses such a batch if the last manifest is foreign, and the
+// batch is then sent again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
 	case isEmptyNext(m, ch):
-		// The manifest is a heartbeat or a key change. Its acknowledgement was lost, or the cursor
-		// is an old copy.
+		// The cursor lacks this heartbeat or key change, because the acknowledgement was lost or
+		// the cursor is an old copy.
 		c.settled(&group{tenant: tenant}, m, hash.String())
 	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged
@@ -108,7 +108,8 @@ func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
 	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
-// isOwn accepts manifests without a signature from a producer id that is older than its key.
+// isOwn reports whether this producer sent m. It accepts m without a signature if the producer id
+// is older than its key and the chain has no signature yet.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false
@@ -168,8 +169,8 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp settles the events between ch and m. It returns errDiverged unless the outbox has exactly
-// the events that m lists.
+// catchUp settles the events that m adds to the chain ch. It returns errDiverged unless the outbox
+// has exactly the events that m lists.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -205,9 +206,9 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether m lists exactly the hashes in listed, and can settle a group of the given
-// size. A manifest without events settles no event, because it does not prove which events came
-// before it.
+// isAbout reports whether m lists exactly the hashes in listed, so that it can settle a group of
+// size events. A manifest without events settles no event, because it does not prove which events
+// came before it.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

@@ -60,8 +60,8 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect reads the next batch. At the end of the records it calls await, and returns the batch as
-// it is if await returns true.
+// collect reads the next batch. When no records are left, it calls await, and returns the batch if
+// await returns true.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()

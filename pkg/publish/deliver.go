@@ -172,8 +172,8 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 }
 
 // isToBlame reports whether groups can be the cause of a refusal without a reason. A single event
-// can only if the server accepts another event of its tenant now. To find out, isToBlame sends a
-// test batch with a wrong fence, which the server never stores.
+// can be the cause only if the server accepts another event of its tenant now. To test this,
+// isToBlame sends a batch with a wrong fence, which the server never stores.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true

@@ -213,7 +213,7 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 		return errors.Join(f.persist(sent), f.backlog.cursor.RetireRuns(f.opts.runsInMemory, f.seals.isDue))
 	})
 	if err != nil {
-		// A failed write loses nothing, because memory and the stream have the progress too.
+		// Nothing is lost, because the progress is also in memory and in the stream.
 		f.status.fail(err)
 	}
 	// Append the seals before the release, because a Flush that waits for the release must find

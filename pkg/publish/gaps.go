@@ -41,7 +41,7 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.tryRecordLosses()
 }
 
-// tryRecordLosses logs all errors but a lack of room. o.mu is held.
+// tryRecordLosses logs the error of recordLosses, except for a lack of room. o.mu is held.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {
 		o.opts.Logger.Error("gap not recorded yet", "error", err)
@@ -49,8 +49,7 @@ func (o *outbox) tryRecordLosses() {
 }
 
 // recordLosses appends a gap.recorded event for each loss once an eighth of the quota is free.
-// Otherwise each of them would take the room of the next event, which would then be lost. o.mu is
-// held.
+// Otherwise these events would take the room of new events, which would then be lost. o.mu is held.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil
@@ -88,8 +87,8 @@ func (o *outbox) retryLosses(ctx context.Context) error {
 	}
 }
 
-// newGapEvent derives the id from g, so that an event that is made again after a crash has the same
-// id.
+// newGapEvent derives the id from g, so that a gap that is recorded again after a crash has the
+// same id.
 func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	e, err := events.New(events.GapRecorded, source,
 		events.GapRecordedData{First: g.First, Last: g.Last, Reason: g.Reason})

@@ -175,7 +175,7 @@ func noteEnd(ctx context.Context, o *outbox) {
 	}
 }
 
-// noteMove is called before the new producer id is used, with o.mu locked.
+// noteMove writes a new producer id to the journal before the id is used. o.mu is held.
 func noteMove(o *outbox, to identity, numbers map[string]uint64) {
 	r := journal.Record{Producer: to.Producer, Key: to.Key, State: journal.Open, From: o.id.Producer, Last: lastUsed(numbers)}
 	write(o, journal.File.Add, r)

@@ -36,7 +36,7 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add gives the tenant of item a separate reader. item is the last one that r has read. add returns
+// add gives the tenant of item, the last record that r has read, a separate reader. It returns
 // false if there are too many laggards.
 func (l *laggards) add(r *segment.Reader, item segment.Item) bool {
 	if len(l.list) >= maxLaggards {

@@ -54,8 +54,8 @@ func (r *recovery) run() error {
 		r.o.numbers.next[tenant] = ch.Last + 1
 	}
 	if first := r.o.log.First(); first > r.c.Next {
-		// Segments are removed only after the cursor was written. So a cursor before the first
-		// segment is an old copy.
+		// Segments are removed only after the cursor was written. So a cursor that points before
+		// the first segment is an old copy.
 		r.c.Next, r.isBehind, r.isUnsure = first, true, true
 	}
 	r.o.backlog.first = r.c.Next
@@ -97,8 +97,8 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	case first != last.First:
 		r.o.quarantine(first, segment.Item{Size: it.Size}) // a crash leaves an incomplete record only in the last segment
 	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
-		// A record that was partly written at a crash has an intact header. This one has none, so
-		// it was complete and was damaged later.
+		// A crash during a write leaves a record with an intact header. This record has no intact
+		// header, so it was complete and was damaged later.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 		r.lost++
 		r.isUnsure = true
@@ -211,9 +211,9 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records after the last intact record, whose numbers are not visible
-// as holes. If the outbox has only one tenant, they are that tenant's next numbers. Otherwise the
-// events get a new producer id, so that no number is used twice.
+// settleUnnumbered handles lost records after the last intact record, because no hole shows their
+// numbers. If the outbox has only one tenant, they are its next numbers. Otherwise the events get a
+// new producer id, so that no number is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

@@ -38,8 +38,8 @@ func (f *forwarder) removeSent(ctx context.Context) error {
 		if !log.HasOnly(c.Next) {
 			return nil
 		}
-		// Recovery takes the numbers from the cursor or the segments, so the cursor must be on disk
-		// first.
+		// Write the cursor first, because without the segments, recovery finds the last numbers
+		// only there.
 		err := errors.Join(c.Save(), c.Sync(), f.outbox.ids.Sync())
 		if err == nil {
 			err = log.Clear()

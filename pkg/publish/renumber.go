@@ -226,8 +226,8 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends a gap.recorded event with the new numbers of g, except those that manifests of
-// the old producer already list.
+// moveGap appends gap.recorded events with the new numbers of g. Numbers that manifests of the old
+// producer already list have no new numbers.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {

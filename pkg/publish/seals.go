@@ -135,7 +135,8 @@ func (s *seals) append(ctx context.Context, key cursor.RunKey, t cursor.Tally) e
 	return s.outbox.writeOwn(e)
 }
 
-// sealedCount returns 0 for the seal of another producer, which a replayed run can contain.
+// sealedCount returns the number of events in a seal. It returns 0 for the seal of another
+// producer, which a replayed run can contain.
 func sealedCount(r segment.Record) uint64 {
 	e, err := events.Decode(r.Event)
 	if err != nil {

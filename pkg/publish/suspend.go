@@ -86,7 +86,7 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds an item to the share of its tenant in b, unless the item was released before.
+// count adds an item to the share of its tenant in b, unless an earlier batch released the item.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
@@ -106,7 +106,8 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 }
 
 // settle returns the sum of the shares of b that were sent, and the next position of the cursor.
-// Suspended tenants lose their separate reader, because they are read again from the cursor.
+// Suspended tenants lose their separate readers, because their records are read again from the
+// cursor.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The part of a finding that the expressions of an allow-list search.
+// Targets of an allow-list. The target is the part of a finding that the expressions search.
 const (
 	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"
@@ -56,8 +56,8 @@ func (a *allowlist) stops(secret string) bool {
 
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
-		// Gitleaks also joins the expressions into one, so that a flag in one of them applies to
-		// the later ones. If they do not compile together, they allow nothing.
+		// Gitleaks also joins the expressions, so that a flag in one of them applies to the later
+		// ones. If the result does not compile, it allows nothing.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {
@@ -65,8 +65,8 @@ func (a *allowlist) compile() {
 	}
 }
 
-// nothing and everything replace expressions that do not compile, so that Redactor redacts more
-// text, never less.
+// nothing and everything replace expressions that do not compile. Redactor then redacts more text,
+// never less.
 var (
 	nothing    = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 	everything = regexp.MustCompile(`(?s).+`)

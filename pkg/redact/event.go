@@ -44,8 +44,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary searches binary data that is not UTF-8 for secrets only, because bytes in such data
-// look like a number or an address only by chance.
+// redactBinary searches data that is not UTF-8 only for secrets. Bytes in such data look like a
+// number or an address only by chance.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -97,8 +97,8 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// The first pass redacts only the copies of a secret that come after the place where a rule
-	// found it. The second pass redacts the earlier ones.
+	// The first pass misses copies of a secret that come before the place where a rule found it.
+	// The second pass redacts them.
 	d = &document{cleaner: c, text: text, skip: skip}
 	return d, d.clean()
 }

@@ -102,7 +102,8 @@ func ibanLength(country string) int {
 	return 0
 }
 
-// iban takes the position of the check digits. A space may separate groups of four characters.
+// iban returns the range of an IBAN, or 0, 0. The check digits are at i. A space may separate
+// groups of four characters.
 func iban(text string, i int) (start, end int) {
 	start = i - 2
 	if start < 0 || preceded(text, start, "") {

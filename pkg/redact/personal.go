@@ -155,7 +155,7 @@ func ipv4(text string, i int) int {
 	}
 	ip, err := netip.ParseAddr(candidate)
 	if err != nil || !isPersonal(ip) || strings.HasSuffix(candidate, ".0.0.0") {
-		return 0 // ".0.0.0" ends the address of a network or the version of a browser
+		return 0 // an address that ends with ".0.0.0" is a network or the version of a browser
 	}
 	return end
 }
@@ -174,8 +174,8 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 takes the position of the first colon. It finds only global, unique local and link-local
-// addresses, which begin with four hex digits.
+// ipv6 returns the end of the address whose first colon is at i, or 0. It finds only global, unique
+// local and link-local addresses, which begin with four hex digits.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {
@@ -209,8 +209,7 @@ func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
 
-// followed reports whether the number that ends at i is only the start of a longer word such as
-// "1-2a".
+// followed reports whether the number that ends at i is part of a longer word such as "1-2a".
 func followed(text string, i int) bool {
 	if i < len(text) && (text[i] == '-' || text[i] == '.') {
 		i++

@@ -8,8 +8,9 @@ const (
 	maxPhone = 15
 )
 
-// phone takes the position of the first digit. It accepts a plus and country code, and the North
-// American formats "(212) 555-0123", "212-555-0123", "1-212-555-0123" and "212.555.0123".
+// phone returns the range of the phone number whose first digit is at i, or 0, 0. It accepts a plus
+// and country code, and the North American formats "(212) 555-0123", "212-555-0123",
+// "1-212-555-0123" and "212.555.0123".
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
 		if preceded(text, i-1, "+)]") {
@@ -34,9 +35,8 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of the ten-digit phone number at the start of text, or 0. text is the
-// part of a longer text from offset at on, and the result is an offset in that longer text. open is
-// true if "(" precedes the number.
+// american returns the end of the ten-digit phone number at the start of text, or 0. The end is a
+// position in a longer text, in which text starts at at. open is true if "(" precedes the number.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -66,8 +66,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international takes the position after the plus. "+2024-01-15" is not a phone number, because it
-// can be an added line of a patch.
+// international returns the end of the number after a plus, or 0. i is the position after the plus.
+// "+2024-01-15" is not a phone number, because it can be an added line of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0

@@ -32,8 +32,8 @@ func (r *rule) compile() {
 	}
 }
 
-// apply appends the findings of r to list. at contains the keyword positions, or is nil if they are
-// unknown. global contains the allow-lists of all rules.
+// apply searches a text for r and appends the findings to list. at contains the keyword positions,
+// or is nil if they are unknown. global contains the allow-lists of all rules.
 func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.paths != nil && !r.paths.MatchString(in.path) {
@@ -72,8 +72,9 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns the range of the secret in match. Like gitleaks, it applies the expression again
-// to match alone, so that anchors can give another result.
+// secret returns the range of the secret in match, a text that r has found. Like gitleaks, it
+// searches match again without the text around it. So an anchor such as "\b" can match at other
+// places than before.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {

@@ -52,7 +52,7 @@ func cross(heads, tails []string) []string {
 }
 
 // spell returns all texts that re can match, in lower case, or false if there are too many or if
-// one is not ASCII. In a class it skips longS and kelvin, because a text with one of them is
+// one is not ASCII. In a class it skips longS and kelvin, because texts with these letters are
 // searched without keyword positions.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {

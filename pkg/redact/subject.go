@@ -34,8 +34,9 @@ func hasFoldedLetter(text string) bool {
 // size: the block of the match and the blocks next to it.
 const maxLine = 8 << 10
 
-// line returns the line of the match from start to end. As in gitleaks, a newline belongs to the
-// line after it, and the line of a match after the last newline begins at the start of the text.
+// line returns the range of the line with the match from start to end. Two rules come from
+// gitleaks. A newline belongs to the line after it, and the last line begins at the start of the
+// text.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')

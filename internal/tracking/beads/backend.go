@@ -70,7 +70,7 @@ type Edit struct {
 	Issue  string    `json:"issue"`
 	Action Action    `json:"action"`
 	By     string    `json:"by,omitempty"` // empty if unknown
-	At     time.Time `json:"at"`           // time of the change in the workspace, or else of the file
+	At     time.Time `json:"at"`           // time of the change, or of the file if unknown
 	Value  string    `json:"value,omitempty"`
 }
 

@@ -65,7 +65,7 @@ type BD struct {
 	runner  *runner
 	version *versionCheck
 
-	mu     sync.Mutex // guards spaces, and down in each space; no other lock is taken under it
+	mu     sync.Mutex // guards spaces, and down in each space. No lock is taken under it
 	spaces map[string]*bdWorkspace
 }
 
@@ -107,11 +107,11 @@ func (b *BD) Workspace(tenant string) Backend {
 // Flush writes all pending changes to the database on disk, in one transaction.
 func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces. A start requires it, because the previous
+// Recover makes the next Export check all workspaces. Call it at the start, because the previous
 // process may not have exported its last changes.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that are not complete in the workspaces.
+// Backlog returns the number of flushed issues that the workspaces do not contain completely.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
 // Export updates all workspaces to the flushed state. A failing workspace does not affect the
@@ -165,7 +165,7 @@ func (b *BD) export(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
-	b.table.setStale(tenant, false) // cleared first, because a Flush during the export must set it again
+	b.table.setStale(tenant, false) // before the export, because a Flush during the export sets it again
 	err = w.space.exclusive(ctx, func() error {
 		if ids, err := w.sync.dirty(ctx); err != nil || len(ids) == 0 {
 			return err

@@ -21,8 +21,8 @@ type shown struct {
 	line  []byte // the issue as JSON
 }
 
-// show returns the issues that exist. If bd does not say that the others are missing, show returns
-// an error.
+// show returns the issues with these ids. It returns an error unless bd returns each issue or says
+// that the issue is missing.
 func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, error) {
 	if err := r.version.check(ctx, r.dir); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether bd counts comments without showing them. Without this check, BD would
-// write them again.
+// onlyCounts reports whether bd returned the number of comments but not the comments. Without this
+// check, BD would write the comments again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -90,8 +90,8 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether bd says that the issue is missing. It does so in words, or by returning
-// other issues whose ids contain the digits of id.
+// mentions reports whether bd says that the issue id is missing, either in words or by returning
+// others, ids that contain the digits of id.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
@@ -185,8 +185,8 @@ func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 	return all, nil
 }
 
-// observe updates the row with theirs, the issue in the workspace. It returns the edits that people
-// made there.
+// observe updates the row from theirs, the issue as it is in the workspace. It returns the edits
+// that people made in the workspace.
 func (r *row) observe(theirs Issue) (edits []Edit) {
 	r.marks &^= markGone
 	erased := r.marks&markErased != 0
@@ -209,8 +209,8 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit copies the texts of an issue that is in the workspace although this database has never
-// written it, as after a rebuild.
+// inherit copies the texts of theirs, an issue that is in the workspace although this database has
+// never written it. This happens after a rebuild.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

@@ -160,9 +160,9 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe records the state of the issues in the workspace and returns the incomplete ones. If
-// write is true, it also records the states that will be written, which would otherwise look like
-// edits by people after a crash.
+// observe records the state of the issues in the workspace and returns the incomplete issues. If
+// write is true, it also records the states that will be written, because they would otherwise look
+// like edits by people after a crash.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -218,8 +218,8 @@ func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known
 }
 
 // countRefusals counts how often bd has refused each incomplete issue. The issues in todo were
-// written, and those in rest are still incomplete. The error wraps errIncomplete if a retry can
-// help.
+// written, and the issues in rest are still incomplete. The error wraps errIncomplete if a retry
+// can help.
 func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	left := make(map[string]row, len(rest))
 	for _, r := range rest {

@@ -35,8 +35,8 @@ func (r row) lacks(theirs Issue) (l lacks) {
 	return l
 }
 
-// without returns the elements of list that are not in others. Each element of others removes only
-// one element with the same key.
+// without returns list without the elements in others. An element of others removes only one
+// element with the same key.
 func without[T any](list, others []T, key func(T) string) (rest []T) {
 	has := count(others, key)
 	for _, v := range list {
@@ -109,8 +109,8 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	if err := w.batch(ctx, p.moves); err != nil {
 		return err
 	}
-	// Links have a separate batch. If a link leads to a deleted issue, bd undoes the whole batch,
-	// which must not contain status changes.
+	// Links have a separate batch. If a linked issue was deleted, bd undoes the whole batch, and
+	// status changes must not be lost.
 	if err := w.batch(ctx, p.links); err != nil {
 		return err
 	}
@@ -229,7 +229,8 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 }
 
 // remove deletes an issue that will be created again. bd then also deletes the links to the issue,
-// so remove records that they are missing. Otherwise it would look as if a person had removed them.
+// so remove records that the links are missing. Otherwise it would look as if a person had removed
+// them.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)

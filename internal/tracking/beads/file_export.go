@@ -66,9 +66,9 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		return false, os.Remove(next) // last, because resolve takes the file next as proof that the issues file was not replaced
+		return false, os.Remove(next) // last, because the file next tells resolve that the issues file was not replaced
 	}
-	// Take the stamp before the rename, so that any later change counts as an edit.
+	// Read the stamp before the rename, so that any later change of the file counts as an edit.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -84,8 +84,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes content to the file next and copies the records to the column writing. While that
-// file exists, it has not replaced the issues file.
+// prepare writes content to the file next and copies the records to the column writing. As long as
+// next exists, the issues file has not been replaced.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))

@@ -18,9 +18,9 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge adds the changes that people made in theirs to the row, and returns them as edits. A value
-// that is in neither the written nor the writing state comes from a person. The time of the edits
-// is that of theirs if that is new, and otherwise the time at.
+// merge adds the changes that people made in theirs, the issue in the workspace, to the row, and
+// returns them as edits. A value that the tracker neither wrote nor was writing comes from a
+// person. The edits have the time of theirs if it is new, and otherwise the time at.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -31,7 +31,7 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 		at = theirs.UpdatedAt
 	}
 	if now := time.Now().UTC(); at.After(now) {
-		at = now // with a future time, the tracker could not change the issue until then
+		at = now // a time in the future would block changes by the tracker until then
 	}
 	changed := func(field func(Issue) string) bool {
 		return !slices.ContainsFunc(bases, func(b Issue) bool { return field(b) == field(theirs) })
@@ -169,8 +169,9 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList returns the list of ours with the elements that people added in theirs, and without
-// those that they removed. It compares counts, because elements may be repeated.
+// mergeList returns the list of ours with the elements that people added in theirs, and without the
+// elements that they removed. list selects the list of an issue. Elements may be repeated, so
+// mergeList compares counts.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)
@@ -208,8 +209,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies fields that the tracker does not set. It is called if the written state is unknown,
-// and copies no texts, because they may belong to an erased run.
+// adopt copies the fields of theirs that the tracker does not set. It is called if the written
+// state is unknown. It copies no texts, because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

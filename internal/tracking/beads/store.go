@@ -45,11 +45,11 @@ func (s *Store) Workspace(tenant string) Backend {
 // Flush writes all pending changes to the database on disk, in one transaction.
 func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces. A start requires it, because the previous
+// Recover makes the next Export check all workspaces. Call it at the start, because the previous
 // process may not have exported its last changes.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that are not complete in the files.
+// Backlog returns the number of flushed issues that the files do not contain completely.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
 // Export updates the files of all workspaces to the flushed state, with the edits that people made

@@ -19,7 +19,7 @@ type workspace struct {
 	table  *table
 	place  place
 	tenant string
-	// Erase must store people's edits first, because the next export would overwrite them.
+	// If true, Erase first stores people's edits, because the next export would overwrite them.
 	lookBeforeErase bool
 }
 
@@ -80,7 +80,7 @@ func (w *workspace) Transition(ctx context.Context, t Transition) error {
 			return false, nil
 		case i.isClosed() && t.To != Closed && !t.Reopen:
 			if t.At.Equal(i.UpdatedAt) {
-				return false, nil // t is repeated, and the issue was later closed at the same time
+				return false, nil // t is repeated, and a later change closed the issue
 			}
 			return false, fmt.Errorf("issue %s is closed and cannot become %s: %w", i.ID, t.To, ErrConflict)
 		}
@@ -126,15 +126,15 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// number returns an id that is unique in the workspace, because bd refuses repeated ids. It is a
-// number, because all versions of Beads read numbers. It does not depend on the text.
+// number returns an id for c that is unique in the workspace, because bd refuses repeated ids. All
+// versions of Beads can read ids that are numbers. The id does not depend on the text.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly
 }
 
-// Label implements [Annotator]. It keeps the time of the issue. Otherwise a late status change with
-// an earlier time would be ignored.
+// Label implements [Annotator]. It does not change the time of the issue. Otherwise a late status
+// change with an earlier time would be ignored.
 func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)

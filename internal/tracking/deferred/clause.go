@@ -67,8 +67,8 @@ func (r *reader) clausesOf(s fragment, items []string) []string {
 	return items
 }
 
-// in searches a clause for the cue c. It returns false if other words of the clause retract the
-// cue.
+// in finds the cue c in the words of a clause. It returns false if there is no cue, or if other
+// words retract it.
 func (c cue) in(words []word) (span, bool) {
 	lead := speaker(words)
 	for at := 0; at <= len(words); at++ {
@@ -142,8 +142,9 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	return from, last, from < last
 }
 
-// meant returns where an item begins if clause i begins with a pronoun. The item then includes the
-// earlier clause that the pronoun refers to, as in "the importer has it too, which I did not fix".
+// meant returns where the item in clause i begins. If the clause begins with a pronoun, the item
+// includes the earlier clause that the pronoun refers to, as in "the importer has it too, which I
+// did not fix".
 func meant(words []word, all []clause, i, to int) int {
 	from := past(words, all[i].from, to)
 	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {

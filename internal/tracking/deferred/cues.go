@@ -17,7 +17,7 @@ type cue struct {
 	plain bool
 	// After a number, the cue is a test result and not deferred work.
 	counted bool
-	// The cue counts only if it is the statement of the sentence. If not, it may be the name of a
+	// The cue counts only as the predicate of the sentence. Elsewhere, it may be the name of a
 	// thing.
 	predicate bool
 	say       []phrase

@@ -22,8 +22,8 @@ func Items(summary string) []string {
 }
 
 // Done returns the items that summary reports as done, as in "Done: add docs", "Completed
-// follow-up: add docs", ticked boxes, and lists below a label like "Done". An item settles an
-// earlier result of [Items] with the same [Key]. It has the limits of Items.
+// follow-up: add docs", ticked boxes, and lists below a label like "Done". It settles earlier
+// results of [Items] with the same [Key]. It has the same limits as Items.
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)

@@ -64,8 +64,8 @@ func (r *reader) below(l line) bool {
 	return true
 }
 
-// relabels reports whether l begins a new label. A bullet that has text after its label does not.
-// It is an item of the open label.
+// relabels reports whether l begins a new label. A bullet with text after its label is an item of
+// the open label instead.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
@@ -95,8 +95,8 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled adds the items after a label. If the text is empty, a number or an address, it expects
-// them in a list below.
+// labelled adds the items in rest, the text after a label. If rest is empty, a number or an
+// address, the items are expected in a list below.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""

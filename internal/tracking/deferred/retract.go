@@ -33,8 +33,8 @@ func isScope(words []word) bool {
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether words before the cue deny it. A "without" within the subject does not, as
-// in "the reports without a trace were left for later".
+// denied reports whether words, which come before the cue, deny it. A "without" within the subject
+// does not, as in "the reports without a trace were left for later".
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {

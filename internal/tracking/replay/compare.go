@@ -26,7 +26,7 @@ type Comparison struct {
 	Decisions Differences[DecisionDifference] `json:"decisions"` // decisions with another action, rule or list of issues
 }
 
-// A Pair has the values for today's and for the new configuration.
+// A Pair has two values, under today's configuration and under the new configuration.
 type Pair[T any] struct {
 	Base T `json:"base"`
 	New  T `json:"new"`
@@ -57,7 +57,8 @@ type IssueDifference struct {
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
-	// Decision is the decision that created the issue, if one side lacks it.
+	// Decision has the decisions of both sides on the event that created the issue. It is nil if
+	// both sides have the issue.
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 

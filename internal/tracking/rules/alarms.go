@@ -23,9 +23,9 @@ type alarms struct {
 
 var denyWord = []byte(string(events.VerdictDeny))
 
-// watch notes denials of tool calls. It raises an alarm if the event is a successful result of a
-// call that was denied before. A result that arrives before the denial is no alarm, as in the
-// ledger.
+// watch records denials of tool calls. It raises an alarm if the event is a successful result of a
+// call that was denied before. As in the ledger, a result that arrives before the denial raises no
+// alarm.
 func (a *alarms) watch() {
 	d := a.draft
 	e := d.event

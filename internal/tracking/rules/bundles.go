@@ -34,8 +34,8 @@ func (b *bundles) add(item string) {
 	b.journal.note(run.Bundle, clean(item, 300))
 }
 
-// create creates the collective follow-up. Beyond the rate limit, it creates a digest entry
-// instead. It returns false if the loop guard forbids both.
+// create creates the collective follow-up of run, or a digest entry if the rate limit is reached.
+// It creates neither and returns false if the loop guard forbids it.
 func (b *bundles) create(run *Run) bool {
 	d := b.draft
 	if b.loops.escalated(run.ID) {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxBehind is the number of consecutive events far behind the clock that set it back.
+	// The clock is set back after maxBehind consecutive events that are far behind it.
 	maxBehind = 20
 	// An event further ahead of the clock than maxAhead is handled as if it had happened now, until
 	// a second event confirms its time.
@@ -70,7 +70,8 @@ func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether e, which is ahead of the clock, moves it without a second event.
+// passes reports whether e, which is ahead of the clock, moves the clock without confirmation by
+// another event.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
@@ -80,8 +81,8 @@ func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time to use for e. For a record of a service, and for an event that is more than
-// maxAhead ahead, that is the clock.
+// take returns the time to use for e. This is the clock if e is a record of a service or is more
+// than maxAhead ahead, and the time of e otherwise.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
@@ -97,8 +98,8 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd returns when the grace period ends, and when to check that. If the clock is behind the
-// failure, the check is earlier, because the clock may never reach the end.
+// graceEnd returns when the grace period ends, and when to check whether it has ended. If the clock
+// is behind the failure, the check is earlier, because the clock may never reach the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

@@ -22,9 +22,9 @@ type Erasure struct {
 	events map[string]bool // the elements of Events
 }
 
-// Record erases the texts in a record. It returns the new record, or nil if it must be deleted.
-// Callers must pass records in the order of their keys, because the index of words comes after the
-// follow-ups and drops the erased ones.
+// Record erases the texts in a record. It returns the new record, or nil if the record must be
+// deleted. Callers must pass records in the order of their keys, because the index of words comes
+// after the follow-ups and loses the erased follow-ups.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -54,8 +54,8 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	return data, false, nil
 }
 
-// reaches reports whether the erasure can change a record. Runs and steps change only with their
-// run, and marks only with their event or if edits wait in them.
+// reaches reports whether the erasure can change a record. A run or step changes only if its run is
+// erased. A mark changes only if its event is erased or if edits wait in it.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return e.hasEvent(k.ID) || bytes.Contains(data, []byte(`"edits":`))
@@ -116,8 +116,8 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup always erases a follow-up that has neither an issue nor a digest entry, because its runs
-// are not recorded.
+// followup erases the texts of u if the erasure concerns it. A follow-up with neither an issue nor
+// a digest entry is always erased, because its runs are not recorded.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -142,7 +142,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage gives each erased role a different name, because each role can still recover.
+// lineage erases the names of the run's roles. Each role gets a different name, because each can
+// still recover.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

@@ -20,7 +20,7 @@ type failureTracker struct {
 	loops       *loopGuard
 }
 
-// fail records a failure of a run without a tracking issue. The failed end of a run is an
+// fail records a failure of a run without a tracking issue. The failed end of a run counts as an
 // occurrence of the first step that failed and has not recovered. Without such a step, the end gets
 // a failure record, and steps that fail later are its occurrences.
 func (t *failureTracker) fail(why cause) {
@@ -187,8 +187,8 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// succeed closes the issues in the scope of the success. It also closes issues of recovered failures
-// in the same run, unless they occurred in another run since.
+// succeed closes the issues in the scope of the success. It also closes issues of recovered
+// failures in the same run, unless these failures have occurred in another run since.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)

@@ -28,7 +28,8 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
-		// The metadata lists no items, so the items of the summary are the remaining ones.
+		// The metadata lists no items, so the items in the summary count as remaining and not as
+		// deferred.
 		from.Remaining, from.Deferred = from.Deferred, nil
 	}
 	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {
@@ -55,8 +56,8 @@ func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	return item
 }
 
-// leave creates follow-ups up to the limits of the run, and adds the rest to its collective issue.
-// It withdraws items that only an earlier report of the same step or run has.
+// leave creates follow-ups up to the limits of the run, and adds further items to its collective
+// issue. It withdraws items that only the previous report of the same step or run has.
 func (t *followupTracker) leave(from leftover) {
 	d := t.draft
 	if from.Partial {

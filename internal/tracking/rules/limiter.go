@@ -7,7 +7,7 @@ import (
 
 type limiter struct {
 	draft    *draft
-	admitted *bool // whether the follow-ups of this event are allowed; nil before the first one
+	admitted *bool // whether this event may create follow-ups. nil until decided
 }
 
 func (l *limiter) allow(critical bool) bool {

@@ -39,8 +39,8 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns the lineage id of a child run, or of its work item if it has one. For a root it
-// returns "".
+// unit returns the lineage id of a child run. If the child run has a work item, this is the lineage
+// id of the work item. For a root, it is "".
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -65,8 +65,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run the root. If there was no root before, it drops the times that child runs set in
-// its place.
+// lead makes run the root. If there was no root before, lead clears the times that child runs have
+// set.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -77,8 +77,8 @@ func (l *Lineage) lead(run *Run) {
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
 // merge merges the lineage source into target. If source has an issue or digest entry, merge merges
-// target into source instead, but only if target has neither of these, no steps and no end. If
-// target has one of them, merge does nothing.
+// target into source instead, or does nothing if target has an issue, a digest entry, steps or an
+// end.
 func (r records) merge(source, target string) {
 	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -135,7 +135,7 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether a root has ended without a later step of a root.
+// ended reports whether a root has ended and no step of a root came later.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }

@@ -11,7 +11,8 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the lineage that counts as the cause of issues about run, or "".
+// origin returns the lineage of run, or "" if run is unknown. Issues that run causes count for this
+// lineage.
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -19,9 +20,9 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated reports whether the lineage has caused too many issues without progress. Then the event
-// becomes an occurrence of the tracking issue, which gets a label and a comment once. Otherwise
-// escalated counts one more issue.
+// escalated reports whether the lineage of run has caused too many issues without progress. If so,
+// the event becomes an occurrence of the tracking issue, which gets a label and a comment once.
+// Otherwise escalated counts one more issue.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)
@@ -51,7 +52,8 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress resets the count of the lineage that caused issue if a success has closed the issue.
+// progress resets the issue count of a lineage if a success has closed issue, which the lineage
+// caused.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

@@ -62,7 +62,7 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event waits, so the timers run again with the next event.
+		// The event waits, so set the timers again. They run with the next event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}
@@ -115,7 +115,7 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
 		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
-			// The timer was postponed, and the loop finds it again if it is due.
+			// The timer was set to a later time. If that time is due too, the loop finds it again.
 		default:
 			due = append(due, t)
 		}
@@ -128,8 +128,9 @@ func graceSubject(id string) string {
 	return subject
 }
 
-// endGrace decides on the waiting failures of subject in the order of arrival. If a failure has
-// time left, and all before it have recovered, endGrace stops there and returns a new timer.
+// endGrace decides on the waiting failures of subject in the order of arrival. If a failure still
+// has time, and all failures before it have recovered, endGrace stops there and returns a new
+// timer.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true

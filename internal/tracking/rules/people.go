@@ -95,7 +95,8 @@ func (p *people) settle() {
 	}
 }
 
-// created returns the follow-ups that the event created, or all other issues that it created.
+// created returns the follow-ups that the event created, or its other new issues if followups is
+// false.
 func (p *people) created(followups bool) (list []string) {
 	for _, id := range p.draft.made {
 		if issue := issues.get(p.draft.records, id); issue != nil && (issue.Kind == Followup) == followups {
@@ -160,8 +161,8 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status after the edit of a person. It considers later facts too, because the
-// edit may arrive after them.
+// wanted returns the status of an issue after a person's edit. It also considers later facts,
+// because the edit may arrive after them.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
@@ -172,9 +173,9 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether facts may change the status of an issue that a person reopened. Facts
-// that block the issue always may. Others must be later than the edit, and their run must not have
-// ended before the edit, unless it has started again.
+// outranks reports whether facts may change the status of a reopened issue to the status to. Facts
+// that block the issue always may. Others must be later than the edit that reopened it, and their
+// run must not have ended before the edit, unless it has started again.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

@@ -128,7 +128,7 @@ func (r *recorder) home(run *Run) string {
 	return runLineage(run.ID)
 }
 
-// renew starts a new generation if the issue of the lineage was closed long before run.
+// renew starts a new generation of the lineage if its issue was closed long before run.
 func (r *recorder) renew(id string, run *Run) {
 	l := lineages.edit(r.draft.records, id)
 	if l.Issue != "" && r.transitions.outlived(l.Issue) {

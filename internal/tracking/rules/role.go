@@ -17,8 +17,8 @@ type Role struct {
 
 const childRun = "run"
 
-// role adds the role if it is missing. Above the limit, it first removes the role with the oldest
-// completion, and prefers roles that are not failing.
+// role returns the role with this name, and adds it if it is missing. Above the limit, it first
+// removes the role with the oldest completion, and removes a failing role only if all are failing.
 func (l *Lineage) role(unit, name string) *Role {
 	i := slices.IndexFunc(l.Roles, func(r Role) bool { return r.Unit == unit && r.Name == name })
 	if i < 0 && len(l.Roles) >= maxRoles {
@@ -50,7 +50,7 @@ func (l *Lineage) forgetRole() {
 
 func (r Role) failing() bool { return r.Done.before(r.Failed) }
 
-// advance records the result of a step. The parameter done is when the step was last completed.
+// advance records the result of a step. The step was last completed at done.
 func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus, stamp, done Stamp) {
 	if status == events.StepPending {
 		return
@@ -83,8 +83,8 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	}
 }
 
-// failing returns a role whose latest failure has not recovered, or false if there is none. A later
-// completion of the role recovers it, and so does a successful end of its child run or of a root,
+// failing returns a role whose latest failure has not recovered, or false if there is none. A
+// failure recovers if the role completes later, or if its child run or a root ends with success,
 // even at the same time.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {

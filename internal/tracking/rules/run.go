@@ -67,7 +67,7 @@ type Run struct {
 	Success    bool      `json:"success,omitempty"` // of Finished
 	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end
 	Failing    []Failing `json:"failing,omitempty"` // failed steps, recorded while the run has no tracking issue
-	Whole      Failing   `json:"whole,omitzero"`    // failed end, if that is a failure separate from the failures of the steps
+	Whole      Failing   `json:"whole,omitzero"`    // failed end, if it is not part of a step's failure
 	Scope      string    `json:"scope,omitempty"`   // scope of the failed end
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`
@@ -81,7 +81,8 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// A Failing is a failed step, or the failed end, of a run without a tracking issue.
+// A Failing is a failed step or the failed end of a run. It is recorded while the run has no
+// tracking issue.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`

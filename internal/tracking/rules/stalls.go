@@ -40,7 +40,7 @@ func (w *stallWatch) alive() {
 }
 
 // inactive reports whether the lineage has not ended and had no events for the configured time. If
-// it had events, inactive sets the timer again.
+// that time is not over, inactive sets the timer again.
 func (w *stallWatch) inactive(id string, now time.Time) bool {
 	d := w.draft
 	id = d.resolve(id)

@@ -40,9 +40,9 @@ func Considered(k events.Kind) bool {
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// IsRecognised reports whether a repeated event of kind k has no further effect. Callers must leave
-// out repetitions of other kinds, by their numbers. Numbers must not decide about the recognised
-// kinds, because anyone who can write events can use a number first.
+// IsRecognised reports whether a State ignores a repeated event of kind k. Callers must detect
+// repetitions of other kinds by their numbers. Numbers must not decide about the recognised kinds,
+// because anyone who can write events can use a number first.
 func IsRecognised(k events.Kind) bool {
 	switch k { //nolint:exhaustive // the other kinds only move the clock
 	case events.ToolBefore, events.Approval, events.ToolResult, events.IssueDecided, events.AuditAccessed:
@@ -51,10 +51,10 @@ func IsRecognised(k events.Kind) bool {
 	return Considered(k)
 }
 
-// Apply folds e into s and returns the new decisions. There is none on e if it is repeated, waits
-// in a grace period, or is not considered and fired no timer. There can be others on earlier
-// failures whose grace period has ended. If the store fails or the data does not match the kind of
-// e, Apply returns an error and leaves s unchanged.
+// Apply folds e into s and returns the new decisions. The decision on e is missing if e is
+// repeated, waits in a grace period, or is not considered and fired no timer. There can be
+// decisions on earlier failures whose grace period has ended. If the store fails or the data does
+// not match the kind of e, Apply returns an error and leaves s unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil

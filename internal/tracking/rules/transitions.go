@@ -75,7 +75,7 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive reports whether there were no facts about the issue for the quiet time. Otherwise it
+// inactive reports whether the quiet time has passed without a fact about the issue. If not, it
 // sets the timer again.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)

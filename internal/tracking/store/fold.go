@@ -58,7 +58,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	if err != nil {
 		return &DataError{e, err}
 	}
-	// An event of another kind needs a row too if it fires a timer that decides on it.
+	// An event of another kind needs a row only if it fired a timer and got a decision.
 	own := func(d rules.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
 	if rules.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
 		if err := f.arrive(e, at); err != nil {

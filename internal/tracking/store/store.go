@@ -39,7 +39,8 @@ func (s *stored) Timers(tenant string, at time.Time, limit int) (list []rules.Ti
 	return list, s.note(err)
 }
 
-// note keeps the first error of the database, which a Fold must distinguish from an invalid event.
+// note keeps the first error of the database. A Fold needs it to tell a database error from an
+// invalid event.
 func (s *stored) note(err error) error {
 	if s.err == nil {
 		s.err = err

@@ -22,7 +22,7 @@ import (
 type Explanation struct {
 	Subject string `json:"subject"`
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions has those that changed the issue, or those on the event.
+	// Decisions contains the decisions that changed the issue, or the decisions on the event.
 	Decisions    []Reasoning `json:"decisions"`
 	Others       int         `json:"others,omitempty"`
 	Unconsidered string      `json:"unconsidered,omitempty"`

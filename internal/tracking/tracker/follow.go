@@ -94,7 +94,6 @@ func settleRest(ctx context.Context, opts Options, s *settler) error {
 	return err
 }
 
-// stuckCause returns why ctx was cancelled if that was a stuck backend, and otherwise err.
 func stuckCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errStuck) {
 		return cause

@@ -37,10 +37,11 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies from the old file what is not in the stream: the workspaces with texts by people,
-// and the marks of settled effects and published decisions.
+// carry copies data from the old file that is not in the stream. These are the workspaces with
+// texts by people, and the marks of settled effects and published decisions.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// Published decisions are not published again, even if the new ones differ.
+	// A decision that was published before is not published again, even if the new decision
+	// differs.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
@@ -143,8 +144,8 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the new status of changed issues. The new effects alone would not, because the
-// backend ignores effects that are older than the latest change of an issue.
+// correct sets the new status of changed issues in the backend. The new effects would not set it,
+// because the backend ignores effects that are older than the latest change of an issue.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)

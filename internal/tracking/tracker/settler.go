@@ -22,7 +22,7 @@ const (
 	// callTimeout limits one call of the backend. It exceeds the deadline of the bd command.
 	callTimeout = 30 * time.Second
 	// An export writes whole files, which is slow for large workspaces. The pause after it is
-	// exportPause times its duration, at most maxExportPause.
+	// exportPause times the time that it took, at most maxExportPause.
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
 	noTimeout      = time.Duration(0)
@@ -71,7 +71,7 @@ func (s *settler) wakeUp() {
 }
 
 // noteProgress lets the settler publish decisions once all messages from before the start have been
-// read. They may include the same decisions, published by an earlier tracker.
+// read. These messages may include the same decisions, which an earlier tracker published.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -168,8 +168,7 @@ func (s *settler) report(ctx context.Context, err error) {
 }
 
 // finish settles and exports all effects, and retries until ctx ends. It publishes decisions only
-// if all messages from before the start have been read. The caller confirms that by setting
-// drained.
+// if all messages from before the start have been read. drained means that they have been read.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)

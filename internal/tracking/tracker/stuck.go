@@ -11,8 +11,8 @@ import (
 
 var errStuck = errors.New("the backend accepts no issues")
 
-// endWhenStuck calls end once the backend has accepted no change for limit, although changes are
-// pending. If the number of incomplete issues changes, the backend makes progress.
+// endWhenStuck calls end if changes are pending but the backend has accepted none for the time
+// limit. If the number of incomplete issues changes, that counts as progress.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()

@@ -25,8 +25,8 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits how long execute reads the output after it has killed the process group. A pipe
-// is only still open if a process has left the group.
+// drainTime limits how long execute still reads the output after it has killed the process group. A
+// pipe stays open longer only if a process has left the group.
 const drainTime = 100 * time.Millisecond
 
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }

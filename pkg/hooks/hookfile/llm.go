@@ -127,8 +127,8 @@ const (
 
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the first JSON object in text that has a boolean member safe, but prefers
-// an unsafe one, because the answer can quote text that the agent wrote.
+// findJudgement returns the first JSON object in text with a boolean member "safe". An object that
+// says unsafe has precedence, because the answer can quote text of the agent.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")
@@ -181,7 +181,7 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe looks for a false member safe in an incomplete JSON object, so that an answer that
+// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. So an answer that
 // was cut off at max_tokens can still deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))

@@ -154,8 +154,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression. It returns true if the expression needs a late variable or cannot
-// be evaluated, and the hook then evaluates it again.
+// Match evaluates the expression before the hook. If it needs a late variable or cannot be
+// evaluated, Match returns true, so that the hook evaluates it again.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

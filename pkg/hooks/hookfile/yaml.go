@@ -93,7 +93,7 @@ func (r *reader) syntax(err error) {
 }
 
 // resolve returns a copy of n in which copies replace all aliases. Each copy has the position of
-// its alias, for problems. resolve returns nil if a limit is exceeded.
+// its alias, where problems are reported. resolve returns nil if a limit is exceeded.
 func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	if *budget--; *budget == 0 {
 		r.wrong(n, "more than %d values, counting what aliases stand for; write fewer", maxNodes)

@@ -83,8 +83,8 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn returns dir relative to start, the directory in which a command's text starts. If root
-// is empty, start may be the project itself, and startedIn returns dir.
+// startedIn joins start, where a command starts, and dir, a directory in the command. If root is
+// empty, start may be the project itself, and startedIn returns only dir.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir

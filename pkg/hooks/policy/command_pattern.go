@@ -62,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads returns the arguments after the program and operands of the pattern, if cmd begins with
-// them. If not, it returns false.
+// leads reports whether cmd begins with the program and the operands of the pattern. If so, it
+// returns the arguments after them.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -96,8 +96,9 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the part of args before the first "--" in rest, a suffix of args. An earlier
-// "--" can be the value of an option. For an option such as -delete, optionsOf returns all of args.
+// optionsOf returns the part of args that can contain option, up to the first "--" in rest. rest is
+// the end of args. A "--" before it can be the value of an option. For an option such as -delete,
+// optionsOf returns all of args.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args
@@ -136,8 +137,8 @@ func hasOption(args []shell.Word, option string) bool {
 	return true
 }
 
-// meansLong reports whether text is the option --name, an abbreviation that getopt accepts, or the
-// short form in twins.
+// meansLong reports whether text is the long option name, an abbreviation of it that getopt
+// accepts, or its short form.
 func meansLong(text, name string) bool {
 	if given, long := strings.CutPrefix(text, "--"); long {
 		key, _, _ := strings.Cut(given, "=")

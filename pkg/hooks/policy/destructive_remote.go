@@ -48,8 +48,8 @@ func destroysRemotely(cmd shell.Command) finding {
 	return finding{}
 }
 
-// leads reports whether args begin with words. It skips options and the word after an option, which
-// can be its value.
+// leads reports whether args begin with the given words. Between the words, it skips options and
+// their possible values.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

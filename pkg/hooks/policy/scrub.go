@@ -73,8 +73,8 @@ func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone
 	return &clean, nil
 }
 
-// document passes j to the redactor in a list, because the redactor adds a member with its findings
-// to an object.
+// document redacts j inside of a list. If j were an object, the redactor would add a member with
+// its findings.
 func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	if j == "" {
 		return "", nil

@@ -55,8 +55,8 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// addToFile adds the spending in more to the spending in the file at path. The write is atomic and
-// durable, and a lock excludes other processes.
+// addToFile adds the amounts in more to the file at path. The write is atomic and durable, and a
+// lock excludes other processes.
 func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
@@ -75,8 +75,8 @@ func addToFile(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile leaves the file unchanged if it returns an error, so that a repeated write counts
-// nothing twice.
+// replaceFile leaves the file unchanged if it returns an error, so that a caller who writes again
+// counts nothing twice.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

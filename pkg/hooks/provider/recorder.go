@@ -14,8 +14,8 @@ type Recorder struct {
 	rest  []hooks.Appender
 }
 
-// NewRecorder returns a Recorder that sends each event to first and then to the Appenders in rest,
-// in the form that first returned. If first fails, they get the original event, which may contain
+// NewRecorder returns a Recorder that sends each event to first, and then the event that first
+// returned to rest. If first fails, the Appenders in rest get the original event, which may contain
 // data that first would have redacted.
 func NewRecorder(first hooks.Appender, rest ...hooks.Appender) *Recorder {
 	return &Recorder{first: first, rest: rest}

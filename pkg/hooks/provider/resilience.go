@@ -62,7 +62,8 @@ func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hook
 	return reg.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// ErrorOccurred returns how the run continues after f, or nil if r does not handle f.
+// ErrorOccurred decides whether the run retries after the failure f. It returns nil if r does not
+// handle f.
 func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
 	recovery, alarm := r.judge(meta.Tenant+"\x00"+meta.Run, f)
 	if !alarm || r.opts.Alert == nil {
@@ -71,8 +72,8 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 	return recovery, r.opts.Alert(ctx, alertOf("circuit breaker open", meta, f))
 }
 
-// judge counts f and returns the recovery from f, or nil. If alarm is true, the caller must send an
-// alert.
+// judge counts f, unless f is a ToolError or PermissionError, and returns the recovery or nil. If
+// alarm is true, the caller must send an alert.
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

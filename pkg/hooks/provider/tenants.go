@@ -74,8 +74,8 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make sets the registry or the error of the tenant in own. After an error, it removes the tenant
-// from t.known, so that the next call tries again.
+// make creates the registry of a tenant and stores it, or an error, in own. After an error, it
+// removes the tenant from t.known, so that the next call tries again.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {

@@ -29,8 +29,8 @@ func (e *InvalidError) Error() string {
 func invalid(field, reason string) error { return &InvalidError{Field: field, Reason: reason} }
 
 // Parse decodes a document for hooks, or a CloudEvent whose kind is a hook point. The field event
-// contains the name of a point or its name in configuration files. If a document has no payload and
-// its point has no tool call, the unknown fields become the payload. Parse returns an
+// names the point, either as in events or as in configuration files. If a document has no payload
+// and its point has no tool call, the unknown fields become the payload. Parse returns an
 // [InvalidError] for invalid data.
 func Parse(data []byte) (hooks.Document, error) {
 	if len(data) > MaxBytes {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Ordinary returns words in the classes of errors that come from the work and not from the
-// infrastructure. An entry of several words matches only these words in a row.
+// Ordinary returns words of error classes. A class with such a word describes an error of the work
+// and not of the infrastructure. An entry of several words matches only these words in a row.
 func Ordinary() []string {
 	return []string{
 		// the code under work

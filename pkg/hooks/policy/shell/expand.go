@@ -166,8 +166,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds the home directory for a word that begins with "~". s is the text after the "~", of
-// which tilde returns the rest. It assumes that the home of another user is next to HomeDir.
+// tilde adds the home directory for a word that begins with "~". s is the text after the "~", and
+// tilde returns s without the user name. It assumes that all homes are next to HomeDir.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -194,8 +194,8 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	return Hole
 }
 
-// opens reports whether the replacement text of x, such as y in "${v:-y}", can lead to another
-// directory.
+// opens reports whether x can lead to another directory through the text that replaces a variable,
+// such as y in "${v:-y}".
 func (e *expander) opens(x *syntax.Expansion) bool {
 	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // the text is only an error message
 		return false

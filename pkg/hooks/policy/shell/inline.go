@@ -54,8 +54,8 @@ func (c interpreter) reads(args []Word) bool {
 
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
-// option reports in found whether text is an option that takes code. If attached is false, the next
-// argument is the code.
+// option reports in found whether text is an option that takes code. If attached is true, text also
+// contains the code. Otherwise the next argument is the code.
 func (c interpreter) option(text string) (code string, attached, found bool) {
 	if strings.HasPrefix(text, "--") {
 		name, value, has := strings.Cut(text, "=")

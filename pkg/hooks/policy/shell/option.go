@@ -3,7 +3,7 @@ package shell
 import "strings"
 
 type options struct {
-	flags    string // short options without a value. A letter in no list may have a value
+	flags    string // short options without a value. An unlisted letter may have a value
 	short    string // short options whose value is attached or the next word
 	attached string // short options whose value is always attached
 	long     string // long options whose value is the next word, each between spaces
@@ -18,8 +18,8 @@ type option struct {
 	unsure  bool // contains an unknown letter, so the next word may be its value
 }
 
-// last returns the last letter of a short option, the only one that can have a value, or 0 for a
-// long option.
+// last returns the last letter of a group of short options, or 0 for a long option. Only the last
+// letter can have a value.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0

@@ -10,7 +10,7 @@ import (
 var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
 // process is one call of a program or builtin. A builtin changes st, the state of the shell. A
-// program cannot, and gets a child of st.
+// program cannot change the shell, so it gets a child of st.
 type process struct {
 	w    *walker
 	name string
@@ -19,8 +19,8 @@ type process struct {
 	in   input
 }
 
-// follow returns the function that analyses the program name, or that applies the effect of the
-// builtin name on the shell.
+// follow returns a function for the program or builtin called name. The function analyses the
+// program, or applies the effect of the builtin to the shell.
 func follow(name string) func(*process) {
 	switch name {
 	case "cd", "chdir", "pushd":
@@ -114,8 +114,8 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that reads its script from a file. Only standard input can be known. Files
-// on disk are not read.
+// file analyses a shell that runs the script file name. Only a script from standard input can be
+// known, because files on disk are not read.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:

@@ -13,7 +13,7 @@ const separators = "\n;|&(){}`"
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
 // lines searches text that does not parse. A shell may still run the lines before the syntax error,
-// and another shell may accept all of it.
+// and another shell may accept the whole text.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function

@@ -17,8 +17,8 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts gives every statement in list the same input, because any of them can be the one that reads
-// it.
+// stmts analyses each statement in list with the same input, because any of them can be the
+// statement that reads the input.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)
@@ -40,8 +40,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled analyses the functions that were defined since mark and never called, because code
-// outside of the script may call them. It removes all functions since mark.
+// uncalled analyses the functions that were defined after the position mark and never called,
+// because code outside of the script may call them. It then removes all functions after mark.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {

@@ -21,8 +21,8 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds the permission violations that the server has reported. It reports them
-// separately from answers, and never answers the request itself.
+// violations finds the permission violations that the server has reported. The server reports a
+// violation separately, and then never answers the request.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -30,8 +30,8 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if the server refused to publish to a subject for which concerns returns
-// true, or to subscribe to inbox.
+// about returns an error if the server did not permit us to subscribe to inbox, or to publish to a
+// subject for which concerns returns true.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)

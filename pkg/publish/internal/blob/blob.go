@@ -45,8 +45,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	whole := e.Data
 	for moved := 0; tooLarge(e); moved++ {
 		if moved == maxBlobs {
-			// With thousands of small fields, each field would become an event, and all data would
-			// be encoded again for each of them.
+			// Move all data into one blob instead. With thousands of small fields, each field would
+			// become an event and cause another encoding of all data.
 			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
 		}
 		i := largest(members)

@@ -21,7 +21,7 @@ type Tally struct {
 	Finished bool   `json:"finished,omitempty"`
 	Sealed   uint64 `json:"sealed,omitempty"` // Count at the last seal
 	Lost     bool   `json:"lost,omitempty"`   // earlier counts are unreadable, so the run is never sealed
-	Heard    uint64 `json:"-"`                // ordinal of the last record that was read at the last event
+	Heard    uint64 `json:"-"`                // ordinal of the last record read at the run's latest event
 }
 
 // Digest is a hash with a hex encoding.

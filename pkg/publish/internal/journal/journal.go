@@ -95,9 +95,9 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers that neither closed nor moved, except for present, which is the
-// current producer id of the outbox or "". The State of a producer is Lost if its loss is already
-// recorded.
+// Missing returns the producers that neither closed nor moved, except for present, the current
+// producer id of the outbox or "". If the loss of a producer is already recorded, its State is
+// Lost.
 func Missing(list []Record, present string) (missing []Record) {
 	// A crash can interrupt a change of the producer id between its two lines.
 	isChange := func(from, to string) bool {

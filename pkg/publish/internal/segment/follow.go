@@ -102,8 +102,7 @@ func (l *Log) enter(first uint64) {
 		return
 	}
 	if l.opts.Sync {
-		// As in roll, all earlier records must be on disk, so that a sync of the last segment is
-		// enough.
+		// Sync the previous segment, as roll does. Later, a sync of the last segment is enough.
 		if err := disk.Sync(l.tail); err != nil {
 			l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
 		}

@@ -22,7 +22,7 @@ type Reader struct {
 }
 
 // Reader returns a reader that begins with the segment that contains the record with this ordinal.
-// It also returns the earlier records of that segment.
+// So its first records can have lower ordinals.
 func (l *Log) Reader(ordinal uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()

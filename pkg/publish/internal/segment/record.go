@@ -96,8 +96,8 @@ const (
 	Torn             // damaged bytes at the end of the segment
 )
 
-// Item is a record, or the damaged bytes in its place. A damaged record has a Tenant only if those
-// bytes are intact.
+// Item is a record, or the damaged bytes in its place. A damaged record has a Tenant only if the
+// bytes of the tenant are intact.
 type Item struct {
 	Record
 

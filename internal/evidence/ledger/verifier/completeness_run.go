@@ -213,7 +213,7 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 			last = p.lastStored
 		}
 		pending = pending || p.pending() && !slices.ContainsFunc(parts, func(o *producerRun) bool {
-			return o != p && o.seal != nil && p.aliveOrder.before(o.sealOrder) && hasSettled(p.by, o.sealOrder)
+			return o != p && o.seal != nil && p.aliveOrder.before(o.sealOrder) && o.by.standing() >= p.by.standing() && hasSettled(p.by, o.sealOrder)
 		})
 	}
 	switch {

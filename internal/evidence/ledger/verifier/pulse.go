@@ -60,6 +60,18 @@ func hasSettled(s *sender, seal order) bool {
 	return seal.before(s.at)
 }
 
+// standing orders producers by what they proved of themselves. A seal only settles events of
+// producers with the same or a lower standing. Otherwise any client could seal runs of others.
+func (s *sender) standing() int {
+	switch {
+	case s.enrolment.Enrolled:
+		return 2
+	case s.key != "":
+		return 1
+	}
+	return 0
+}
+
 type lostOutboxes map[string]*Lost
 
 // add stores a lost outbox. If a later manifest of the producer arrives, assign ignores the

@@ -184,6 +184,9 @@ class Producer:
     def unproven(self):
         return self.absent() or self.unheard or self.tail() and not self.in_flight
 
+    def standing(self):
+        return 2 if self.enrolled else 1 if self.key else 0
+
     def settled(self, seal):
         """Whether a seal of another producer at a place can end its run: no event before it can be missing."""
         state, _, r = self.heard

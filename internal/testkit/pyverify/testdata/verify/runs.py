@@ -56,9 +56,10 @@ class Part:
 
 
 def state(parts, silent):
-    """The state of a run. A later seal of another producer ends the events before it."""
+    """The state of a run. A later seal of another producer ends the events before it, if its standing is no lower."""
     def ended(p):
-        return any(o is not p and o.seal and p.last_at < o.sealed_at and p.producer.settled(o.sealed_at) for o in parts)
+        return any(o is not p and o.seal and p.last_at < o.sealed_at and o.producer.standing() >= p.producer.standing()
+                   and p.producer.settled(o.sealed_at) for o in parts)
     if all(ended(p) for p in parts if p.pending):
         return "sealed" if any(p.alive or p.seal for p in parts) else None
     return "open" if max(p.last_stored for p in parts) > silent else "unsealed"

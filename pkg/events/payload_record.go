@@ -82,6 +82,7 @@ type ProducerLostData struct {
 	Producer string `json:"producer"`
 	Outbox   string `json:"outbox,omitempty"` // name of the outbox in the data directory
 	Last     uint64 `json:"last,omitempty"`   // last known number in this tenant
+	Key      string `json:"key,omitempty"`    // key of the producer, which can end the loss
 	Common
 }
 

@@ -151,7 +151,7 @@ func sampleRecords() map[Kind]any {
 			Selection: &AuditSelection{Run: "run-1", Event: "e-1", User: "mmuster", From: &at, To: &at, Kind: "tool.*", Hold: "h-1"},
 			As:        "bundle", Order: "a signed note", Common: sampleCommon,
 		},
-		ProducerLost: ProducerLostData{Producer: "coder/e4", Outbox: "coder", Last: 181, Common: sampleCommon},
+		ProducerLost: ProducerLostData{Producer: "coder/e4", Outbox: "coder", Last: 181, Key: "UCODER", Common: sampleCommon},
 		ClockTicked:  ClockTickedData{At: at, Common: sampleCommon},
 		Custom:       CustomData{Name: "Notification", Data: json.RawMessage(`{"title":"waiting"}`), Common: sampleCommon},
 	}

@@ -117,7 +117,7 @@ func unrecorded(dataDir string) ([]Missing, error) {
 // appended again with the same ids.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
-		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last}
+		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last, Key: m.Key}
 		e, err := events.New(events.ProducerLost, source, d)
 		if err != nil {
 			return err

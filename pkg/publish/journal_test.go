@@ -61,7 +61,7 @@ func TestJournal_OutboxRemoved(t *testing.T) {
 	if lost := record(); lost != nil {
 		t.Errorf("recorded %+v", lost)
 	}
-	producer := identityOf(t, opts.Dir).Producer
+	producer, key := identityOf(t, opts.Dir).Producer, identityOf(t, opts.Dir).Key
 	remove(t, opts.Dir)
 	wantMissing(t, dataDir, "http")
 	appendOnline(t, srv, opts, 9, 10) // opened again
@@ -86,7 +86,7 @@ func TestJournal_OutboxRemoved(t *testing.T) {
 			continue
 		}
 		d, err := events.Payload[events.ProducerLostData](e)
-		if n++; err != nil || d.Producer != producer || d.Outbox != "http" || e.Tenant != "acme" {
+		if n++; err != nil || d.Producer != producer || d.Outbox != "http" || d.Key != key || e.Tenant != "acme" {
 			t.Errorf("%+v, %v", d, err)
 		}
 	}

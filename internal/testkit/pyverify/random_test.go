@@ -61,7 +61,7 @@ func (h *history) step() {
 	case n == 17:
 		h.Now = h.Now.Add(time.Duration(h.IntN(50)) * time.Minute)
 	case n == 18:
-		h.Lose("d", p)
+		h.LoseKey("d", p, []string{"", ledgertest.PublicKey(p), ledgertest.PublicKey("stranger")}[h.IntN(3)])
 	case n == 19 && len(h.Messages) > 0:
 		h.forge()
 	case n == 20 && len(h.Messages) > 0:
@@ -182,11 +182,16 @@ func TestVerifier_Random(t *testing.T) {
 	t.Logf("HOOKTRAIL_GAUNTLET_SEED=%d", seed)
 	for n := range randomHistories() {
 		h := &history{ledgertest.NewFeed("acme"), rand.New(rand.NewPCG(seed, uint64(n))), make(map[string]bool)}
+		key := ledgertest.NewKey(t)
+		if h.IntN(2) == 0 {
+			h.Order(t, key, ledger.Order{Action: events.AuditIssuer, Issuer: ledgertest.PublicKey("owner")})
+			h.Manifest("auditor/e1")
+		}
 		for range 5 + h.IntN(60) {
 			h.step()
 		}
 		if len(h.Messages) > 0 {
-			h.compare(t, v, n)
+			h.compare(t, v, key)
 		}
 		if t.Failed() {
 			t.Fatalf("history %d", n)
@@ -194,9 +199,9 @@ func TestVerifier_Random(t *testing.T) {
 	}
 }
 
-func (h *history) compare(t *testing.T, v *pyverify.Verifier, n int) {
+func (h *history) compare(t *testing.T, v *pyverify.Verifier, key *writer.Key) {
 	t.Helper()
-	key, dir := ledgertest.NewKey(t), t.TempDir()
+	dir := t.TempDir()
 	h.damage()
 	path := ledgertest.Write(t, dir, key, h.Feed, 1+h.IntN(20))
 	r := ledgertest.Checked(t, path, key)

@@ -38,8 +38,11 @@ func (f *Feed) Close(producer string) {
 	f.Manifest(producer)
 }
 
-// Lose publishes a producer.lost event of another producer.
-func (f *Feed) Lose(by, producer string) {
-	f.Event(by, "", events.ProducerLost, events.ProducerLostData{Producer: producer, Outbox: "http"})
+// Lose publishes a producer.lost event of another producer, without its key.
+func (f *Feed) Lose(by, producer string) { f.LoseKey(by, producer, "") }
+
+// LoseKey publishes a producer.lost event of another producer with a key.
+func (f *Feed) LoseKey(by, producer, key string) {
+	f.Event(by, "", events.ProducerLost, events.ProducerLostData{Producer: producer, Outbox: "http", Key: key})
 	f.Manifest(by)
 }

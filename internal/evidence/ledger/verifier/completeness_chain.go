@@ -96,6 +96,7 @@ func (s *sender) manifest(l listing) string {
 		s.remember(at)
 	}
 	s.announced(l)
+	s.signed.add(l)
 	s.take(l, isAgain)
 	return ""
 }

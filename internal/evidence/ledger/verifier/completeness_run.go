@@ -200,7 +200,7 @@ const (
 // stateOf returns the state of a run with one part for each producer.
 //
 // A producer that must number its events anew continues the run under another name. The seal of
-// the new name covers the events of the old one if that one has settled, see hasSettled.
+// the new name covers the events of the old one if that one has settled, see settles.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown
@@ -213,7 +213,7 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 			last = p.lastStored
 		}
 		pending = pending || p.pending() && !slices.ContainsFunc(parts, func(o *producerRun) bool {
-			return o != p && o.seal != nil && p.aliveOrder.before(o.sealOrder) && o.by.standing() >= p.by.standing() && hasSettled(p.by, o.sealOrder)
+			return o != p && o.seal != nil && p.aliveOrder.before(o.sealOrder) && settles(o.by, p.by, o.sealOrder)
 		})
 	}
 	switch {

@@ -24,7 +24,8 @@ type sender struct {
 
 	chain
 	pulse
-	lost *Lost
+	signed signatures
+	lost   *Lost
 
 	others     map[uint64][]other // by number, until a manifest lists the number
 	otherCount int

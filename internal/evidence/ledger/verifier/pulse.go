@@ -21,6 +21,7 @@ type Lost struct {
 	Time   time.Time `json:"time,omitzero"`
 	Outbox string    `json:"outbox,omitempty"`
 	Last   uint64    `json:"last,omitempty"` // last known number of the producer
+	Key    string    `json:"key,omitempty"`  // key of the producer
 
 	at order
 }
@@ -47,17 +48,19 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// hasSettled reports whether s cannot have sent further events before seal, which another
-// producer made. A producer that announces no state counts as ended. So does one whose outbox
+// settles reports whether a seal of s also ends the run for other, because other cannot have sent
+// further events before it. A producer that announces no state counts as ended. So does one whose outbox
 // is lost, because its loss is reported separately.
-func hasSettled(s *sender, seal order) bool {
+func settles(s, other *sender, seal order) bool {
 	switch {
-	case s.lost != nil || s.state == "":
+	case s.standing() < other.standing():
+		return false
+	case other.lost != nil || other.state == "":
 		return true
-	case s.state == events.StateClosed:
-		return s.highest() <= s.listed
+	case other.state == events.StateClosed:
+		return other.highest() <= other.listed
 	}
-	return seal.before(s.at)
+	return seal.before(other.at)
 }
 
 // standing orders producers by what they proved of themselves. A seal only settles events of
@@ -72,35 +75,75 @@ func (s *sender) standing() int {
 	return 0
 }
 
-type lostOutboxes map[string]*Lost
+// lostOutboxes has the latest loss for each key that the events name. A stranger's event, with a
+// key that the stranger has, must not replace the loss of the outbox.
+type lostOutboxes map[lostKey]*Lost
 
-// add stores a lost outbox. If a later manifest of the producer arrives, assign ignores the
-// loss.
+type lostKey struct{ producer, key string }
+
 func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arrival) {
-	if len(l) >= maxFindings && l[d.Producer] == nil {
-		return
-	}
-	l[d.Producer] = &Lost{
-		Leaf: a.Leaf, By: by, Time: time.Unix(0, a.Stored).UTC(), Outbox: d.Outbox, Last: d.Last, at: order{a.Epoch, a.Stream},
+	l[lostKey{d.Producer, d.Key}] = &Lost{
+		Leaf: a.Leaf, By: by, Time: time.Unix(0, a.Stored).UTC(), Outbox: d.Outbox, Last: d.Last, Key: d.Key, at: order{a.Epoch, a.Stream},
 	}
 }
 
-// assign also returns the lost outboxes of producers without a record in the ledger.
+// assign gives each producer its latest loss that no manifest ended. It also returns the lost
+// outboxes of producers without a record in the ledger.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {
 		known[s.name] = s
 	}
-	for name, lost := range l {
-		switch s := known[name]; {
+	others := make(map[string]*Lost)
+	for of, lost := range l {
+		switch s := known[of.producer]; {
 		case s == nil:
-			unknown = append(unknown, Producer{Name: name, Lost: lost})
-		case !lost.at.before(s.at):
-			s.lost = lost
+			others[of.producer] = lost.orLater(others[of.producer])
+		case !lost.isEndedBy(s):
+			s.lost = lost.orLater(s.lost)
 		}
+	}
+	for name, lost := range others {
+		unknown = append(unknown, Producer{Name: name, Lost: lost})
 	}
 	slices.SortFunc(unknown, func(a, b Producer) int { return cmp.Compare(a.Name, b.Name) })
 	return unknown
+}
+
+func (l *Lost) orLater(other *Lost) *Lost {
+	if other != nil && l.at.before(other.at) {
+		return other
+	}
+	return l
+}
+
+// isEndedBy reports whether the outbox of s signed a manifest after the loss. Without the key in the
+// event, the key must be enrolled, or have begun the chain before the loss.
+func (l *Lost) isEndedBy(s *sender) bool {
+	switch {
+	case !l.at.before(s.signed.last):
+		return false
+	case l.Key != "":
+		return s.signed.keys[l.Key]
+	}
+	return s.enrolment.Enrolled || s.signed.first.before(l.at)
+}
+
+// signatures are the signed manifests in the chain of a producer.
+type signatures struct {
+	first, last order
+	keys        map[string]bool
+}
+
+func (s *signatures) add(l listing) {
+	if l.signature != signatureValid {
+		return
+	}
+	s.last = order{l.at.Epoch, l.at.Stream}
+	if s.keys == nil {
+		s.first, s.keys = s.last, make(map[string]bool)
+	}
+	s.keys[l.Key] = true
 }
 
 func pulseOf(s *sender, p *Producer, now time.Time) {

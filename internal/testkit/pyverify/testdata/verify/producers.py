@@ -54,6 +54,7 @@ class Producer:
         self.gaps, self.lost_manifests, self.listed_missing, self.foreign, self.listed, self.key = [], [], [], {}, 0, None
         self.heard, self.enrolled, self.own, self.last, self.sent = ("", 0, None), False, 0, None, 0
         self.lost, self.is_silent, self.unheard, self.in_flight, self.interval = None, False, False, False, 0
+        self.signatures = []
 
     def owner(self, issuers):
         """Returns the key that owns the chain, the place of its first manifest, and whether nothing is before it."""
@@ -89,6 +90,8 @@ class Producer:
             if not resent and at != tip:
                 first = self.listed + 1 if self.listed + 1 < m["first"] else max(1, self.listed)
                 self.lost_manifests.append((first, max(first, m["first"] - 1), "manifest"))
+            if m["signed"]:
+                self.signatures.append((r.at, m["key"]))
             self.heard = (m["state"] if m["signed"] else "", m["interval"] * 10**9, r)
             self.interval = m["interval"] * 10**9 if m["signed"] and m["interval"] else self.interval
             tip = (r.hash.hex(), m["last"])
@@ -184,6 +187,12 @@ class Producer:
     def unproven(self):
         return self.absent() or self.unheard or self.tail() and not self.in_flight
 
+    def returned(self, lost, key):
+        """Whether its outbox signed a manifest after an event producer.lost, which names its key."""
+        if not self.signatures or self.signatures[-1][0] <= lost:
+            return False
+        return key in (k for _, k in self.signatures) if key else self.enrolled or self.signatures[0][0] < lost
+
     def standing(self):
         return 2 if self.enrolled else 1 if self.key else 0
 
@@ -200,10 +209,10 @@ def find_lost(producers):
     lost = {}
     for r in sorted((r for p in producers.values() for r in p.received.values()), key=lambda r: r.number):
         data = r.event["data"] if r.cls and r.event and r.kind == b"producer.lost" else {}
-        name, last = data.get("producer"), data.get("last", 0)
-        if name and isinstance(name, str) and type(last) is int and last >= 0:
-            lost[name.encode()] = (r.at, last)
-    for name, (at, last) in lost.items():
+        name, last, key = data.get("producer"), data.get("last", 0), data.get("key", "")
+        if name and isinstance(name, str) and isinstance(key, str) and type(last) is int and last >= 0:
+            lost[name.encode(), key] = (r.at, last)
+    for (name, key), (at, last) in sorted(lost.items(), key=lambda x: x[1][0]):
         p = producers.setdefault(name, Producer(name))
-        if not p.heard[2] or at >= p.heard[2].at:
+        if not p.returned(at, key):
             p.lost = last

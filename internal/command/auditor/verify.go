@@ -165,7 +165,8 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	return report, err
 }
 
-// judge verifies the ledger. The AsOf compares it with the stream and the local outboxes.
+// judge verifies the ledger. The AsOf result counts the events that are in the stream or in a local
+// outbox, but not in the ledger.
 func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (_ verifier.Report, _ *verifier.AsOf, err error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {

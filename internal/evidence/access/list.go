@@ -33,8 +33,8 @@ type Use struct {
 type Filter struct {
 	By     string
 	Action events.AuditAction
-	// Run excludes uses that name another run, or an event of another run. Others may include the
-	// run.
+	// Run selects uses that may have included records of this run. It excludes uses that name
+	// another run, or an event of another run.
 	Run      string
 	From, To time.Time // when the use was recorded; zero is no limit
 }
@@ -88,15 +88,14 @@ func (f Filter) fits(ctx context.Context, r *ledger.Reader, a Use) (bool, error)
 	return f.mayTouch(ctx, r, a.What)
 }
 
-// mayTouch reports whether a use may have included records of f.Run. what is the selection of that
-// use.
-func (f Filter) mayTouch(ctx context.Context, r *ledger.Reader, what *events.AuditSelection) (bool, error) {
-	if f.Run == "" || what == nil {
+// mayTouch reports whether a use with this selection may have included records of the run f.Run.
+func (f Filter) mayTouch(ctx context.Context, r *ledger.Reader, selection *events.AuditSelection) (bool, error) {
+	if f.Run == "" || selection == nil {
 		return true, nil
 	}
-	if what.Event != "" {
-		e, ok, err := r.Find(ctx, what.Event)
+	if selection.Event != "" {
+		e, ok, err := r.Find(ctx, selection.Event)
 		return ok && e.Run == f.Run, err
 	}
-	return what.Run == "" || what.Run == f.Run, nil
+	return selection.Run == "" || selection.Run == f.Run, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Producer is the producer of the records and the name of its outbox.
+// Producer is the producer name of access records, and the name of their outbox.
 const Producer = "auditor"
 
 const source = "/auditor"

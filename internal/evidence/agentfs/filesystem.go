@@ -35,7 +35,6 @@ func (f *fileSystem) write(path string, content []byte, at time.Time) error {
 	return f.writeAt(ino, 0, content, at)
 }
 
-// truncate removes the content of the inode ino, also under its other names.
 func (f *fileSystem) truncate(ino int64) error {
 	for _, query := range []string{`DELETE FROM fs_data WHERE ino = ?`, `UPDATE fs_inode SET size = 0 WHERE ino = ?`} {
 		if err := execute(f.conn, query, ino); err != nil {

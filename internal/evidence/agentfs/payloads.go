@@ -89,8 +89,9 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns value as it is stored in a row. If value is larger than maxInline, or arrived in
-// chunks (blobs has name), field stores it at path and returns a reference.
+// field returns the form of value that is stored in a row. If value is larger than maxInline, or
+// arrived in chunks and is listed in blobs, field puts it into a file at path and returns a
+// reference.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -131,8 +132,9 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob makes path a second name of the content at chunksPath, which arrived in chunks. It returns a
-// reference to path. If the content has another hash than b, the reference says that it is missing.
+// blob makes path a second name of the file at chunksPath, which contains a payload that arrived in
+// chunks. It returns a reference to path. If the file does not have the hash in b, the reference
+// says that the payload is missing.
 func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(chunksPath)
@@ -170,7 +172,8 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// A second name means that the hash was verified, so a repeated chunk could only do damage.
+	// The file gets its second name when its hash is verified. A chunk that arrives again after
+	// that could only damage the file.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

@@ -119,7 +119,7 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }
 func stepKey(run, step string) string { return "steps:" + keyPart(run) + ":" + keyPart(step) }
 
-// mergeMeta lets fields of the run's end replace those of its start.
+// mergeMeta merges the fields of the run's start and end. Fields of the end win.
 func (p *projector) mergeMeta(e events.Event, change func(*sources)) error {
 	key := metaKey(e.Run)
 	s, err := p.values.sources(key)

@@ -226,7 +226,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// The ledger has no more records for the file, even if the stored routes expected some.
+	// The ledger has no more records for the file, even if the stored routes say so.
 	state.last = f.pos.leaf
 	return nil
 }

@@ -66,8 +66,7 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 	return p.calls.put(r)
 }
 
-// durationMS returns the duration that the tool measured, or else between, which is the time
-// between call and result.
+// durationMS returns the duration that the tool reported, or else the time between call and result.
 func durationMS(data events.ToolResultData, between time.Duration) float64 {
 	if data.DurationMS > 0 {
 		return float64(data.DurationMS)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// sources are the JSON documents that the value of a key is merged from, and the origins of these
-// documents. A value of a single event has only finishedBy.
+// sources are the two JSON documents that a value is merged from, and the events that they came
+// from. A value that comes from a single event has only finishedBy.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
@@ -26,7 +26,8 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer compares only origins of the same producer. Between producers, ledger order decides.
+// isNewer returns true only for origins of the same producer. The ledger decides the order of
+// events from different producers.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }

@@ -22,11 +22,11 @@ type Options struct {
 
 	File       File                 // for the newest checkpoints; may be empty
 	Witnesses  *transparency.Policy // asked for cosignatures; may be nil
-	Bucket     *bucket.Bucket       // for checkpoints and the lease; nil if there is no other auditor
+	Bucket     *bucket.Bucket       // stores checkpoints and the lease; nil if it is not used
 	Timestamps Timestamps           // authority that gives time stamps
 
-	// Candidate is this auditor in the competition for the lease. It uploads nothing while another
-	// auditor holds the lease.
+	// Candidate identifies this auditor when several auditors compete for the lease. An auditor
+	// uploads nothing while another auditor holds the lease.
 	Candidate bucket.Candidate
 
 	// Drain makes Finish wait until a stopped previous holder's lease expires.
@@ -84,8 +84,8 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// holdTimestamps makes a drain ask for time stamps at its end only. Otherwise the one of this
-// interval could be about a part of the events.
+// holdTimestamps delays time stamps until the end of a drain. Otherwise a ledger could get its only
+// time stamp of an interval before all its events are written.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload
@@ -99,8 +99,8 @@ func (a *Anchors) Changed(tenant string) {
 	}
 }
 
-// Run uploads checkpoints until ctx ends. It starts with the checkpoints of all ledgers, because they may
-// have grown while Run did not run.
+// Run uploads checkpoints until ctx ends. It starts with the checkpoints of all ledgers, because
+// the ledgers may have grown since the last Run.
 func (a *Anchors) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	if a.bucket != nil {
@@ -119,7 +119,7 @@ func (a *Anchors) Finish(ctx context.Context) {
 	if a.bucket != nil {
 		a.bucket.awaitLease(ctx)
 	}
-	// The first pass collects cosignatures. The second pass stores them in the other anchors.
+	// The second round lets the other anchors store the cosignatures of the first round.
 	for range 2 {
 		var wg sync.WaitGroup
 		for _, u := range a.all {

@@ -42,8 +42,8 @@ func newBackoff(o Options) *backoff {
 	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// size returns how many leaves the witness has cosigned, or 0 if unknown. During a pause it returns
-// the error that caused the pause.
+// size returns how many leaves of the ledger the witness has cosigned, or 0 if this is unknown.
+// During a pause it returns the error that caused the pause.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,8 +67,8 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed starts a pause after err. The pause is for this ledger if the witness refused only this
-// ledger, and otherwise for all ledgers.
+// failed starts a pause of requests to the witness after err. If the witness refused only this
+// ledger, requests for other ledgers continue.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

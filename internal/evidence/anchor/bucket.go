@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// drainRefreshes is enough refreshes for the lease of a stopped auditor to expire.
+// drainRefreshes is the number of refreshes after which a stopped auditor's lease has expired.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
 // bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. Otherwise it
@@ -129,8 +129,8 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the local ledger, which may be shorter, has the history of the checkpoint in
-// the bucket.
+// compare checks that the local ledger has the same history as the checkpoint in the bucket. The
+// ledger may be behind the checkpoint.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)

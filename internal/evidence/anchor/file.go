@@ -20,12 +20,11 @@ const tenantMark = "{tenant}"
 // FileUsage is the help text of a flag with a [File] value.
 const FileUsage = "`file` outside the data directory for the newest checkpoint (\"{tenant}\" in its name is replaced by the tenant)"
 
-// File is the path of the file for the newest checkpoint. "{tenant}" in it gives each tenant a
-// separate file. An empty File is not used.
+// File is the path of a file that stores the newest checkpoint, or "" for none. If it contains
+// "{tenant}", each tenant has a separate file.
 type File string
 
-// Validate returns an error if f does not suit the auditor of tenant. An auditor of all tenants,
-// which is the empty tenant, needs a file per tenant.
+// Validate returns an error if several tenants would share the file f. An empty tenant means all.
 func (f File) Validate(tenant string) error {
 	if f != "" && tenant == "" && !strings.Contains(string(f), tenantMark) {
 		return fmt.Errorf("checkpoint file %s: all tenants share one file: put %s into its name, or select one tenant",

@@ -30,8 +30,8 @@ type leadership struct {
 	failed   error      // of the last refresh
 }
 
-// allowsUploads reports whether this auditor may upload to the other anchors. The holder of the lease
-// may. If the bucket is missing or was never readable, every auditor except a standby may.
+// allowsUploads reports whether this auditor may upload to the other anchors. It may if it holds
+// the lease. If the bucket is missing or was never readable, every auditor except a standby may.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true

@@ -21,7 +21,7 @@ type storage interface {
 	name() string
 	// load returns the stored note, or nil, and its revision.
 	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
-	// store replaces the stored note. A bucket refuses if its revision has changed.
+	// store replaces the stored note. A bucket first checks that the note has this revision.
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
 
@@ -47,7 +47,8 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the checkpoint to store, or nil, and the revision that it replaces.
+// prepare returns the checkpoint that should replace the stored one, or nil if there is nothing to
+// replace. revision is the revision of the stored checkpoint.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -68,8 +69,8 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 // ErrForked is wrapped if a ledger does not continue a checkpoint that was stored outside it.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind is wrapped with [ErrForked] if the ledger has fewer records and has read less of the
-// stream, as an older copy or a ledger that catches up.
+// errBehind is wrapped with [ErrForked] if the ledger has fewer records and an earlier stream
+// position than the stored checkpoint. The ledger is an older copy or still reads the stream.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
 // errShort is wrapped with [ErrForked] if the ledger has fewer records although it has read as much

@@ -54,7 +54,7 @@ type timestampAnchor struct {
 	now       func() time.Time
 
 	mu    sync.Mutex           // guards the fields due and pause
-	due   map[string]time.Time // when a ledger may get its next time stamp; filled at its first turn
+	due   map[string]time.Time // when a ledger may get its next time stamp; set at its first upload
 	pause pause                // after a failure of the TSA
 }
 
@@ -195,8 +195,8 @@ func (a *timestampAnchor) paused() error {
 	return nil
 }
 
-// record starts or ends a pause after a request. A request that another one overtook changes
-// nothing.
+// record ends the pause after a successful request, and starts a longer one after a failure. A
+// failure during a pause does not change the pause.
 func (a *timestampAnchor) record(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

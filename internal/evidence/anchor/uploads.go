@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// The pause after a round is four times its duration, within these limits, so that the ledgers
-	// get most of the machine.
+	// After each round, uploads pause for four times the duration of the round, within these
+	// limits. This leaves most of the machine to the ledgers.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
@@ -119,7 +119,7 @@ func (u *uploads) round(ctx context.Context) {
 }
 
 // finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The next
-// start uploads the others.
+// start of the auditor uploads the remaining checkpoints.
 func (u *uploads) finish(ctx context.Context) {
 	u.round(ctx)
 	for u.isBehind() && u.failure() == nil && u.mayUpload() {
@@ -147,8 +147,8 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the round's time is over, and then queues tenants for the next round. That
-// is not a failure of the anchor.
+// isLate reports whether the time of the round is over. If so, it queues tenants for the next
+// round. A late tenant is not a failure of the anchor.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false

@@ -44,8 +44,8 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnessAnchor has witnesses cosign the newest checkpoint of each ledger and stores it next to the
-// ledger.
+// witnessAnchor asks witnesses to cosign the newest checkpoint of each ledger. It stores the
+// cosigned checkpoint next to the ledger.
 type witnessAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -112,8 +112,8 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store replaces storedNote on disk with cosigned, unless storedNote is better. It returns an error
-// if cosigned does not meet the policy.
+// store writes the note cosigned to disk in place of storedNote, unless only storedNote meets the
+// policy. It returns an error if cosigned does not meet the policy.
 func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	// An older note that meets the policy is better than a newer one that does not.
@@ -129,9 +129,8 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask asks the witnesses whose cosignatures are missing, and adds them to the note. The error is
-// never nil and says why cosignatures are missing. It only matters if the note does not meet the
-// policy.
+// ask requests the missing cosignatures from the witnesses and adds them to the note. err always
+// says why cosignatures are missing. The caller ignores err if the note meets the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {

@@ -59,8 +59,7 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-// inspect reads the state of the outbox. Only events up to b.last, which the first call sets,
-// count.
+// inspect reads the state of the outbox. Only events up to b.last count, which the first call sets.
 func (b *outbox) inspect(tenant string) error {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
@@ -118,9 +117,8 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the lost outboxes that had events of the tenant. It leaves out a recorded loss,
-// because the ledger shows it. While access records wait to be sent, the ledger may lack that record,
-// so missing returns the outbox.
+// missing returns the lost outboxes that had events of the tenant. It omits losses that the ledger
+// records, unless access records wait to be sent, because these may include the record of the loss.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil

@@ -19,15 +19,15 @@ const (
 	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the content of the file of tenants that Options.Admit refused. Their
-// messages stay in the stream. If Admit accepts such a tenant at a later start, the auditor
-// reads the stream again for its ledger.
+// refusedTenants is the content of the file that lists the tenants refused by Options.Admit. Their
+// messages stay in the stream. If Admit accepts such a tenant at a later start, the auditor reads
+// the stream again to fill the tenant's ledger.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
 
-	// Policy is the [Options.Policy] that refused the unlisted tenants. They stay refused while
-	// it is the same.
+	// Policy is the [Options.Policy] that refused the unlisted tenants. They stay refused until
+	// Options.Policy changes.
 	Policy string `json:"policy,omitempty"`
 }
 
@@ -131,7 +131,8 @@ func (a *admissions) save() error {
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		// If the process stops now, the next start must read the stream again too.
+		// Keep the old policy. If the process stops now, the next start must also see that the
+		// policy changed and read the stream again.
 		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)

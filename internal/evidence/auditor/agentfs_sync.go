@@ -21,7 +21,7 @@ const (
 	syncLatest = 30 * time.Second // interval after a sync that took long
 )
 
-// syncWorkers is the number of tenants that are synced in parallel, so that one with many
+// syncWorkers is the number of tenants that are synced in parallel, so that a tenant with many
 // changes does not delay the others.
 const syncWorkers = 4
 

@@ -25,8 +25,8 @@ const (
 	durable        = "auditor"
 	standbyDurable = "auditor-standby"
 
-	// A ledger signs a checkpoint after at most signEvents messages. Batches are larger,
-	// because ledgers of several tenants are committed in parallel.
+	// A ledger signs a checkpoint at least every signEvents messages. A batch has more messages,
+	// because it contains messages of several tenants.
 	signEvents  = 1000
 	batchEvents = 32 * signEvents
 	batchBytes  = 32 << 20
@@ -41,8 +41,8 @@ type Options struct {
 	DataDir string         // required; ledgers, keys and AgentFS files
 	Tenant  string         // empty means all tenants
 	Drain   bool           // return after the messages that are in the stream at the start
-	// Retention says how long payloads are stored. The first matching rule applies. Others are
-	// stored permanently.
+	// Retention says how long payloads are stored. The first matching rule applies. Payloads that
+	// match no rule are stored permanently.
 	Retention []ledger.RetentionRule
 	// Floor is the minimum retention in all ledgers, in whole seconds. A ledger with a higher
 	// floor keeps it.
@@ -71,13 +71,13 @@ type Options struct {
 	// fails, the ledgers continue too.
 	Timestamps anchor.Timestamps
 
-	// NoBucket turns off the broker's bucket, which stores checkpoints at most a second after
-	// the ledger. It also has the lease for auditors with copies of the same key. Only the
+	// NoBucket turns off the bucket in the broker. The bucket stores each checkpoint at most a
+	// second after the ledger, and a lease for auditors with copies of the same key. Only the
 	// auditor with the lease stores checkpoints.
 	NoBucket bool
 
-	// Standby makes this auditor the standby of another one. It needs a separate data directory
-	// and a copy of the other's key.
+	// Standby makes this auditor the standby of another auditor. It needs a separate data directory
+	// and a copy of that auditor's key.
 	Standby bool
 
 	// TilesListen is the address on which [tiles.Handler] serves the ledgers. If it is empty,
@@ -90,8 +90,8 @@ type Options struct {
 	// Admit accepts every tenant.
 	Admit func(tenant string) error
 
-	// Policy changes when Admit starts to accept other tenants. If more tenants were refused
-	// than could be listed, the auditor reads the stream again only after such a change.
+	// Policy identifies the rules of Admit, and changes with them. If not all refused tenants could
+	// be listed, the auditor reads the stream again only after Policy changes.
 	Policy string
 
 	Reports Reports

@@ -131,7 +131,7 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the messages that run has left. The caller waits for done first.
+// flush writes the messages that are left after run. The caller waits for done first.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

@@ -54,8 +54,8 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone moves messages of tenants with a backlog from byTenant to the backlog. If the
-// backlogs are full or done, it waits for the ledger instead.
+// postpone moves messages from byTenant to the backlogs of their tenants. If a backlog cannot take
+// its messages, postpone waits until the backlog is written, and leaves them in byTenant.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -78,8 +78,8 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes q to the ledger l. If that takes too long and q fits into the budget left, or if
-// ctx ends, it returns a backlog whose goroutine continues the write.
+// writeOne writes q to the ledger l. If the write takes too long and q fits into the budget left,
+// or if ctx ends, writeOne returns a backlog that continues the write in the background.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })
@@ -102,9 +102,8 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 	}
 }
 
-// each calls fn for several tenants in parallel, with the ledger, or with nil if it is
-// suspended. If fn reports damage, each suspends the ledger and calls fn again with nil. It
-// stores the position and the backlog that fn returns.
+// each calls fn in parallel with each tenant and its ledger, or with nil for a suspended ledger. If
+// fn reports damage, each suspends the ledger and calls fn again. It stores the results of fn.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {

@@ -66,8 +66,8 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 	return place, err
 }
 
-// sendKeyChanges records the signed key changes that a ledger does not have yet, so that the
-// stream delivers them. An order takes effect once, even if it is sent twice.
+// sendKeyChanges records the signed key changes that a ledger lacks as access records, so that the
+// stream delivers them. Sending an order twice is harmless, because it takes effect once.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers the orders of the other auditor

@@ -131,7 +131,7 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	return b, nil
 }
 
-// attach puts ledgers with a stopped backlog back into the set. It may be repeated after an
+// attach puts ledgers whose backlog has stopped back into the set. It may be called again after an
 // error.
 func (l *ledgers) attach(ctx context.Context) error {
 	l.mu.Lock()
@@ -150,8 +150,8 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the rest of b and puts its ledger back into the set. The caller must hold
-// l.mu, and b.done must be closed.
+// attachOne writes the messages that are left in b, and puts its ledger back into the set. The
+// caller must hold l.mu, and b.done must be closed.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -177,7 +177,7 @@ func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	return nil
 }
 
-// await waits for the end of b and puts its ledger back into the set. The caller must hold
+// await waits until b has stopped, and puts its ledger back into the set. The caller must hold
 // l.mu.
 func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	select {

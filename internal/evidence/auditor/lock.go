@@ -72,8 +72,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 
 func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
 
-// ownFile returns the path of a file of the auditor of tenant, or of all tenants if tenant is
-// empty. Unlike the names of ledger folders, its name contains a dot.
+// ownFile returns the path of a file that belongs to the auditor of tenant. The empty tenant stands
+// for all tenants. The dot in the file name distinguishes it from all ledger folders.
 func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {
@@ -82,8 +82,8 @@ func ownFile(dataDir, tenant, extension string) (string, error) {
 	return filepath.Join(LedgerDir(dataDir), name+extension), nil
 }
 
-// tryLock takes the lock of the auditor of all tenants. If another process has that lock, the error
-// has the text in held.
+// tryLock takes the lock of the auditor of all tenants. held is the error text if another process
+// has that lock.
 func tryLock(dataDir, held string) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return nil, err

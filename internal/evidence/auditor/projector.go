@@ -60,8 +60,9 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write records only the first and the last hole as breaks. Each break needs a commit in every
-// ledger, and after the last one all producers must report again anyway.
+// write writes messages and records holes in the stream as breaks. It records only the first and
+// the last hole, because a break costs a commit in every ledger and the last one marks all
+// producers.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {

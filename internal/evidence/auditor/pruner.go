@@ -78,8 +78,8 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 
 func (r *pruner) hasWork() bool { return len(r.opts.Retention) > 0 || r.opts.Floor > 0 }
 
-// orders returns an order that raises a floor that is too low, and otherwise orders that prune
-// expired records. It returns none while an order to prune waits for its approval.
+// orders returns an order that raises the retention floor if it is too low. Otherwise it returns
+// orders that prune expired records, or none while such an order waits for its approval.
 func (r *pruner) orders(ctx context.Context, reader *ledger.Reader) ([]ledger.Order, error) {
 	in, err := reader.Orders().Rules(ctx)
 	if err != nil {

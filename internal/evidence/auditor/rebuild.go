@@ -48,8 +48,8 @@ type Rebuilt struct {
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
 	Checkpoint time.Time `json:"checkpoint"`
-	// Compared describes the readable checkpoint of the old ledger that the new one agrees
-	// with, if any.
+	// Compared describes the checkpoint of the old ledger that the new ledger was compared with and
+	// continues. It is empty if no checkpoint was readable.
 	Compared string   `json:"compared,omitempty"`
 	Kept     []string `json:"kept,omitempty"` // AgentFS files with copied rows of other tools
 }
@@ -214,8 +214,8 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the newest stream of the old ledgers, so that the new ones number the
-// epochs alike.
+// oldStream returns the newest stream of the old ledgers, so that the new ledgers use the same
+// epoch number for it.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()

@@ -65,7 +65,7 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 	return kept, nil
 }
 
-// unwritten returns an error if a tool has written to an AgentFS file since foreign ran.
+// unwritten returns an error if a tool has written to an AgentFS file since its rows were copied.
 func (r *rebuilding) unwritten(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
 		if err := agentfs.Unchanged(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {

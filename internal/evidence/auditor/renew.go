@@ -13,9 +13,9 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs a new checkpoint in each ledger that has received nothing for so long that
-// its open runs count as ended, because the verifier uses the time of the newest checkpoint. If
-// open producers count as silent only later, it signs another checkpoint then.
+// renewIdle signs a new checkpoint in each ledger that has received nothing for the time of
+// Silence. The verifier needs the newer checkpoint to count open runs as ended. If open producers
+// count as silent only later, renewIdle signs another checkpoint then.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

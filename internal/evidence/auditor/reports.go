@@ -139,7 +139,7 @@ func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, from time.Time) error {
 	to := from.Add(oneDay)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		// A new tenant gets its first report after its first day with records.
+		// Skip the days before the first record of a new tenant.
 		older, err := reader.Activity().Kinds(ctx, ledger.Stored{To: to, Before: 1})
 		if err != nil || len(older) == 0 {
 			return err
@@ -189,8 +189,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records the access for a report, and waits for it in the ledger, so that a checkpoint
-// is newer than the day and covers all of it.
+// record records the access for a report and waits until the record is in the ledger. The ledger
+// then has a checkpoint that is newer than the reported day and covers all of it.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

@@ -13,7 +13,7 @@ import (
 type resumption struct {
 	stream ledger.Stream    // stream of the newest ledger
 	start  consume.Position // position before the first message to read
-	// expected is a message that the stream must contain if it is read from its beginning.
+	// expected is a message that the stream must contain when it is read from the start.
 	expected consume.Position
 }
 
@@ -57,8 +57,8 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream of any ledger. With a new state database, it also
-// sets r.expected to the last message of that stream in a ledger.
+// latest sets r.stream to the newest stream that any ledger has read. With a new state database, it
+// also sets r.expected to the last message that any ledger has read from that stream.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor has run since
@@ -86,8 +86,8 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the position of each ledger, also of those that are not in known. The
-// position of a deleted ledger is zero. A damaged ledger is suspended and omitted.
+// positions returns the position of each ledger, even if known does not list the ledger. The
+// position of a deleted ledger is zero. positions suspends and omits a damaged ledger.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {

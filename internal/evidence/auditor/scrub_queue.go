@@ -31,8 +31,7 @@ type pendingScrub struct {
 	next  time.Time     // next attempt
 }
 
-// add queues a tenant for a scrub. err is the error of the last attempt, after which the next
-// one waits for a pause.
+// add queues a tenant for a scrub. It adds a pause if the previous scrub failed with err.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +82,7 @@ func (s *scrubQueue) list() []string {
 	return slices.Sorted(maps.Keys(s.tenants))
 }
 
-// failure returns why files still have erased payloads. It ignores scrubs that are short or
-// wait for readers.
+// failure returns an error if a scrub failed or takes too long. Waiting for readers is no failure.
 func (s *scrubQueue) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

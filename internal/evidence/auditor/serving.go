@@ -36,9 +36,9 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner returns tenant if an auditor of this tenant only writes its ledger, and "" if the
-// auditor of all tenants does. The state database on disk decides, because an auditor without
-// one would read the stream from the beginning.
+// StateOwner returns tenant if the auditor of this tenant writes its ledger. It returns "" if the
+// auditor of all tenants does. The state database on disk decides, because an auditor without one
+// would read the stream from the beginning.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := ownFile(dataDir, who, ".db")

@@ -43,7 +43,8 @@ type state struct {
 	now func() time.Time
 }
 
-// ledgerPosition is the position of the last message that changed a ledger or is in its backlog.
+// ledgerPosition is the stream position of the last message that changed a ledger. Messages in the
+// backlog of the ledger count too.
 type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64
@@ -106,8 +107,7 @@ func (s *state) commit(ctx context.Context, stream ledger.Stream, next consume.P
 			if err != nil {
 				break
 			}
-			// Messages that are read again while a ledger is suspended must not lower its
-			// position.
+			// A suspended ledger may read old messages again. They must not lower its position.
 			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?1, ?2, ?3, ?4, 0)
 				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, appended = excluded.appended, sequence =
 					iif(?5 AND epoch = excluded.epoch, max(sequence, excluded.sequence), excluded.sequence)`,
@@ -147,11 +147,11 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 	})
 }
 
-// latestPassed is the number of newest positions among which storePassed deletes none.
+// latestPassed is how many of the newest positions storePassed never deletes.
 const latestPassed = 16
 
-// storePassed stores the position next and deletes an older one. About 16 positions remain between
-// any age and twice that age.
+// storePassed stores the position next and deletes an older one, so that old positions become
+// sparse. For each n, about 16 positions between the ages n and 2n remain.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

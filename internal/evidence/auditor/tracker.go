@@ -30,8 +30,8 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole implements consume.Options.OnGap. It ignores holes before t.at, whose messages were
-// deleted after they were read.
+// hole implements consume.Options.OnGap. It ignores holes before t.at, because the auditor read
+// these messages before they were deleted.
 func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

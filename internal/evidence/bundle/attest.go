@@ -173,7 +173,7 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees compares what was read with bundle.json and the statement. Call it after the last leaf.
+// agrees compares all records with bundle.json and the statement. Call it after the last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {

@@ -27,8 +27,8 @@ var ErrNothing = errors.New("the ledger has no records of that run and time")
 type Options struct {
 	Selection ledger.Selection // only its Run, From and To are used
 	Key       string           // verifier key to include
-	// Signer signs the [Statement] about the selection. It must belong to Key. Without it, [Check]
-	// never finds the bundle complete.
+	// Signer signs the [Statement] about the selection. It must be the signer for Key. Without a
+	// signature, [Check] never reports the bundle as complete.
 	Signer note.Signer
 	// Changes are the changes of the key in the key folder. If the ledger has not recorded the last
 	// one yet, the bundle gets the checkpoint that the new key signed too.

@@ -42,7 +42,7 @@ type CheckOptions struct {
 	Progress func(done, total int64)
 }
 
-// Report is the result of [Check]. Of a ledger's report, it has the fields that apply to a bundle.
+// Report is the result of [Check]. Fields of a ledger's report that do not fit a bundle are empty.
 type Report struct {
 	verifier.Report
 
@@ -97,8 +97,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// The next reading leaves the foreign events out, so that the verdict is about the real
-		// producers.
+		// Read the bundle again without the foreign events, which must not affect the verdict.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),

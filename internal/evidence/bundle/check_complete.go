@@ -37,7 +37,7 @@ func (w *walk) complete() error {
 		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 	}
 	r.doubt(!r.Attested)
-	// The ledger's key signed the list of orders of an attested bundle.
+	// Without an attestation, no signature covers the list of orders.
 	for _, o := range r.Bundle.Acknowledged {
 		if extent == verifier.WholeRun && r.Attested {
 			w.export.Acknowledge(o.Leaf, o.Order)
@@ -55,8 +55,8 @@ func (r *Report) doubt(isDoubtful bool) {
 	}
 }
 
-// silent marks producers that were silent after a break of the stream. They may have sent events
-// that the ledger lacks, so the bundle is not complete.
+// silent marks the producers in names, which were silent after a break of the stream. The ledger
+// may lack events of them, so the bundle is not complete.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {

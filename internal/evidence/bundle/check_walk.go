@@ -161,8 +161,8 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether the bundle should have a leaf: because of the selection, or because
-// every bundle has leaves of this kind.
+// selected reports whether the bundle should contain a leaf. This is so if the selection includes
+// the leaf, or if every bundle contains leaves of this kind.
 func (w *walk) selected(index int64, l ledger.Leaf) bool {
 	a := w.report.Bundle
 	if w.export.SetsRule(index) || a.extent() == verifier.WholeRun && l.Class == ledger.ClassManifest {

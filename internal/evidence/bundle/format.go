@@ -48,8 +48,7 @@ func filesOf(format string) []string {
 	})
 }
 
-// formatOf returns the format that has the files with the given names. It decides by the files
-// that not all formats have.
+// formatOf returns the format of a bundle. has reports whether the bundle contains a file.
 func formatOf(has func(name string) bool) string {
 	switch {
 	case has(stampFile):
@@ -118,7 +117,8 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// How a record was erased, and the leaf of the order. Its line in records.jsonl is null.
+	// Removed says how the payload was destroyed, and Order is the leaf of the order. The line of
+	// the record in records.jsonl is then null.
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }

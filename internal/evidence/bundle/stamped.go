@@ -8,9 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// stamped returns the content of timestamp.txt: the newest time stamp whose checkpoint the
-// checkpoint of the bundle continues, after the proof of that. It returns nil if there is none.
-// It checks that the token is about the checkpoint, but no signature.
+// stamped returns the content of timestamp.txt, or nil if no time stamp fits. The file contains the
+// newest time stamp whose checkpoint is continued by the checkpoint of the bundle, after the proof
+// of this. stamped checks that the token is about its checkpoint, but no signature.
 func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
 	names, err := timestamp.Names(b.reader.Path())
 	if err != nil {

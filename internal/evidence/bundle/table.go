@@ -63,8 +63,7 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields the records of s. A ledger without records has s.Before 0, which Select would take
-// as no limit.
+// below yields the records of s, or none if s.Before is 0, which Select would take as no limit.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -149,7 +148,7 @@ func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, head[:len(head)-1]...)
-	// The record stays byte for byte, so that it matches its hash.
+	// Write the record byte for byte, so that it matches its hash.
 	if e.Removal.Done() {
 		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {

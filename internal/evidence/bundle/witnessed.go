@@ -27,8 +27,8 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// prove returns the lines with the proof that the checkpoint of the bundle continues the tree
-// of the first size leaves, and an empty line.
+// prove returns the lines of a proof, and an empty line. The proof shows that the tree in the
+// bundle's checkpoint continues the tree of the first size leaves.
 func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
 	proof, err := tlog.ProveTree(b.newest.Size, size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		return b.reader.Tree().Hashes(ctx, indexes)
@@ -75,7 +75,7 @@ func (c *checker) openContinued(text []byte) (signed []byte, then ledger.Checkpo
 	return signed, then, err
 }
 
-// cutProof parses the lines of a proof. It returns the bytes after the next empty line too.
+// cutProof parses the lines of a proof up to the next empty line. rest is the text after that line.
 func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
 	head, rest, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
 	if !ok {

@@ -25,7 +25,7 @@ type Report struct {
 	Anchor       *verifier.Anchor      `json:"anchor,omitempty"`
 	// Number of leaves that the newest cosigned checkpoint covers.
 	Witnessed int64 `json:"witnessed"`
-	// Number of cosignatures on that checkpoint, which only auditor verify --witness-policy checks.
+	// Number of unverified cosignatures on that checkpoint.
 	Cosignatures int      `json:"cosignatures"`
 	Enrolled     int      `json:"enrolled"`     // number of enrolled producers
 	NotEnrolled  []string `json:"not_enrolled"` // other producers
@@ -42,8 +42,8 @@ type Report struct {
 	Exit int `json:"exit"` // status of auditor verify
 }
 
-// Hour is the coverage of one hour. A run belongs to the hour of its last event, and a gap to that
-// in which it was noticed.
+// Hour is the coverage of one hour. A run counts in the hour of its last event, and a gap in the
+// hour in which it was noticed.
 type Hour struct {
 	ledger.Hour
 

@@ -21,8 +21,8 @@ const (
 	Differs  Compared = "DIFFERS"  // the ledger contains that state, but gives another report
 )
 
-// maxLastingOrders is the number of orders that the verifier lists. In a ledger with more, the
-// orders of an old report may be missing.
+// maxLastingOrders is the maximum number of orders in a report of the verifier. If the ledger has
+// more, the verifier may no longer list the orders of an old report.
 const maxLastingOrders = 1000
 
 // Compare compares the report of s with a ledger. verified is the result of [verifier.Verify] for

@@ -127,9 +127,9 @@ func (f File) IsSignedBy(keys note.Verifiers) bool {
 	return err == nil
 }
 
-// Check verifies the file and returns its statement, and whether the file has a signature. A
-// signature must be of one of keys. JSON in the file must agree with the statement, and, if there
-// is no signature, its text for people must be the one that text renders.
+// Check verifies the file and returns its statement, and whether the file is signed. A signature
+// must be by one of keys. JSON in the file must match the statement. In an unsigned file with JSON,
+// the text for people must be the result of the function text.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {

@@ -18,7 +18,7 @@ import (
 // Format is the name and version of the report format.
 const Format = "hooktrail/report/v1"
 
-// Limits of the lists, because agents control how many entries there are. The counts are exact.
+// Maximum lengths of the lists. Agents control how many entries there are. The counts are exact.
 const (
 	maxGaps  = 1000
 	maxUses  = 1000
@@ -110,8 +110,8 @@ type Order struct {
 	Records int64              `json:"records,omitempty"` // destroyed by the order
 }
 
-// Of returns the report of a ledger. verified is the result of [verifier.Verify] for it with the
-// time range and silence of the report, before [verifier.Report.SetAsOf].
+// Of returns the report of a ledger. verified is the result of [verifier.Verify] for this ledger,
+// with the report's time range and silence, before [verifier.Report.SetAsOf].
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{

@@ -59,7 +59,7 @@ type Statement struct {
 	Body string // for people
 }
 
-// StatementOf returns the statement about a report and its text for people, body.
+// StatementOf returns the statement about a report. body is the text of the report for people.
 func StatementOf(rep Report, body string) (Statement, error) {
 	c, err := checkpointOf(rep.Verdict)
 	if err != nil {

@@ -27,8 +27,8 @@ type Hour struct {
 	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 
-// RunEnd is when the server stored the last event of a run. Service records do not count,
-// except the seal, see [IsServiceRecord].
+// RunEnd is the end of a run. Last is when the server stored its last event. Service records do not
+// count as events, except the seal, see [IsServiceRecord].
 type RunEnd struct {
 	Run    string
 	Last   time.Time
@@ -62,8 +62,8 @@ type hourCount struct {
 	from, to time.Time
 }
 
-// at returns the Hour of a time in nanoseconds since 1970, or nil if the time is 0 or outside
-// the limits.
+// at returns the Hour that contains a time, given in nanoseconds since 1970. It returns nil if the
+// time is 0 or outside the limits.
 func (c *hourCount) at(nanoseconds int64) *Hour {
 	t := time.Unix(0, nanoseconds).UTC()
 	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
@@ -170,9 +170,9 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapNoticed returns when the ledger could first see that the numbers of a producer have a gap that
-// ends with the number last. This is the time of the first record after the gap, or else of the
-// producer's last record. Without records of the producer it is zero.
+// GapNoticed returns when a gap in a producer's numbers became visible. last is the last missing
+// number. The gap is visible from the first record with a higher number, or else from the
+// producer's last record. Without records of the producer the time is zero.
 func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
@@ -186,9 +186,8 @@ func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) 
 	return t, err
 }
 
-// SilentProducers returns the sorted names of the producers that sent nothing from the last
-// [verifier.Break] before checkpoint c up to c. It omits producers that first appear after the
-// break.
+// SilentProducers returns the sorted names of producers that sent nothing between the last
+// [verifier.Break] and checkpoint c. It omits producers that first appear after the break.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -213,9 +212,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the newest checkpoint up to c that records a break of the stream. ok is false
-// if there is none. Such a checkpoint has a later position than the one before it, but no more
-// arrivals.
+// lastBreak returns the newest checkpoint up to c that records a break of the stream, if any. Such
+// a checkpoint has a later stream position than its predecessor, but the same number of arrivals.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

@@ -40,8 +40,8 @@ var (
 	errNotLeaf = errors.New("it differs from the tree")
 )
 
-// recordCheck compares records with their leaves, and leaves with the stored tree. It finds
-// manual edits and disk errors. Only the verifier finds a forgery that changes all three
+// recordCheck compares records with their leaves, and leaves with the stored tree. It finds manual
+// edits and disk errors. Only the verifier detects an attacker who changes all of them
 // consistently.
 type recordCheck struct {
 	conn  *sqlite.Conn

@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain lists the keys of a ledger, the oldest first. Each key was replaced by the next one in
-// an order, and is invalid from that order on. Later keys are valid everywhere, because
-// checkpoints can be signed again.
+// Chain lists the keys of a ledger, the oldest first. An order replaced each key with the next one
+// and made it invalid. A newer key may also sign older checkpoints again.
 type Chain []note.Verifier
 
 // From returns the keys from index position on.
@@ -20,7 +19,7 @@ func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of key in the chain, or -1. It searches from index from on.
+// Index returns the index of key in the chain, or -1. It ignores keys before the index from.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -99,8 +98,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey returns the verifier in changes that is the same key as key, or key itself.
-// [SameKey] cannot compare them, because key may not be from [ParseKey].
+// namedKey looks in changes for the same key as key, and returns its verifier. If there is none, it
+// returns key. It does not use [SameKey], because key may not be from [ParseKey].
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {

@@ -30,7 +30,7 @@ type Position struct {
 	Hash     events.Hash
 }
 
-// Behind reports whether p comes after q in the stream, or is of a later epoch.
+// Behind reports whether q is behind p, because q is earlier in the stream or of an earlier epoch.
 func (p Position) Behind(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
@@ -232,14 +232,14 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// IsOnlySigned reports whether n, which was opened from signed, is in canonical form and has
-// exactly one signature, by a trusted key.
+// IsOnlySigned reports whether a signed note is in canonical form and has exactly one signature, by
+// a trusted key. n is the note that [note.Open] returned for signed.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 
-// isAsWritten reports whether n, which was opened from signed, is in canonical form and has
-// signatures by trusted keys only.
+// isAsWritten reports whether a signed note is in canonical form and has signatures by trusted keys
+// only. n is the note that [note.Open] returned for signed.
 func isAsWritten(signed []byte, n *note.Note) bool {
 	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false

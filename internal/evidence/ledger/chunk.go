@@ -73,8 +73,8 @@ func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	return InsertContent(data, int(cut), sqlitetx.Bytes(stmt, column+2)), nil
 }
 
-// InsertContent restores the bytes of a blob.chunk event. It inserts content, in base64, at
-// offset cut of data.
+// InsertContent restores the bytes of a blob.chunk event. It encodes content in base64 and inserts
+// it into data at the offset cut.
 func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
 	whole = append(whole, data[:cut]...)

@@ -142,9 +142,8 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer changed the file since it was opened, so that data may mix
-// the old state with the new one. If there was a log, SQLite prevents that, and Changed returns
-// false.
+// Changed reports whether a writer changed the file after it was opened, so that reads may mix old
+// and new data. It returns false if the file was opened with a log, which prevents such reads.
 func (f *File) Changed() bool {
 	if f.opened == nil {
 		return false

@@ -30,8 +30,8 @@ func IsIssuerOrder(action events.AuditAction) bool {
 	return action == events.AuditIssuer || action == events.AuditRevoke
 }
 
-// Add adds the order at a leaf if it is about an issuer. The caller adds orders by ascending
-// leaf and checks their signatures.
+// Add adds an order if it adds or revokes an issuer. leaf is the leaf of the order. The caller adds
+// orders by ascending leaf and checks their signatures.
 func (s *Issuers) Add(leaf int64, o Order) {
 	if IsIssuerOrder(o.Action) {
 		s.orders = append(s.orders, issuerOrder{leaf, o})
@@ -55,11 +55,11 @@ func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why a grant at leaf by the issuer key is not accepted, or "".
+// Fault returns why a grant at leaf is not accepted, or "". key is the key of the grant's issuer.
 //
-// An issuer with an endorsement needs no order. For any other issuer, the order may come after
-// the grant, because a producer may start before the ledger receives it. A revocation applies
-// to grants in later leaves, and to those that the server stored from its time From on.
+// An issuer with an endorsement needs no order. For any other issuer, the order may come after the
+// grant, because a producer may start before the ledger receives the order. A revocation applies to
+// grants in later leaves, and to grants that the server stored at or after its time From.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Time) string {
 	fault := IssuerUnknown
 	if isEndorsed {
@@ -103,8 +103,7 @@ func (s *Issuers) Orders() []Order {
 	return list
 }
 
-// IssuerLeaves returns the leaves of the orders about issuers. It does not check the table
-// orders.
+// IssuerLeaves returns the leaves of the orders about issuers. It trusts the table "orders".
 func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }

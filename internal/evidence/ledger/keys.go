@@ -61,7 +61,7 @@ func IsKeyOrder(signed, tenant string) bool {
 	return err == nil && o.Tenant == tenant
 }
 
-// At returns the keys that may sign a checkpoint of size leaves, or the order at index size.
+// At returns the keys that may sign a checkpoint of size leaves, or an order in leaf number size.
 func (k Keys) At(size int64) note.Verifiers { return k.Chain.From(k.Replaced(size)) }
 
 // Replaced returns how many keys had been replaced when the ledger had size leaves.

@@ -89,7 +89,7 @@ func (l Leaf) Append(dst []byte) []byte {
 	return AppendLeaf(dst, f, l.Hash[:])
 }
 
-// LeafFields are the fields of a leaf as the table leaves stores them.
+// LeafFields are the fields of a leaf in the form of the database columns.
 type LeafFields[T string | []byte] struct {
 	Class, ID, Producer, Run, Kind, Time, Finding T
 	Sequence                                      uint64

@@ -12,14 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// This line differs from the first line of a checkpoint, so a signature on one is never valid for the
-// other.
+// This line differs from the first line of a checkpoint, so no signature is valid for both texts.
 const orderHeader = "hooktrail/order/v1\n"
 
 // MaxOrderBytes is the maximum size of a signed order. It fits into an event.
 const MaxOrderBytes = 512 << 10
 
-// MaxOrderRanges is a number of leaf ranges that always fits into one order.
+// MaxOrderRanges is how many leaf ranges [Order.Split] puts into one order. They fit into an event.
 const MaxOrderRanges = 10_000
 
 // Order is a signed statement that destroys payloads, sets or lifts a hold, changes the
@@ -133,14 +132,14 @@ func readSignedOrder(signed []byte) (Order, error) {
 
 var errOrder = errors.New("not an order")
 
-// Effect is what an order did when the ledger reached its event.
+// Effect is the result of executing an order.
 type Effect string
 
 // The effects.
 const (
 	EffectDone Effect = "done" // executed
 	EffectHeld Effect = "held" // a hold blocked the order
-	EffectVoid Effect = "void" // the hold is not in force, or the key was already replaced
+	EffectVoid Effect = "void" // the hold to release is not in force, or the key was already replaced
 
 	EffectFloor    Effect = "floor"    // the retention floor blocked the order
 	EffectProposed Effect = "proposed" // waits for a second person

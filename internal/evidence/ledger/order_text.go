@@ -102,7 +102,7 @@ func (o Order) validateAction() error {
 	return nil
 }
 
-// selectsRecords reports whether the order has a selection. A revocation may have a time.
+// selectsRecords reports whether the order selects records. The time of a revocation is ignored.
 func (o Order) selectsRecords() bool {
 	s := o.Selection
 	if o.Action == events.AuditRevoke {

@@ -16,8 +16,8 @@ import (
 type Orders struct{ source *source }
 
 // Resolve completes a new order with the tenant, the newest tree, and the selected leaves whose
-// payloads it may destroy. A hold gets leaves only if it selects a user or an event. The ledger
-// matches other holds with each later leaf.
+// payloads it may destroy. For a hold it lists leaves only if the hold selects a user or an event.
+// The ledger compares all other holds with each new leaf.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -67,8 +67,8 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that block o, an order from [Orders.Resolve]. It is stricter
-// than the ledger, because a hold of a user here also covers later records of the user.
+// BlockingHolds returns the holds that block o, an order from [Orders.Resolve]. It may return more
+// holds than the ledger would apply, because it also counts a user's later records as held.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)

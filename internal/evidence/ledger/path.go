@@ -28,9 +28,8 @@ func Path(dir, tenant string) (string, error) {
 	return filepath.Join(dir, name, FileName), nil
 }
 
-// Tenants returns the sorted tenants that have a ledger below dir. If the folder name does not
-// show the tenant, it reads the ledger. If that fails, it returns the other tenants and an
-// error.
+// Tenants returns the sorted tenants that have a ledger below dir. If a folder name does not show
+// the tenant, Tenants reads the ledger. If it cannot, it returns the other tenants and an error.
 func Tenants(dir string) (tenants []string, err error) {
 	folders, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,7 +59,7 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal wraps err with [ErrDamaged] if it means that the ledger is damaged. It returns errors
+// Refusal wraps err with [ErrDamaged] if err means that the ledger is damaged. It returns errors
 // that may go away, such as a full disk, unchanged.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {

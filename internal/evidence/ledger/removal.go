@@ -42,7 +42,7 @@ func (e Entry) Event() (events.Event, error) {
 	}, nil
 }
 
-// WordOf returns the [Word] that an order with this action stores for a record.
+// WordOf returns the [Word] for records whose payloads an order with this action destroyed.
 func WordOf(action events.AuditAction) Word {
 	if action == events.AuditPrune {
 		return Pruned
@@ -92,8 +92,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext returns the runs that lost events to the next order after the leaf order. The
-// result is one RemovedRun without a name if that order destroyed only records without a run.
+// runsOfNext finds the first order in a leaf after order that destroyed payloads, and returns the
+// runs that lost events. If there are none, the result is one RemovedRun without a name.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

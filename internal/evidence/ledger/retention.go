@@ -86,7 +86,7 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 // floorMargin is added to the retention floor, because the clocks of server and auditor differ.
 const floorMargin = time.Minute
 
-// least returns rules that retain no record for less than the floor.
+// least returns rules in which no period is shorter than the retention floor.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)
 	if err != nil || in.Floor == 0 {
@@ -101,8 +101,8 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// expiredClass identifies the records that one order prunes. A later rule has one order for
-// each kind, because its pattern may also match kinds of an earlier rule.
+// expiredClass identifies the records that one order prunes. The first rule has one order. A later
+// rule has one order per kind, because its pattern may also match kinds of an earlier rule.
 type expiredClass struct {
 	rule int
 	kind string // empty for the first rule

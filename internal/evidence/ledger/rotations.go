@@ -33,8 +33,8 @@ type KeyRotation struct {
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the changes of the key in dir that led to the key public, and the chain of
-// keys that they form, the oldest first. It omits a later change that was not installed.
+// ReadChain reads the key changes in dir up to the key public, and the chain of keys that they
+// form, both with the oldest first. It omits later changes, because their keys were not installed.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -73,8 +73,7 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo returns the chain that ends with the key public, and removes later changes from
-// changes.
+// chainTo returns the chain that ends with the key public. It removes later changes from changes.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1
@@ -108,7 +107,7 @@ func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 }
 
 // ReadKeyOrders returns the signed orders in dir that change the key of a tenant's ledger, the
-// oldest first, even if the last new key is not installed yet.
+// oldest first. The last order may introduce a key that is not installed yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readRotations(dir)
 	return RotationOrders(changes, tenant), err

@@ -81,8 +81,8 @@ func rawKey(text string) string {
 	return parts[len(parts)-1]
 }
 
-// Rules are the rules for orders at one place in a ledger, from the orders before it. Writer
-// and verifier each compute them. The zero value has no rules.
+// Rules are the rules for orders that apply at one place in a ledger. The orders before that place
+// set them. The zero value has no rules.
 type Rules struct {
 	Floor  time.Duration // orders that prune a record younger than this have no effect
 	Second SecondPerson
@@ -98,8 +98,8 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether o needs a second person. While such a rule is in force, every change of
-// it and every lower retention floor needs one, even if the rule does not list these actions.
+// Needs reports whether o needs the signature of a second person. If r requires one for any order,
+// then changing that rule or lowering the retention floor always needs one too.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -203,8 +203,7 @@ func isSameRaw(v note.Verifier, text string) bool {
 	return err != nil || same.KeyHash() == v.KeyHash()
 }
 
-// either looks up a key in first, then in second, so that a key in second cannot replace one in
-// first.
+// either looks up a key in first, then in second. A key in second cannot replace a key in first.
 type either struct{ first, second note.Verifiers }
 
 // Verifier implements [note.Verifiers].

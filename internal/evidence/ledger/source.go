@@ -70,7 +70,7 @@ func (s *source) close() error {
 	return s.file.Close()
 }
 
-// view calls read in a read transaction. If the file has changed, it reopens it first.
+// view calls read in a read transaction. If the file has changed, view first reopens it.
 func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,10 +32,10 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether the hold o protects t from the order in erase. sameTree reports whether
-// the leaves of o refer to the tree of t.
+// Covers reports whether the hold o protects the record t from the erasure order erase. sameTree
+// reports whether o.Leaves refer to the tree of t.
 //
-// A hold of a user covers the user's records at the time of the hold, listed in o.Leaves, and
+// A hold of a user covers the records in o.Leaves, which the user had when the hold began. It also
 // blocks every order to erase that user. It cannot cover later records, because leaves do not
 // contain the user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {

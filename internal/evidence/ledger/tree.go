@@ -110,8 +110,8 @@ func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	return data, err
 }
 
-// leavesFrom calls each with the numbers and texts of up to count leaves from first on. each
-// may retain the texts.
+// leavesFrom passes up to count leaves to each, starting at number first. each may retain the
+// texts.
 func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
 	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
 		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer
@@ -200,7 +200,7 @@ func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err 
 	return signed, c, err
 }
 
-// RootAt returns the root of the first size leaves from stored hashes.
+// RootAt computes the root of a tree of the first size leaves from the stored hashes.
 func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error) {
 	err = t.Read(ctx, func(_ []byte, stored tlog.HashReader) error {
 		root, err = tlog.TreeHash(size, stored)

@@ -76,7 +76,7 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned returns a signed checkpoint with its cosignatures if it is the last cosigned one. It
+// Cosigned adds the cosignatures to a signed checkpoint if it is the last cosigned checkpoint. It
 // returns other checkpoints unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)

@@ -24,7 +24,7 @@ func (t *tracer) called(x *fact) {
 	}
 }
 
-// mark takes over the alarms about x, which belongs to the row.
+// mark copies the alarms about x to its row r.
 func (r *Row) mark(x *fact) {
 	r.Altered = r.Altered || x.altered
 	r.Doubt = cmp.Or(r.Doubt, x.doubt)
@@ -44,9 +44,9 @@ func (t *tracer) relative(detail string) string {
 	return strings.ReplaceAll(detail, strings.TrimSuffix(t.trace.Cwd, "/")+"/", "")
 }
 
-// approved applies the answer to a question about a call. If a hook asked and no person allowed the
-// call, the call counts as denied. Answers without a verdict, to questions of the tool itself,
-// change nothing.
+// approved applies an answer to the question whether a call is allowed. If a hook asked and no
+// person allowed the call, the call counts as denied. An answer without a verdict changes nothing.
+// It belongs to a question that the tool itself asked.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
@@ -65,8 +65,8 @@ func (t *tracer) approved(x *fact) {
 	}
 }
 
-// unansweredCall returns the call that a question without a call id is about: the latest one before
-// the question with this tool, these arguments and no result.
+// unansweredCall finds the call that a question without a call id asks about. It is the latest call
+// before the question that has the same tool and arguments and no result.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	var latest *Row
 	for _, s := range t.trace.Steps {

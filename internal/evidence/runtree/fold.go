@@ -41,7 +41,7 @@ type fact struct {
 	data    any    // parts of the payload, see digests; nil if it is invalid
 }
 
-// Add adds an event. One with an invalid payload is counted, without details.
+// Add adds an event. If the payload is invalid, Add only counts the event.
 func (f *Fold) Add(e events.Event) {
 	if f.runs == nil {
 		f.runs = map[string]*run{}
@@ -81,8 +81,8 @@ func (f *Fold) Add(e events.Event) {
 	r.facts = append(r.facts, x)
 }
 
-// AddAltered adds an event whose record differs from its leaf. Its id, kind, run and time must equal
-// the fields of the leaf.
+// AddAltered adds an event whose record differs from its leaf. The id, kind, run and time of the
+// event must match the leaf.
 func (f *Fold) AddAltered(e events.Event, a Altered) {
 	f.Add(e)
 	r := f.runs[e.Run]
@@ -92,7 +92,7 @@ func (f *Fold) AddAltered(e events.Event, a Altered) {
 	}
 }
 
-// Doubt marks the event e, which was added before. d needs only a leaf, a status and a reason.
+// Doubt marks the event e, which was added before. It sets the id and kind in d.
 func (f *Fold) Doubt(e events.Event, d Doubt) {
 	r := f.runs[e.Run]
 	d.ID, d.Kind = e.ID, e.Kind()
@@ -102,9 +102,9 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
-// merge adds another copy of the event x. The earliest time and the strongest verdict win. Between
-// equal verdicts the name that sorts first wins, because an agent with two sets of hooks may report
-// one call under two names.
+// merge merges a copy of the event x into x. The earliest time and the strictest verdict win.
+// Between equal verdicts the name that sorts first wins, because an agent with two sets of hooks
+// may report one call under two names.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.kind != kind {
 		return

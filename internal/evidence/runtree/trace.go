@@ -44,7 +44,7 @@ const (
 	Contradicted = "CONTRADICTED" // another record has the same id or number and other content
 )
 
-// Doubt is a record of a run that another writer may have made.
+// Doubt is a record of a run that may be from another writer than the record says.
 type Doubt struct {
 	Leaf   int64       `json:"leaf"`
 	ID     string      `json:"id"`
@@ -118,8 +118,7 @@ type Row struct {
 
 	n      int
 	worked bool // a result reports success
-	// A verdict denied the call. A question that was not answered with allow denies a call too, but
-	// does not count here.
+	// A verdict denied the call. If a person merely did not allow the call, refused is false.
 	refused bool
 }
 

@@ -84,8 +84,8 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the step id of x. Without one, x belongs to the latest prompt before it, or to the
-// first prompt.
+// stepOf returns the step id of x. An event without a step id belongs to the latest prompt before
+// it, or else to the first prompt.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step

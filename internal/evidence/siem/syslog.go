@@ -129,8 +129,7 @@ const (
 )
 
 // sendDatagram sends the message in one datagram. If it is too long for the socket, sendDatagram
-// cuts it and logs that once. The same message would not fit later either, and the records after
-// it would wait permanently.
+// cuts it and logs that once. A retry would fail too, and all later records would wait.
 func (s *syslog) sendDatagram(leaf int64) error {
 	_, err := s.conn.Write(s.message)
 	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {

@@ -33,8 +33,8 @@ func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	return nil
 }
 
-// Sign returns text as a signed note. The error wraps [ErrOtherKey] if the verifier key public is
-// not that of signer.
+// Sign returns text as a signed note. The error wraps [ErrOtherKey] if public is not the key of
+// signer.
 func Sign(text string, signer note.Signer, public string) ([]byte, error) {
 	signed, err := note.Sign(&note.Note{Text: text}, signer)
 	if err != nil {

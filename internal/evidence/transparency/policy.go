@@ -45,7 +45,7 @@ type Witness struct {
 	key      string
 }
 
-// component is the index of a witness or group. A negative number is "none".
+// component refers to a witness or a group by its index. A negative index stands for "none".
 type component struct {
 	number  int
 	isGroup bool

@@ -20,7 +20,7 @@ const (
 const CheckpointPath = "checkpoint"
 
 // A Tile identifies a static file of a tlog-tiles log. It contains up to 256 consecutive hashes of
-// one level, or the entries that belong to such hashes at level 0.
+// one level, or up to 256 entries.
 //
 //	tile/0/x001/x234/067        a full tile of leaf hashes
 //	tile/1/004.p/12             the last tile of level 1, with 12 hashes

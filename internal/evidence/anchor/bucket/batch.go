@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Error codes of the NATS server. The server answers codeWrongLast if another write came first, and
-// codeWrongLastBatch if another batch is open.
+// Error codes of the NATS server. codeWrongLast means that another write came first.
+// codeWrongLastBatch means that another batch is open.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164

@@ -46,7 +46,7 @@ type Lease struct {
 	record   record // as last read or written
 	revision uint64
 	seen     time.Time // when this revision was first read; zero after an error
-	// True after the first write. The first challenge does not wait for challengeAfter.
+	// True after the first write. Before that, a challenge does not wait for challengeAfter.
 	challenged bool
 	taken      int // how often this process took the lease
 
@@ -100,8 +100,8 @@ func (l *Lease) Taken() int {
 	return l.taken
 }
 
-// Refresh reads the lease. If needed, it answers a challenge, challenges the holder, or takes a free
-// or expired lease. It fails only if the bucket cannot be read or written.
+// Refresh reads the lease. If needed, it answers a challenge, challenges the holder, or takes a
+// lease that is free or expired. It fails only if the bucket cannot be read or written.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -110,7 +110,7 @@ func (l *Lease) Refresh(ctx context.Context) error {
 	began := l.now()
 	entry, err := l.bucket.read(ctx, l.key, l.subject)
 	if err != nil {
-		// The holder may not reach the bucket either, so its time to answer starts again.
+		// Restart the holder's time to answer, because the holder may not reach the bucket either.
 		l.seen = time.Time{}
 		return err
 	}

@@ -67,7 +67,7 @@ const (
 	Added     Outcome = "added"
 	Unchanged Outcome = "unchanged" // the key was already pinned
 	Replaced  Outcome = "replaced"
-	// Another key is pinned, and no signed change leads from it to the new one.
+	// Pin did not pin the key, because no signed change leads to it from the pinned key.
 	Refused Outcome = "refused"
 )
 

@@ -101,7 +101,8 @@ func (t *Token) signedData(in der) (signers der, err error) {
 
 func (t *Token) readCerts(in der) {
 	for !in.in.Empty() && !*in.bad {
-		// A certificate that Go cannot read may be unrelated. It cannot be the one of the signer.
+		// Skip certificates that Go cannot parse, because they may be unrelated. A signer with such
+		// a certificate is not accepted.
 		if c, err := x509.ParseCertificate(in.anyElement()); err == nil {
 			t.certs = append(t.certs, c)
 		}

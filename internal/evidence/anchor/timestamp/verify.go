@@ -27,8 +27,8 @@ type algorithm struct {
 	is     x509.SignatureAlgorithm
 }
 
-// algorithms are the accepted algorithms of signatures. An algorithm that does not name its
-// hash uses the one of the signer's digest.
+// algorithms are the accepted signature algorithms. If an algorithm does not name a hash function,
+// the signature uses the hash function of the signer's digest.
 var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{oidRSA, crypto.SHA256, x509.SHA256WithRSA},
 	{oidRSA, crypto.SHA384, x509.SHA384WithRSA},
@@ -70,9 +70,9 @@ func Roots(text []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// CheckSignature checks that the token is signed by the certificate in it that the signed
-// attribute signing-certificate names, and that this is a certificate for time stamping. It
-// does not check who issued that certificate.
+// CheckSignature checks the signature of the token. The signer must be the certificate that the
+// signed attribute signing-certificate names, and the certificate must be for time stamping.
+// CheckSignature does not check who issued it.
 func (t *Token) CheckSignature() (*x509.Certificate, error) {
 	s := t.signer
 	if err := s.checkContent(t.content); err != nil {
@@ -110,8 +110,8 @@ func (s signerInfo) checkContent(content []byte) error {
 	return nil
 }
 
-// signingCert returns the certificate that the signed attribute signing-certificate names
-// (RFC 5035, RFC 5816). It must also be the one that the signature names.
+// signingCert returns the certificate that the signed attribute signing-certificate names (RFC
+// 5035, RFC 5816). The signature must name the same certificate.
 func (t *Token) signingCert() (*x509.Certificate, error) {
 	hash, want, err := t.signer.certHash()
 	if err != nil {

@@ -58,7 +58,7 @@ func fillBench(f *Feed, n int) *Feed {
 // GauntletFeed returns a feed that fills every table.
 func GauntletFeed() *Feed {
 	f := BigFeed()
-	// Other content with an id or a number that is in use.
+	// An event with a used id, and an event with a used number, both with other content.
 	e, err := events.Decode(f.Messages[1].Data)
 	if err != nil {
 		panic(err)

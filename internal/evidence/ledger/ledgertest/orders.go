@@ -94,7 +94,8 @@ func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
 	return Verify(tb, path, key, verifier.Options{})
 }
 
-// Changes publishes the orders that introduce the keys after position, up to key.
+// Changes publishes the orders that introduce the later keys of the chain of key. position is the
+// index of the last key that the ledger has.
 func (f *Feed) Changes(key *writer.Key, position int) {
 	for _, signed := range key.Changes(f.Tenant, position) {
 		f.Signed(signed)
@@ -108,7 +109,7 @@ func (f *Feed) Signed(signed string) {
 	})
 }
 
-// Say publishes a tool call of the command text, and its result.
+// Say publishes a tool call that runs text as a command, and its result.
 func (f *Feed) Say(run, text string) {
 	f.Event("p", run, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: fmt.Appendf(nil, `{"command":%q}`, text)})
 	f.Event("p", run, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess, Result: []byte(`"ok"`)})

@@ -20,7 +20,7 @@ const (
 	AnchorDiverged AnchorState = "DIVERGED" // another key is pinned, and no signed change connects the two
 )
 
-// Anchor is the verdict on whether a key is the right one.
+// Anchor is the verdict on whether the ledger's key can be trusted.
 type Anchor struct {
 	State  AnchorState `json:"state"`
 	Key    string      `json:"key,omitempty"`    // id of the pinned key
@@ -36,8 +36,8 @@ type Pin struct {
 	Origin string        // origin of the ledgers; empty for all
 	Of     string        // data directory of the key, if known
 	Seen   time.Time
-	// Binding reports that the pin is for the ledger that is being verified. If no signed
-	// change connects the two keys, the result is [AnchorDiverged].
+	// Binding reports that the pin is for this very ledger. The result is then [AnchorDiverged]
+	// unless the pinned key is the ledger's key, or signed key changes connect the two keys.
 	Binding bool
 }
 
@@ -46,7 +46,7 @@ type Pin struct {
 type Anchoring struct {
 	Given string // how the user named the key, such as "--key", if they did
 	Pins  []Pin
-	// Void says why the key that the user named confirms nothing, if so.
+	// Void is the reason why the key that the user named confirms nothing, or "".
 	Void string
 }
 

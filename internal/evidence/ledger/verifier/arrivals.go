@@ -61,8 +61,8 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	return true
 }
 
-// markSilent marks all producers, because events that followed their last numbers may be lost.
-// The next event or manifest of a producer removes its mark.
+// markSilent marks all producers after a break, because the stream may have lost their latest
+// events. The next event or manifest of a producer removes its mark.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is a place in a chain of manifests where the next one may continue.
+// link identifies the end of a manifest in a producer's chain. A manifest continues the chain there
+// if it names this hash and begins right after the number last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -20,8 +21,8 @@ const (
 	maxOthers = 1 << 14
 )
 
-// other is further content under a used number. Until a manifest lists the number, either
-// content can be the producer's.
+// other is a second event with a number that an earlier event has. Either event can be the forged
+// one until a manifest lists the number.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival
@@ -42,7 +43,7 @@ type chain struct {
 	enrolment      Enrolment
 	unsignedLast   uint64 // last number that only unsigned manifests list
 	unsignedBefore time.Time
-	// unsignedMissing counts the ranges at the start of missing that unsigned manifests list.
+	// Unsigned manifests list the first unsignedMissing ranges of missing.
 	unsignedMissing int
 	tip             link
 	links           []link // recent places, including tip
@@ -66,11 +67,11 @@ func (s *sender) adopt(l listing) {
 	}
 }
 
-// manifest adds a manifest to the chain, or returns why it is foreign.
+// manifest adds a manifest to the producer's chain, or returns why the manifest is foreign.
 //
-// Normally it must continue the previous manifest. A producer with a key may also continue
-// after any earlier manifest and list events again. It does so when a foreign manifest made it
-// believe that these events are not in the stream.
+// Normally a manifest must continue the previous one. A producer with a key may also continue an
+// earlier manifest and list events again. Producers do so if a foreign manifest made them believe
+// that these events are not in the stream.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -152,8 +153,9 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers finds out which contents under numbers belong to the producer. hashes are their
-// first contents. It returns false if no combination has the root of m.
+// settleOthers decides which contents belong to the producer if several events have the same
+// number. It returns false if no combination of contents has the root of m. hashes has the content
+// that arrived first for each of numbers.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {

@@ -71,8 +71,7 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// A replayed run can contain the seal of another producer, which counts only if it
-		// matches.
+		// A replayed run can contain another producer's seal, which counts only if it matches.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
@@ -197,10 +196,10 @@ const (
 	runSilent
 )
 
-// stateOf returns the state of a run with one part for each producer.
+// stateOf returns the state of a run from its parts, one for each producer.
 //
-// A producer that must number its events anew continues the run under another name. The seal of
-// the new name covers the events of the old one if that one has settled, see settles.
+// A producer that must restart its numbers continues the run under another name. The seal under the
+// new name also covers the events under the old name, if settles is true for it.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

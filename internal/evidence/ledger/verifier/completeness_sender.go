@@ -88,8 +88,8 @@ func addNumber(ranges *[]events.Range, n uint64) bool {
 	return true
 }
 
-// lostManifest adds a gap for a missing manifest of the numbers from first to last. Missing
-// events among them are reported separately.
+// lostManifest adds a gap for a missing manifest that listed the numbers first to last. Missing
+// events with these numbers are reported separately.
 func (s *sender) lostManifest(first, last uint64) {
 	if first > last { // the numbers continue, but the chain of hashes does not
 		n := max(1, first-1)
@@ -104,9 +104,9 @@ func (s *sender) lostManifest(first, last uint64) {
 	}
 }
 
-// resolve compares the events that m lists with its root. It returns false if some have not
-// arrived, or if the root of a signed manifest does not fit and the producer's own content may
-// still arrive. isLast says that nothing more arrives.
+// resolve compares the root in m with the events that m lists. It returns false if later events may
+// change the result, because listed events are missing, or because the root of a signed manifest
+// does not fit. isLast is true if no more events arrive.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	hashes := make([]events.Hash, 0, min(m.Count, maxUnlisted))
 	var numbers []uint64 // only filled if there are several contents
@@ -183,7 +183,7 @@ func (s *sender) conclude() (Producer, []Gap) {
 		// cannot be checked.
 		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
-	// If no event of a gap arrived, the loop below reports it as missing.
+	// Drop a gap without any event, because the loop below reports these events as missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })
 	next := uint64(1)
 	for _, r := range append(slices.Clone(s.received), events.Range{First: p.Sent + 1}) {

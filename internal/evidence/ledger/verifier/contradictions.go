@@ -119,8 +119,7 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals sets the leaf of the first content in each finding, except for an export, which has
-// no database.
+// originals adds the leaf of the first event to each finding. An export has no database for this.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil

@@ -77,8 +77,8 @@ type beginning struct {
 	first   bool // it starts at number 1, so unsigned manifests before it are foreign
 }
 
-// refusal returns why the manifest l is foreign, or "". The producer's key is from the first manifest
-// with an accepted grant, or else from the first signed manifest.
+// refusal returns why the manifest l is foreign, or "". The first manifest with an accepted grant,
+// or else the first signed manifest, determines the producer's key.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)
@@ -93,15 +93,13 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// repeatsKeyChange reports whether l is another copy of the change to the current key. A
-// producer sends it again if a foreign manifest made it believe that the change is not in the
-// stream.
+// repeatsKeyChange reports whether l repeats the manifest that introduced the current key. A
+// producer repeats it if a foreign manifest made it believe that the stream lacks the key change.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether l, because of its grant, begins the chain instead of an earlier
-// manifest.
+// overtakes reports whether l begins the chain in place of an earlier manifest without a grant.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }

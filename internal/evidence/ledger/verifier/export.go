@@ -38,8 +38,8 @@ const (
 	TimeRange          // can cut a run in two
 )
 
-// NewExportChecker returns a checker without records. It accepts orders for tenant that keys
-// have signed. issuers are those in the export.
+// NewExportChecker returns a checker without records. It accepts orders for tenant that keys have
+// signed. issuers has the orders about issuers in the export.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -83,7 +83,7 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	// These orders are in the export as proof, and do not belong to its runs.
+	// The export contains these orders only as proof. They do not belong to its runs.
 	c.noteRule(k, f)
 	if !c.facts.partial || !c.ExpectsOrder(k.Index) && !c.SetsRule(k.Index) {
 		c.facts.leaf(r, f, a)
@@ -111,8 +111,8 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	return f, nil
 }
 
-// AddRepetition adds a repetition. Nothing proves the run and kind of a. The digest of arrivals
-// or a seal proves the other fields.
+// AddRepetition adds a repetition. Nothing proves its run and kind. The digest of arrivals or a
+// seal proves the other fields.
 func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,
@@ -147,7 +147,7 @@ func (c *ExportChecker) Conclude(
 	return c.facts.conclude(r, newest, silence)
 }
 
-// Without makes the checker ignore the foreign events f of an earlier reading.
+// Without makes the checker ignore the events in f, which an earlier reading found to be foreign.
 func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }

@@ -26,7 +26,7 @@ type exportClaim struct {
 	leaves   ledger.LeafRanges
 	word     ledger.Word
 	runs     map[string]bool
-	youngest int64 // latest time at which one of them was stored, in nanoseconds since 1970
+	youngest int64 // when the server stored the newest of these leaves, in nanoseconds since 1970
 }
 
 // The order that destroyed the record comes later in the export.
@@ -54,8 +54,8 @@ func (r *exportRemovals) add(k ExportedRecord) error {
 	return nil
 }
 
-// order compares the order with the destroyed records that name it. If it is not valid,
-// MissingOrders reports the records.
+// order compares an order with the destroyed records that refer to it. If the order is not valid,
+// MissingOrders reports these records.
 func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) error {
 	if ledger.IsKeyChange(signed) {
 		r.changeKey(leaf, r.tenant, signed)
@@ -87,9 +87,8 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether the order o at a leaf covers all records that name it. An order
-// for a tree larger than leaf was given for another ledger of the stream, so o.Leaves does not
-// apply.
+// isCoveredBy reports whether the order o in leaf covers all records that refer to it. If o is for
+// a tree with more than leaf leaves, it was made for another ledger, and o.Leaves do not apply.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -115,8 +114,8 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
-// Acknowledge adds an order to acknowledge findings that is not among the records. It ignores
-// an order without a valid signature. The caller checks that the ledger contains the order.
+// Acknowledge adds an order that acknowledges findings but is not in the export. It ignores an
+// order without a valid signature. The caller checks that the order is in the ledger.
 func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
 	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
@@ -125,7 +124,7 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters writes the findings that can be acknowledged to r. Call it after all others are in r.
+// Matters adds the findings that can be acknowledged to r. Call it when r has all other findings.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
 // ExpectsOrder reports whether the export needs the order at leaf as proof.
@@ -133,8 +132,8 @@ func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
-// Redacted returns the orders and the number of records that they destroyed. The holds in force
-// are known only for a whole ledger, see [Redacted.Part].
+// Redacted returns the orders in the export and counts the payloads that they destroyed. It counts
+// holds only for a whole ledger, see [Redacted.Part].
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {
@@ -144,8 +143,8 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns an error for each order that destroyed records name and the export
-// lacks. Call it after the last record.
+// MissingOrders returns an error for each order that is not in the export although destroyed
+// records refer to it. Call it after the last record.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

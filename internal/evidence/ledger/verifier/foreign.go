@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record in the name of a producer that, as the producer's key shows, did not send
-// it. It does not affect the verdict on that producer.
+// Foreign is a record under the name of a producer who did not send it, as the producer's key
+// proves. It does not affect the verdict on that producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`
@@ -54,9 +54,8 @@ func signatureOf(m events.Manifest) signature {
 	return signatureValid
 }
 
-// ForeignRecords are events with numbers of producers that did not send them. Often only a
-// later manifest shows that an event is foreign. All records are then read again without the
-// foreign ones.
+// ForeignRecords are events under the name of a producer that did not send them. Often only a later
+// manifest shows this. The caller then reads all records again without the foreign ones.
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
@@ -139,8 +138,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the events of producers for which this reading found another beginning than
-// the one in known, because it used the wrong key for them.
+// dropOvertaken removes the events of each producer whose chain begins with another manifest than
+// known says, because this reading used the wrong key for them.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -151,7 +150,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". f must be from With.
+// reason returns why an event is foreign, or "". The ranges in f must not overlap, see With.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -175,7 +174,7 @@ type foreigners struct {
 	list  []Foreign      // more than in a report
 	count int64
 	tried int // hashes that choose has combined
-	// second are contents under a number that an earlier content has. They belong to no run.
+	// second has the events whose number an earlier event already had. They belong to no run.
 	second map[numberedContent]bool
 }
 
@@ -188,8 +187,8 @@ func (f *foreigners) addSecond(c numberedContent) {
 	}
 }
 
-// isEvent reports whether a content is the event under its number, which is the first content
-// that is not foreign.
+// isEvent reports whether c is the content that counts for its number. That is the first content
+// under the number that is not foreign.
 func (f *foreigners) isEvent(c numberedContent) bool {
 	return !f.second[c] && (f.known.IsEmpty() || f.known.reason(c) == "")
 }
@@ -216,9 +215,9 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds foreign events of a producer with a key. These are events that its manifests
-// declare as missing, and unlisted events that do not continue the listed ones. isPartial
-// reports that other events of the producer are not in the export.
+// unlisted finds foreign events of a producer with a key. An event is foreign if a manifest
+// declares its number as missing, or if no manifest lists it and its number does not continue the
+// listed ones. isPartial is true if the export lacks other events of the producer.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

@@ -62,8 +62,8 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index adds the entries of an index to the multiset into. It checks their order, because queries
-// do not find entries that are out of order.
+// index adds all entries of a database index to the multiset into. It checks their order, because
+// queries miss entries that are out of order.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Matter is a finding that a person can acknowledge. All findings that lead to [ExitIncomplete]
-// are matters. A finding that leads to [ExitContradicts] is one only if the evidence shows
+// Matter is a finding that a person can acknowledge. Every finding that leads to [ExitIncomplete]
+// is a Matter. A finding that leads to [ExitContradicts] is a Matter only if the evidence shows
 // which record is false.
 type Matter struct {
 	// ID is a hash of the facts of the finding. If the facts change, for example because more
@@ -142,8 +142,8 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds the foreign and misaddressed records. It also counts the settled conflicts over
-// a number, whose foreign contents are all acknowledged.
+// foreign adds a finding for each foreign or misaddressed record. It also counts conflicts over a
+// number as acknowledged if all foreign records with that number are acknowledged.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -196,8 +196,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes the events of a run so far. If the run continues, its finding gets another
-// id.
+// extentOf describes how many events a run has so far. This is part of the id of a finding about
+// the run, so an acknowledgement no longer applies if the run continues.
 func (c *completeness) extentOf(run int64) (facts []detail) {
 	for key, p := range c.producerRuns {
 		if key.run == run {

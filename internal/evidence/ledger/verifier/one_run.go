@@ -63,8 +63,8 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether the gap g can contain events of the run. If the producer's seal
-// matches, the stream lost no event of the run before that seal.
+// mayLack reports whether events of the run may be missing in the gap g. If the producer's seal
+// matches, no event of the run before that seal is missing.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name

@@ -195,8 +195,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether sel selects the record t. If the order at leaf destroyed t, its user
-// and the event of its blob chunk are unknown, and selected trusts the table erased.
+// selected reports whether sel, the selection of the order at leaf, selects the record t. If that
+// order destroyed t, selected trusts the table "erased" for the user and for a chunk's event.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -216,7 +216,8 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	return err == nil && e.User == sel.User
 }
 
-// isTree can use the stored hashes, because the walk has compared them with the leaves so far.
+// isTree reports whether o refers to the tree of this ledger. It can use the stored hashes, because
+// the walk has already checked them up to here.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false

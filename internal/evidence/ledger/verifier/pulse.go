@@ -48,9 +48,9 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// settles reports whether a seal of s also ends the run for other, because other cannot have sent
-// further events before it. A producer that announces no state counts as ended. So does one whose outbox
-// is lost, because its loss is reported separately.
+// settles reports whether a seal of s at the position seal also ends the run for other, so that other
+// cannot have sent further events before it. A producer that announces no state counts as ended. So
+// does a producer with a lost outbox, because the loss is reported separately.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -87,8 +87,8 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 	}
 }
 
-// assign gives each producer its latest loss that no manifest ended. It also returns the lost
-// outboxes of producers without a record in the ledger.
+// assign gives each producer its latest loss that no manifest ended. It returns the producers with a
+// loss and without a record in the ledger.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {

@@ -15,8 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording is the part of a hook payload that two recordings of it share. Each recording runs
-// its hooks separately, so the executions differ. A recording without hooks has no verdict.
+// recording identifies the payload of a hook event. If a payload is recorded twice, both recordings
+// are equal. They omit the executions of hooks, because each recording runs its hooks separately.
+// They also omit the verdict of a recording without hooks.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -24,8 +25,8 @@ type recording struct {
 	kind   events.Kind
 }
 
-// matches reports whether two recordings can be of the same payload. Run and kind decide if one
-// was pruned, so that pruning does not create a contradiction.
+// matches reports whether two recordings can be of the same payload. If either was pruned, only run
+// and kind decide, so that pruning does not create a contradiction.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -66,7 +67,8 @@ type common struct {
 	Binary   []byte
 }
 
-// leaveOutDispatch removes the executions from c, and the verdict none, which means no verdict.
+// leaveOutDispatch removes the executions of hooks from c. It also removes a verdict of "none",
+// because an event without hooks has no verdict at all.
 func (c *common) leaveOutDispatch(e events.Event) error {
 	out, err := events.Payload[events.Outcome](e)
 	if err != nil {
@@ -119,8 +121,8 @@ func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, 
 	return names, values, nil
 }
 
-// twin is a record of an export whose id an earlier event has. It waits until that event is
-// read again.
+// twin is a record of an export with the id of an earlier event. It waits in memory until
+// CompareFirst reads that event again.
 type twin struct {
 	FindingAt
 	recording
@@ -129,8 +131,8 @@ type twin struct {
 // maxTwins limits the twins in memory. Further ones count as contradictions.
 const maxTwins = 1 << 17
 
-// twin reports whether a record, whose id an earlier event has, is another recording of the
-// same payload. For an export it returns true, and CompareFirst decides later.
+// twin reports whether a record with the id of an earlier event records the same payload. For an
+// export it returns true, and CompareFirst decides later.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {

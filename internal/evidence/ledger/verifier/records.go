@@ -37,7 +37,7 @@ type fact struct {
 	lost      *events.ProducerLostData
 	order     string
 	denied    *DeniedResult // set for a result of a denied call
-	recording recording     // set if the record of an export has the id of another event
+	recording recording     // set for an export if another event has the same id
 }
 
 type form int

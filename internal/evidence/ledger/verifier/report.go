@@ -103,8 +103,8 @@ type Report struct {
 	Powerless      []Powerless  `json:"powerless,omitempty"`    // the first orders that replaced keys signed
 	PowerlessCount int64        `json:"powerless_count,omitempty"`
 
-	// Matters are the first findings that can be acknowledged, those without acknowledgement
-	// first.
+	// Matters lists findings that can be acknowledged, the unacknowledged ones first. The counts
+	// include findings that are not listed.
 	Matters             []Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64    `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
@@ -141,7 +141,7 @@ type FindingAt struct {
 	StreamSequence uint64         `json:"stream_sequence"`
 	SHA256         string         `json:"sha256"`          // hash of the record
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
-	// RecordedTwice reports that only the executions of hooks differ from the first content.
+	// RecordedTwice reports that the first record differs only in the executions of hooks.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
@@ -158,8 +158,8 @@ type Producer struct {
 	Unchecked        bool      `json:"unchecked,omitempty"`        // some events were not compared with their manifest
 	SilentSinceBreak bool      `json:"unheard,omitempty"`          // nothing arrived since a break of the stream
 
-	// State is the last announced state, if any. An open producer signs a manifest every
-	// Interval seconds. Heard is when the server stored its last one.
+	// State is the last state that the producer announced, if any. In the state "open", it signs a
+	// manifest every Interval seconds. Heard is when the server stored its last manifest.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"`
 	Heard    time.Time    `json:"heard,omitzero"`
@@ -196,7 +196,7 @@ type Gap struct {
 	Run      string `json:"run,omitempty"`
 }
 
-// RunCounts counts runs by their state. Runs that need no seal and have none do not count.
+// RunCounts counts runs by their state. It omits runs that neither need nor have a seal.
 type RunCounts struct {
 	Sealed   int `json:"sealed"`
 	Open     int `json:"open"`

@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AsOf says up to which message of the stream a report applies, and which events the ledger
-// lacks. If only the file was verified, only Time, Created and Position are set.
+// AsOf describes the last message of the stream that a report covers, and the events that the
+// ledger lacks. If only the file was verified, only Time, Created and Position are set.
 type AsOf struct {
 	Time     time.Time `json:"time"` // time of the newest checkpoint
 	Created  time.Time `json:"stream"`
@@ -52,7 +52,8 @@ type Waiting struct {
 	Uses bool `json:"uses,omitempty"`
 }
 
-// AsOfCheckpoint returns the AsOf of a ledger whose newest checkpoint is c.
+// AsOfCheckpoint returns the AsOf for a ledger file alone. c is the newest checkpoint of the
+// ledger.
 func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 	return AsOf{Time: c.Time, Created: c.Position.Stream, Position: c.Position.Sequence, Outboxes: []Waiting{}}
 }

@@ -9,7 +9,7 @@ import (
 
 const maxOrders = 1000
 
-// Redacted counts the records whose payloads orders destroyed, and lists the orders.
+// Redacted lists orders and counts the records whose payloads they destroyed.
 type Redacted struct {
 	Erased int64     `json:"erased"`
 	Pruned int64     `json:"pruned"`

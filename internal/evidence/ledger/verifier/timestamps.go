@@ -19,12 +19,12 @@ type TimeStamps struct {
 	Stored  int        `json:"stored"`           // number of time stamps that are there
 	Checked bool       `json:"checked"`          // false if no certificates were given; then none is good or bad
 	Good    int        `json:"good"`             // tokens of a trusted authority about checkpoints of this ledger
-	Newest  *TimeStamp `json:"newest,omitempty"` // the good one with the most leaves, and of those the earliest
-	// Bad are the first time stamps that are damaged, not by a trusted authority, or about
-	// something else. BadCount counts all.
+	Newest  *TimeStamp `json:"newest,omitempty"` // the earliest of the good ones that cover the most leaves
+	// Bad lists the first time stamps that are damaged, not from a trusted authority, or about
+	// other data than a checkpoint of this ledger. BadCount counts all of them.
 	Bad      []BadTimeStamp `json:"bad,omitempty"`
 	BadCount int            `json:"bad_count,omitempty"`
-	// Diverged are the first ones whose checkpoint this ledger does not continue.
+	// Diverged lists the first time stamps with a checkpoint that this ledger does not continue.
 	Diverged      []BadTimeStamp `json:"diverged,omitempty"`
 	DivergedCount int            `json:"diverged_count,omitempty"`
 }
@@ -48,7 +48,7 @@ type BadTimeStamp struct {
 
 const maxStamps = 20 // number of listed time stamps
 
-// Lacks reports whether certificates were given, and a time stamp is bad or no one is good.
+// Lacks reports whether certificates were given, but a time stamp is bad or there is no good one.
 func (t *TimeStamps) Lacks() bool { return t != nil && t.Checked && (t.Good == 0 || t.BadCount > 0) }
 
 func (t *TimeStamps) diverges() bool { return t != nil && t.DivergedCount > 0 }
@@ -65,7 +65,7 @@ func (t *TimeStamps) diverge(name, reason string) {
 	}
 }
 
-// Count counts a leaf of a bundle if it is not below the newest time stamp. t may be nil.
+// Count counts a leaf of a bundle that the newest time stamp does not cover. t may be nil.
 func (t *TimeStamps) Count(leaf int64) {
 	if t != nil && t.Newest != nil && leaf >= t.Newest.Size {
 		t.Newest.Behind++
@@ -123,8 +123,7 @@ func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 // trusted.
 func (s Stamp) Usable() bool { return s.bad == "" }
 
-// checkStamps checks the tokens in parallel. The result is in the order of the arrivals that
-// the checkpoints cover.
+// checkStamps checks the tokens in parallel. It sorts the result by the checkpoints' arrivals.
 func (o Options) checkStamps() []Stamp {
 	list := make([]Stamp, len(o.Stamps))
 	var group errgroup.Group
@@ -137,8 +136,8 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks the signature of the checkpoint. A checkpoint of another key means that another
-// ledger was in the place of this one, unless the token does not count anyway.
+// Open checks the signature of the checkpoint. If another key signed it and the token is valid, the
+// ledger was replaced.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return
@@ -155,8 +154,8 @@ func (s *Stamp) Open(keys ledger.Keys) {
 	}
 }
 
-// compareStamps compares the checkpoints after the arrivals so far. The list is sorted by
-// arrivals.
+// compareStamps compares the ledger as read so far with the time stamped checkpoints that have the
+// same number of arrivals. The stamps are sorted by that number.
 func (w *walk) compareStamps() {
 	list := w.v.stamps
 	for ; w.nextStamp < len(list) && list[w.nextStamp].Arrivals <= w.arrivals.Count; w.nextStamp++ {

@@ -111,8 +111,8 @@ func (v *verifier) concludeTrusted() {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}
-			// A break of the stream changes only the checkpoint, not the tree. Compare the
-			// positions to find out if that checkpoint was removed.
+			// A break of the stream adds a checkpoint but no leaf. Compare the positions to find
+			// out whether that checkpoint was removed.
 			if t.Arrivals == v.newest.Arrivals && t.Position.Behind(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}

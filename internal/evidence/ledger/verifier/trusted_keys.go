@@ -25,8 +25,8 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	return c, signed, nil
 }
 
-// openTrusted counts a checkpoint with another key as a divergence, because this ledger may
-// have replaced the one with that key.
+// openTrusted checks the signatures of the trusted checkpoints. A checkpoint by another key counts
+// as a divergence, because this ledger may be in the place of another ledger with that key.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -49,8 +49,8 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains an error of [ledger.OpenCheckpoint] if only other keys than the ledger's
-// signed the checkpoint, which has size leaves. Otherwise it returns "".
+// OtherKey explains the error of [ledger.OpenCheckpoint] for a checkpoint that only keys of another
+// ledger signed. For any other error it returns "". size is the number of leaves in the checkpoint.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {

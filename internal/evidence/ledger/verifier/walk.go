@@ -105,7 +105,8 @@ func (w *walk) arrived() error {
 	return w.checkpoints()
 }
 
-// streamPosition returns the position of the current leaf, or the maximum after the last leaf.
+// streamPosition returns the stream position of the current leaf. row is false after the last leaf,
+// and the result is then the maximum.
 func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	if !row {
 		return math.MaxInt64, math.MaxInt64

@@ -113,9 +113,9 @@ func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) er
 // errFirst ends a query after the first row.
 var errFirst = errors.New("only the first row counts")
 
-// timesOf returns the times between which the events of the gap g would have been stored. The
-// result after is the time of the event below the gap, and until is the time of the event above
-// it, or of the first manifest above it if that is earlier.
+// timesOf returns the times between which the server would have stored the events of the gap g.
+// after is the time of the event below the gap. until is the time of the event above the gap, or of
+// the first manifest that reaches the end of the gap, whichever is earlier.
 func (w *window) timesOf(g Gap) (after, until int64, err error) {
 	producer := w.number(g.Producer)
 	until = math.MaxInt64

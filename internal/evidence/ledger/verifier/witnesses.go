@@ -12,7 +12,7 @@ import (
 // witnesses need time to answer.
 const WitnessLag = time.Minute
 
-// Witnesses says how far the witnesses of a policy have cosigned the ledger.
+// Witnesses reports how much of the ledger the witnesses of a policy have cosigned.
 type Witnesses struct {
 	Met    bool                      `json:"met"` // a checkpoint within [WitnessLag], or with all records, has enough cosignatures
 	By     []transparency.CosignedBy `json:"by"`

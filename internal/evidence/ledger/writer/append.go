@@ -70,8 +70,8 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 	return b.done, err
 }
 
-// Renew signs another checkpoint of the same tree. The verifier measures how long a run is
-// silent up to the newest checkpoint.
+// Renew signs another checkpoint of the same tree. Its later time shows the verifier that no events
+// have arrived until then, so that silent runs count as ended.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {

@@ -76,8 +76,8 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine sets r.copy if an earlier epoch has the message in quarantine, because a
-// restored stream is read again from its start.
+// compareQuarantine sets r.copy if the message has been in quarantine since an earlier epoch. A
+// restored stream is read again from its start, so such messages arrive again.
 func (c classifier) compareQuarantine(r *record) error {
 	var number int64
 	if p := c.names.producers[r.leaf.Producer]; p != nil {
@@ -92,8 +92,8 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber makes r a copy if the producer used the number for the same bytes, and a
-// conflict if it used the number for others.
+// compareNumber checks whether the producer used the number of r before. It makes r a copy if the
+// bytes are the same, and a conflict if they differ.
 func (c classifier) compareNumber(r *record) error {
 	p := c.names.producers[r.leaf.Producer]
 	if p == nil || int64(r.leaf.Sequence) > p.high {
@@ -157,9 +157,8 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	return first, same, nil
 }
 
-// sameAsRemoved reports whether r is the event at the leaf numbered first. The payload of that
-// event was destroyed, so only run and kind are compared. Without this check, an erased event that
-// arrives again would be stored again.
+// sameAsRemoved reports whether r has the run and kind of the event at leaf number first, whose
+// payload was destroyed. Otherwise an erased event that arrives again would be stored again.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

@@ -13,12 +13,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// changeKey executes an order that replaces the current key or a later key of the ring.
+// changeKey executes an order that replaces the current key or a later key of the chain.
 //
-// Several orders can name different successors of one key. Only the successor in the local key
-// folder is accepted, so that a thief of an old key cannot choose the new one. If the folder
-// contains no successor, the new key belongs to another auditor or to a thief, and the error
-// wraps [ErrKey].
+// Several orders can name different successors of one key. changeKey accepts only the successor in
+// the local key folder, so that a thief of an old key cannot choose the new one. If the folder has
+// no successor, another auditor or a thief has the new key, and the error wraps [ErrKey].
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {

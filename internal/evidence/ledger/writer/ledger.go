@@ -18,7 +18,7 @@ import (
 const (
 	pageBytes     = 8192
 	defaultCache  = 16 << 20
-	walPages      = 2000 // pages in the log, 16 MB, at which SQLite moves them to the file
+	walPages      = 2000 // SQLite moves the log to the file when it has this many pages (16 MB)
 	minCacheBytes = 256 << 10
 )
 

@@ -91,7 +91,7 @@ func (s *orders) lift(id string) bool {
 	return len(s.holds) < n
 }
 
-// remove destroys the payloads that o covers, or none if one is protected.
+// remove destroys the payloads that o covers. If one of them is protected, it destroys none.
 func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect ledger.Effect, removed int64, err error) {
 	targets, young, err := s.targets(leaf, o, stored)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect le
 	return ledger.EffectDone, int64(len(targets)), s.payloads.removeBlobs(blobs)
 }
 
-// targets returns the leaves that o covers. The result young reports whether the retention floor
-// protects one of them.
+// targets returns the leaves that o covers. young reports whether the retention floor protects one
+// of them.
 func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
@@ -149,8 +149,8 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection returns the leaves to destroy for an order for another tree. An order to prune
-// gets none, because the next one covers the expired records of this tree.
+// bySelection returns the leaves that an order for another tree destroys here. It returns none for
+// an order to prune, because the next pruning covers the expired records of this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

@@ -93,8 +93,8 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// next stores the new key and returns it. It uses the key of a rotation that crashed, unless
-// that key or the one that r.Signer asks for is in an agent.
+// next stores the new key and returns it. If an earlier rotation crashed, next uses the key file
+// that it left, unless that file or r.Signer names a key in an ssh-agent.
 func (r Rotation) next(old *Key) (*Key, error) {
 	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
 	if err := next.read(path); err == nil && (next.agent || r.Signer.Agent) {

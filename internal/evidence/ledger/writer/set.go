@@ -73,7 +73,8 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide sets the cache size for n open ledgers. It changes only when n passes a power of two.
+// divide sets the cache size for n open ledgers. The size changes only when n passes a power of
+// two.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

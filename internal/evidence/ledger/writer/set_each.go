@@ -35,7 +35,8 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst puts tenants with open ledgers first, before opening others can close theirs.
+// openFirst sorts the tenants whose ledgers are open to the front. Otherwise, opening another
+// ledger could close theirs before they are used.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +71,9 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve counts the ledger of tenant as acquired. It returns the ledger as l if it is open,
-// and otherwise the options to open it with. If old is not nil, the caller must close it first.
+// reserve counts the ledger of tenant as acquired. If the ledger is open, reserve returns it as l.
+// Otherwise it returns the options to open it with. The caller must then close old, if it is not
+// nil.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

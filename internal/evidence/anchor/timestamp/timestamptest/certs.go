@@ -118,8 +118,8 @@ func signed(tb testing.TB, c, by *x509.Certificate, key, byKey crypto.Signer) []
 	return der
 }
 
-// Sign signs content with openssl cms as a TSA signs a token, with the certificate of the TSA
-// whatever its purpose is. more are more arguments of openssl.
+// Sign signs content like a token of the TSA, but with openssl cms, which does not check the
+// purpose of the certificate. more has further arguments for openssl.
 func (a *TSA) Sign(tb testing.TB, content []byte, more ...string) []byte {
 	tb.Helper()
 	in, out := filepath.Join(a.dir, "content"), filepath.Join(a.dir, "signed")

@@ -29,8 +29,8 @@ func Content(tb testing.TB, der []byte) []byte {
 	return info.Data.Content.Data
 }
 
-// Redirect returns the token with the SHA-256 of other data, and with the digests that an
-// attacker without the TSA's key can repair.
+// Redirect changes a token so that it is about other data. It replaces the SHA-256 of the old data,
+// and all digests that an attacker can replace without the TSA's key.
 func Redirect(tb testing.TB, der, from, to []byte) []byte {
 	tb.Helper()
 	content := Content(tb, der)

@@ -27,7 +27,7 @@ type TSA struct {
 	answer http.HandlerFunc
 }
 
-// Has reports whether openssl is installed. It fails the test without it if
+// Has reports whether openssl is installed. It fails the test if openssl is missing and
 // HOOKTRAIL_TEST_REQUIRE is 1.
 func Has(tb testing.TB) bool {
 	tb.Helper()

@@ -75,7 +75,7 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Answer makes handler answer all requests. If handler is nil, the witness answers them again.
+// Answer makes handler answer all requests instead of the witness. A nil handler ends this.
 func (w *Witness) Answer(handler http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	evidence "github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
@@ -129,6 +130,10 @@ func TestVerifyDuringImport(t *testing.T) {
 		t.Errorf("without an auditor: %+v\n%s", facts, text)
 	}
 	auditor := start(t, nil, "auditor", append([]string{"serve"}, in...)...)
+	waitUntil(t, "the auditor runs", func() bool {
+		served, err := evidence.IsServed(t.Context(), dir, "default")
+		return err == nil && served
+	})
 	if facts, text := imports("s1"); facts.Audited != "all" || text != "" {
 		t.Errorf("with an auditor: %+v\n%s", facts, text)
 	}

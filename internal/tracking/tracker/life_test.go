@@ -3,6 +3,8 @@ package tracker
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
@@ -18,6 +20,9 @@ func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
 	p.mustDrain()
 	// The broker's store is lost. Producers continue and repeat an event.
 	p.Server = natstest.Listen(t, t.TempDir())
+	if err := os.Remove(filepath.Join(p.DataDir, "broker.json")); err != nil { // moves on purpose
+		t.Fatal(err)
+	}
 	p.Publish("engine2", list[3:]...)
 	p.mustDrain()
 	state, _ := rulestest.Fold(t, list)

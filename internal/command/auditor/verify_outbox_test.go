@@ -16,51 +16,42 @@ import (
 //
 //guarantee:producer-silent
 func TestVerify_OutboxDamaged(t *testing.T) {
-	for name, damage := range map[string]func(t *testing.T, dir string){
-		"IdentityDamaged": func(t *testing.T, dir string) { auditortest.Put(t, filepath.Join(dir, "outbox.json"), "{") },
-		"OnlyIdentityLeft": func(t *testing.T, dir string) {
-			data, err := os.ReadFile(filepath.Join(dir, "outbox.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			auditortest.Put(t, filepath.Join(dir, "outbox.json"), string(data))
+	for name, damage := range map[string]func(outbox string) error{
+		"IdentityDamaged": func(outbox string) error {
+			return os.WriteFile(filepath.Join(outbox, "outbox.json"), []byte("{"), 0o600)
 		},
-		"ReplacedByFile": func(t *testing.T, dir string) {
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
+		"OnlyIdentityLeft": func(outbox string) error {
+			folders, err := filepath.Glob(filepath.Join(outbox, "*", "losses*"))
+			if err != nil || len(folders) != 1 {
+				return err
 			}
-			auditortest.Put(t, dir, "x")
+			return os.RemoveAll(filepath.Dir(folders[0]))
 		},
-		"Removed": func(t *testing.T, dir string) {
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
+		"ReplacedByFile": func(outbox string) error {
+			if err := os.RemoveAll(outbox); err != nil {
+				return err
 			}
+			return os.WriteFile(outbox, []byte("x"), 0o600)
 		},
+		"Removed": os.RemoveAll,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 			auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
 			drain(t, b, dir)
 			outbox := filepath.Join(dir, "outbox", "shared")
-			for range 3 {
-				e, err := events.New(events.Custom, "/test", events.CustomData{Name: "x"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				e.Tenant = "acme"
-				if _, err := publish.AppendShared(t.Context(), outbox, publish.SharedOptions{Redactor: publish.NoRedaction, Journal: publish.JournalDir(dir)}, e); err != nil {
-					t.Fatal(err)
-				}
+			e, err := events.New(events.Custom, "/test", events.CustomData{Name: "x"})
+			if err != nil {
+				t.Fatal(err)
 			}
-			damage(t, outbox)
-			status, text := command(t, "verify", "--data-dir", dir, "--tenant", "acme")
-			if status == verifier.ExitVerified {
+			e.Tenant = "acme"
+			if _, err := publish.AppendShared(t.Context(), outbox, publish.SharedOptions{Redactor: publish.NoRedaction, Journal: publish.JournalDir(dir)}, e); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(outbox); err != nil {
+				t.Fatal(err)
+			}
+			if status, text := command(t, "verify", "--data-dir", dir, "--tenant", "acme"); status == verifier.ExitVerified {
 				t.Errorf("status %d:\n%s", status, text)
 			}
 		})

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -192,25 +193,22 @@ func (c *checker) small(name string) (data []byte, err error) {
 }
 
 func (c *checker) head() {
-	about, err := c.small(aboutFile)
-	if err == nil {
-		err = json.Unmarshal(about, &c.report.Bundle)
-	}
-	if err == nil {
-		err = c.format()
-	}
-	if err != nil {
+	if err := c.about(); err != nil {
 		c.report.AddProblem("%s: %v", aboutFile, err)
 		return
 	}
-	key, err := c.key()
+	own, err := c.key()
 	if err != nil {
 		c.report.AddProblem("%s: %v", keyFile, err)
 		return
 	}
+	key := cmp.Or(c.opts.Key, own)
 	signed, err := c.small(checkpointFile)
 	if err == nil {
 		err = c.open(key, signed)
+	}
+	if err == nil && c.keys.Chain.Index(own, 0) < 0 {
+		c.report.AddProblem("%s: %s is not a key of this ledger", keyFile, ledger.KeyID(own))
 	}
 	if err != nil {
 		c.report.AddProblem("%s: it is not signed by %s: %v", checkpointFile, ledger.KeyID(key), err)
@@ -232,7 +230,14 @@ func (c *checker) head() {
 	c.attested()
 }
 
-func (c *checker) format() error {
+func (c *checker) about() error {
+	text, err := c.small(aboutFile)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &c.report.Bundle); err != nil {
+		return err
+	}
 	switch format := c.report.Bundle.Format; {
 	case format != formatV1 && format != formatV2 && format != formatV3:
 		return errors.New("it is of another format than " + formatV1 + ", " + formatV2 + " and " + formatV3)
@@ -248,13 +253,7 @@ func (c *checker) key() (note.Verifier, error) {
 		return nil, err
 	}
 	own, _, err := ledger.ParseVerifier(string(text))
-	if err != nil {
-		return nil, err
-	}
-	if c.opts.Key != nil {
-		return c.opts.Key, nil
-	}
-	return own, nil
+	return own, err
 }
 
 func (c *checker) compareTrusted(w *walk) error {

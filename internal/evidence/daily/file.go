@@ -58,11 +58,15 @@ func (m Made) JSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return document{Report: data, Note: string(m.Note), Signed: m.Signed}.encode()
+}
+
+func (d document) encode() ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	err = enc.Encode(document{Report: data, Note: string(m.Note), Signed: m.Signed})
+	err := enc.Encode(d)
 	return out.Bytes(), err
 }
 
@@ -72,7 +76,10 @@ type File struct {
 	report json.RawMessage // nil in the form for people
 }
 
-var errFile = errors.New("it is neither the text nor the JSON of a report")
+var (
+	errFile    = errors.New("it is neither the text nor the JSON of a report")
+	errChanged = errors.New("it is not the JSON that `auditor report --json` writes, so it was changed")
+)
 
 // Parse parses a report file of either form.
 func Parse(data []byte) (File, error) {
@@ -83,7 +90,15 @@ func Parse(data []byte) (File, error) {
 	if err := json.Unmarshal(data, &d); err != nil || !strings.HasPrefix(d.Note, statementHeader) || d.Report == nil {
 		return File{}, errFile
 	}
-	return File{note: []byte(d.Note), report: d.Report}, nil
+	f := File{note: []byte(d.Note), report: d.Report}
+	// Other readers may take another one of two members with the same name.
+	if _, signed := f.split(); d.Signed != signed {
+		return File{}, errChanged
+	}
+	if written, err := d.encode(); err != nil || !bytes.Equal(written, data) {
+		return File{}, errChanged
+	}
+	return f, nil
 }
 
 // Claims returns the tenant and tree size in the file, unverified, and whether the file has a

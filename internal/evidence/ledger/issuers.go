@@ -39,13 +39,17 @@ func (s *Issuers) Add(leaf int64, o Order) {
 }
 
 // SignedIssuers collects the orders about issuers from orders, which are sorted by leaf. It
-// skips orders without a signature by a key that was valid at their leaf. The caller checks
-// that the leaves are in the ledger.
+// skips orders without a signature by a key that was valid at their leaf, and repetitions of an
+// order. The caller checks that the leaves are in the ledger.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
+	seen := make(map[string]bool)
 	for _, k := range orders {
-		if o, err := OpenOrder([]byte(k.Signed), keys.At(k.Leaf)); err == nil && o.Tenant == tenant {
-			s.Add(k.Leaf, o)
+		o, err := OpenOrder([]byte(k.Signed), keys.At(k.Leaf))
+		if err != nil || o.Tenant != tenant || seen[o.ID] {
+			continue
 		}
+		seen[o.ID] = true
+		s.Add(k.Leaf, o)
 	}
 	return s
 }

@@ -182,6 +182,7 @@ def verify_bundle(q, key, outside, report):
     notes = notes_of(rows)
     keys, report["anchor"] = vouch(q, key or Key(own), c.origin, tenant, notes, lambda keys: signed_by(c, keys))
     need(signed_by(c, keys), "no key in charge signed checkpoint.txt")
+    need(Key(own) in keys.chain, "ledger.pub is not a key of this ledger")
     issuers, orders = Issuers(keys, tenant, notes), Orders(keys, tenant)
     attested = check_selection(files, about, c, keys)
     cosigned = read_continued(files["witnessed.txt"], keys, c) if files["witnessed.txt"] else None

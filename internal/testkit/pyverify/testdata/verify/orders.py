@@ -169,7 +169,7 @@ class Issuers:
                 o = read_order(open_note(note, keys.at(leaf)))
             except (Bad, ValueError):
                 continue
-            if "issuer" in o and o["tenant"] == tenant:
+            if "issuer" in o and o["tenant"] == tenant and all(o["id"] != before["id"] for _, before in self.orders):
                 self.orders.append((leaf, o))
 
     def endorsed(self, grant, leaf):

@@ -35,8 +35,8 @@ func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer strin
 	})
 }
 
-// newestOf returns the newest checkpoints of the ledgers that can be read. The auditor reports the
-// others at its next start.
+// newestOf returns the newest checkpoints of all readable ledgers. The auditor reports unreadable
+// ledgers at its next start.
 func newestOf(ctx context.Context, dataDir string, tenants []string) map[string][]byte {
 	newest := make(map[string][]byte)
 	for _, tenant := range tenants {

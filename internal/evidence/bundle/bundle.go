@@ -30,8 +30,8 @@ type Options struct {
 	// Signer signs the [Statement] about the selection. It must be the signer for Key. Without a
 	// signature, [Check] never reports the bundle as complete.
 	Signer note.Signer
-	// Changes are the changes of the key in the key folder. If the ledger has not recorded the last
-	// one yet, the bundle gets the checkpoint that the new key signed too.
+	// Changes are the key changes in the key folder. If the ledger has not recorded the last change
+	// yet, the bundle contains the checkpoint with the signature of the new key.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }

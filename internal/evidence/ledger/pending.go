@@ -11,11 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// PendingKeys returns the orders in changes that replace the key of tenant's ledger and are not in
-// recorded yet. Their leaf is the size of the ledger at the change.
+// PendingKeys returns the orders in changes that replace the key of tenant's ledger, but are not in
+// recorded. The leaf of each order is the size that the ledger had at the change.
 //
-// The new key signed the newest checkpoint of that time, and the ledger must have it. So a thief of
-// the old key cannot use an order to continue the ledger, or to sign another history.
+// PendingKeys omits an order unless the ledger has the checkpoint that the new key signed at the
+// change. So a thief of the old key cannot use an order to continue the ledger, or to sign another
+// history.
 func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, recorded []KeyOrder) (pending []KeyOrder, err error) {
 	for _, c := range changes {
 		signed := c.Orders[tenant]
@@ -36,8 +37,8 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 	return pending, nil
 }
 
-// openCheckpoint returns the checkpoint at the change c of tenant's ledger, if c has a valid order
-// and the new key signed the checkpoint.
+// openCheckpoint returns the checkpoint that the new key signed for tenant's ledger at the change
+// c. ok is false if c has no valid order or no such checkpoint.
 func (c KeyRotation) openCheckpoint(tenant string) (at Checkpoint, ok bool) {
 	o, _, after, err := OpenKeyChange([]byte(c.Orders[tenant]))
 	if err != nil || o.Tenant != tenant {
@@ -55,8 +56,8 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns the checkpoint signed as the newest of changes has it, with the signature
-// of the new key. It returns signed if no change has that checkpoint, or if witnesses signed it.
+// Countersigned returns the checkpoint in the form that the new key signed at the newest matching
+// change. It returns signed if no change has this checkpoint, or if witnesses cosigned it.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed

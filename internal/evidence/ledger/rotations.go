@@ -28,8 +28,8 @@ type KeyRotation struct {
 	Ticket string            `json:"ticket,omitempty"`
 	Time   time.Time         `json:"time"`
 	Orders map[string]string `json:"orders"` // signed orders by tenant, for ledgers that existed then
-	// Checkpoints are the newest checkpoints of these ledgers then, signed by New. Earlier versions
-	// did not store them.
+	// Checkpoints are the newest checkpoints of these ledgers at that time, signed by New. Earlier
+	// versions of Hooktrail did not store them.
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
@@ -45,8 +45,8 @@ func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	return c, changes, nil
 }
 
-// ReadRotations returns the changes that led to the current key in dir, the oldest first. It returns
-// none if they are unreadable, so that trust does not extend to other keys.
+// ReadRotations returns the changes that led to the current key in dir, the oldest first. It
+// returns none if the file is unreadable, so that no other keys become trusted.
 func ReadRotations(dir string) []KeyRotation {
 	_, public, err := ReadVerifier(dir)
 	if err != nil {

@@ -48,9 +48,9 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// settles reports whether a seal of s at the position seal also ends the run for other, so that other
-// cannot have sent further events before it. A producer that announces no state counts as ended. So
-// does a producer with a lost outbox, because the loss is reported separately.
+// settles reports whether a seal of s also ends the run for the producer other, because no event
+// that other sent before the seal can be unknown. A producer that announces no state counts as
+// ended. So does a producer with a lost outbox, because the loss is reported separately.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -63,8 +63,8 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// standing orders producers by what they proved of themselves. A seal only settles events of
-// producers with the same or a lower standing. Otherwise any client could seal runs of others.
+// standing ranks producers by what they have proved about themselves. A seal only ends a run for
+// producers with the same or a lower standing. Otherwise any client could seal the runs of others.
 func (s *sender) standing() int {
 	switch {
 	case s.enrolment.Enrolled:
@@ -75,8 +75,8 @@ func (s *sender) standing() int {
 	return 0
 }
 
-// lostOutboxes has the latest loss for each key that the events name. A stranger's event, with a
-// key that the stranger has, must not replace the loss of the outbox.
+// lostOutboxes has the latest loss for each key that the events name. A stranger can report a loss
+// with another key, which must not replace the real loss.
 type lostOutboxes map[lostKey]*Lost
 
 type lostKey struct{ producer, key string }
@@ -87,8 +87,8 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 	}
 }
 
-// assign gives each producer its latest loss that no manifest ended. It returns the producers with a
-// loss and without a record in the ledger.
+// assign sets the latest loss of each producer that no later manifest ended. It returns producers
+// that lost an outbox and have no record in the ledger.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {
@@ -117,8 +117,8 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// isEndedBy reports whether the outbox of s signed a manifest after the loss. Without the key in the
-// event, the key must be enrolled, or have begun the chain before the loss.
+// isEndedBy reports whether producer s signed a manifest after the loss with the key in the event.
+// If the event has no key, s must be enrolled, or must have signed a manifest before the loss.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

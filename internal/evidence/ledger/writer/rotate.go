@@ -174,8 +174,8 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 	return c, nil
 }
 
-// countersign signs the newest checkpoint of a ledger with the next key, which so takes over no
-// other history. It returns nil if the old key did not sign the checkpoint, because the auditor
+// countersign signs the newest checkpoint of a ledger with the next key. It returns nil if the old
+// key did not sign that checkpoint, so that the new key confirms no foreign history. The auditor
 // then reports the ledger at its next start.
 func countersign(newest []byte, tenant string, old, next *Key) []byte {
 	newest = ledger.Countersigned(newest, tenant, old.changes)

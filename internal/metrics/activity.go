@@ -30,7 +30,7 @@ const (
 	failed    = "failed"
 	denied    = "denied"
 
-	// A denied call that also has a result. Its label is error or denied.
+	// Statuses of a denied call that has a result. Their labels are error and denied.
 	deniedError   = "denied, error"
 	deniedSuccess = "denied, success"
 )

@@ -14,8 +14,8 @@ type family struct {
 	buckets []time.Duration
 }
 
-// A family's name identifies its series in the database, so its meaning must never change. Other
-// metrics are in collector.go and app/health.go.
+// A family's name identifies its series in the database, so the meaning of a name must never
+// change. Other metrics are in collector.go and app/health.go.
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},

@@ -18,7 +18,7 @@ type collector struct {
 	last     *prometheus.Desc
 	healthy  *prometheus.Desc
 
-	mu       sync.Mutex // guards progress; no other lock is taken while it is locked
+	mu       sync.Mutex // guards progress. No other lock is taken while it is locked
 	progress *consume.Progress
 }
 

@@ -56,7 +56,7 @@ func (a Access) Validate() error {
 
 type reader struct {
 	token  string
-	tenant string // the only visible tenant; empty for none or all
+	tenant string // the only visible tenant, empty for none or all
 	all    bool
 }
 

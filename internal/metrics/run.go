@@ -35,10 +35,10 @@ var errStarting = errors.New("the stream is not being read yet")
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string
-	Tenant  string // count only this tenant; empty counts all
+	Tenant  string // count only this tenant, or all if empty
 	Drain   bool   // return after the last message that was in the stream at the start
 
-	Listen string // address of /metrics, /livez and /readyz; no server if empty
+	Listen string // address of /metrics, /livez and /readyz, or empty for no server
 	Access Access
 	// Registry gets the collectors while Run runs. nil means a private registry.
 	Registry  *prometheus.Registry
@@ -46,7 +46,7 @@ type Options struct {
 	Listening func(address net.Addr)
 	Logger    *slog.Logger
 
-	batch int // messages in one transaction; only tests set it
+	batch int // messages in one transaction. Only tests set it
 }
 
 func (o Options) withDefaults() Options {

@@ -29,7 +29,7 @@ type state struct {
 	working *seriesSet
 	numbers *numbers
 
-	mu     sync.RWMutex // guards series and last; no other lock is taken while it is locked
+	mu     sync.RWMutex // guards series and last. No other lock is taken while it is locked
 	series map[string]*series
 	last   time.Time
 }

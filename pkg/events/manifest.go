@@ -5,10 +5,9 @@ import (
 	"encoding/hex"
 )
 
-// Manifest lists the events of one producer in a batch. It comes after these events, on the
-// manifest subject of the producer, and is a record of the ledger. It proves that no event of the
-// range is missing. A heartbeat and a manifest that changes the key can have an empty range, with
-// Last before First.
+// Manifest lists the events of one producer in a batch, and proves that no event of the range is
+// missing. It comes after these events, on the manifest subject of the producer, and the ledger
+// records it too. Heartbeats and key changes can have an empty range, with Last before First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`

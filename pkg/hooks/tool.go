@@ -157,8 +157,8 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause takes the last execution, because no hook runs after the one that prevents the
-// transform.
+// preventedBecause returns the reason of the last execution, because no hook runs after the hook
+// that prevents the transform.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""

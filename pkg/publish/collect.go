@@ -42,8 +42,8 @@ const (
 	maxGroups = 999 - maxBatchEvents
 	// shares is the number of tenants that fill a batch.
 	shares = 8
-	// maxSkim is how many bytes one reader reads for a batch, so that records that need not be sent
-	// cannot delay it.
+	// maxSkim is how many bytes one reader reads for a batch, so that skipped records cannot delay
+	// it.
 	maxSkim = 8 << 20
 )
 

@@ -15,7 +15,7 @@ const (
 )
 
 type allowlist struct {
-	all       bool // all conditions must hold; if false, one is enough
+	all       bool // all conditions must hold, or one if false
 	target    string
 	regexes   []string
 	stopwords []string

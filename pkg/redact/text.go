@@ -36,8 +36,8 @@ type region struct {
 	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits how often one text is searched. Findings can overlap, and the rest of the second
-// one is found only after the first one is replaced. Only crafted texts need many rounds.
+// maxRounds limits how often one text is searched. If two findings overlap, the rest of the second
+// is found only after the first is replaced. Only crafted texts need many rounds.
 const maxRounds = 10
 
 type cleaner struct {

@@ -60,7 +60,7 @@ const (
 	ActionClosed     Action = "closed"
 	ActionNotPlanned Action = "not_planned" // closed, and the reason or a label says so
 	ActionReopened   Action = "reopened"
-	ActionAssigned   Action = "assigned" // assigned to Value; empty means unassigned
+	ActionAssigned   Action = "assigned" // assigned to Value, or unassigned if it is empty
 	ActionRetitled   Action = "retitled" // Value is the new title
 )
 
@@ -78,7 +78,7 @@ type Edit struct {
 // file.
 type FileError struct {
 	Path         string
-	Line, Column int // from 1; the column counts bytes
+	Line, Column int // from 1. The column counts bytes
 	Problem      string
 }
 

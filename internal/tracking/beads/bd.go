@@ -72,7 +72,7 @@ type BD struct {
 type bdWorkspace struct {
 	space bdSpace
 	sync  *syncer // used only within space.exclusive
-	down  bool    // the last export failed to reach the workspace; guarded by BD.mu
+	down  bool    // the last export failed to reach the workspace, guarded by BD.mu
 }
 
 // errWorkspace means that the workspace and not bd caused the failure.

@@ -36,7 +36,7 @@ func (r release) isAfter(version string) bool {
 type versionCheck struct {
 	runner *runner
 
-	mu      sync.Mutex // guards version; no other lock is taken under it
+	mu      sync.Mutex // guards version. No other lock is taken under it
 	version string
 }
 

@@ -154,7 +154,7 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 
 func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
 
-// key ignores the id and the time, because bd assigns new ones.
+// key identifies a comment without the id and the time, because bd assigns new ones.
 func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {

@@ -18,7 +18,7 @@ type Store struct {
 	table  *table
 	dir    string
 	logger *slog.Logger
-	files  map[string]*file // by tenant; guarded by table.mu
+	files  map[string]*file // by tenant, guarded by table.mu
 }
 
 // A place is where people see and edit the workspaces: files or bd.

@@ -7,8 +7,9 @@ type clause struct {
 	hard     bool // begins after a semicolon, a dash or a word like "but", and not only after a comma
 }
 
-// A word in starters or coupled, or with the ending "ed", begins a clause after a comma. After any
-// other word, the list continues. Words in breakers begin a clause everywhere.
+// A word in starters or coupled, or with the ending "ed", begins a clause after a comma. Before any
+// other word, the comma continues a list. A word in coupled also begins a clause after "and", and a
+// word in breakers begins one everywhere.
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)

@@ -16,9 +16,9 @@ const stdinPath = "-"
 // Input is a file of CloudEvents, one per line in the order of arrival.
 type Input struct {
 	Path   string    // "-" means Stdin
-	Stdin  io.Reader // may block; the end of the context interrupts it
+	Stdin  io.Reader // may block. The end of the context interrupts it
 	Tenant string    // tenant for events without one
-	Only   string    // fold only this tenant's events; empty means all
+	Only   string    // fold only this tenant's events, or all if empty
 	Bar    Progress  // may be nil
 
 	// Seen, if not nil, gets each event before it is folded.
@@ -41,7 +41,7 @@ func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err e
 type lines struct {
 	name string
 	r    io.ReadCloser
-	size uint64 // in bytes; 0 if unknown
+	size uint64 // in bytes, 0 if unknown
 	read uint64 // bytes
 }
 

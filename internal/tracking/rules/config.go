@@ -48,8 +48,8 @@ type Limit struct {
 	Within time.Duration `json:"within"`
 }
 
-// Signs has a threshold for each measure of a run. Each measure that reaches it adds 1 to
-// [Run.Complexity].
+// Signs has a threshold for each measure of a run. Each measure that reaches its threshold adds 1
+// to [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`
 	Retries int   `json:"retries"`

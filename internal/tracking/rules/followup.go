@@ -41,7 +41,7 @@ func (u *followup) status() (Status, string) {
 }
 
 type leftover struct {
-	Step      string   `json:"step,omitempty"` // step key; empty for the end of the run
+	Step      string   `json:"step,omitempty"` // step key, empty for the end of the run
 	Name      string   `json:"name"`           // name of the step or run that people see
 	Target    string   `json:"target,omitempty"`
 	Partial   bool     `json:"partial,omitempty"`
@@ -56,7 +56,7 @@ type wordIndex struct {
 var wordIndexes = table[wordIndex]{"word", func(i *wordIndex) { i.Followups = slices.Clone(i.Followups) }}
 
 const (
-	maxIndexed = 50 // follow-ups per word; a new one replaces the oldest
+	maxIndexed = 50 // follow-ups per word. A new follow-up replaces the oldest
 	maxWords   = 20 // per follow-up
 )
 

@@ -16,7 +16,7 @@ type incident struct {
 	Unit    string `json:"unit,omitempty"`    // unit of Role, see [Role]
 	Role    string `json:"role,omitempty"`
 	Run     string `json:"run"`
-	Step    string `json:"step,omitempty"` // step key; empty for the end of a run
+	Step    string `json:"step,omitempty"` // step key, empty for the end of a run
 	Name    string `json:"name"`           // name of the step or run that people see
 	At      Stamp  `json:"at"`
 }

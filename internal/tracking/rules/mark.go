@@ -14,7 +14,7 @@ type mark struct {
 	Given  bool     `json:"given,omitempty"`  // the event has a decision
 	Issues []string `json:"issues,omitempty"` // created follow-ups first, then other created issues, then occurrences
 	Edits  []edit   `json:"edits,omitempty"`
-	Sum    string   `json:"sum,omitempty"`    // hash of the content, see contentOf; empty for events of earlier versions
+	Sum    string   `json:"sum,omitempty"`    // hash of the content, see contentOf, empty for events of earlier versions
 	Others []string `json:"others,omitempty"` // hashes of other contents under the same id
 }
 

@@ -159,7 +159,7 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether the clock can reach the time at. It cannot if that time is further ahead
+// reaches reports whether the clock can reach the time in at. That time must not be further ahead
 // than one event may move the clock.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap

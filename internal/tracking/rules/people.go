@@ -173,9 +173,9 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether facts may change the status of a reopened issue to the status to. Facts
-// that block the issue always may. Others must be later than the edit that reopened it, and their
-// run must not have ended before the edit, unless it has started again.
+// outranks reports whether facts may give a reopened issue the status in to. Facts that block the
+// issue always may. Others must be later than the edit that reopened it, and their run must not
+// have ended before the edit, unless it has started again.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

@@ -8,7 +8,7 @@ import (
 
 // A Role has the latest results of one agent role, or of a child run as a whole.
 type Role struct {
-	Unit   string `json:"unit,omitempty"` // lineage of the child run or of its work item; empty for a root
+	Unit   string `json:"unit,omitempty"` // lineage of the child run or of its work item, or empty for a root
 	Name   string `json:"name,omitempty"`
 	Failed Stamp  `json:"failed,omitzero"`
 	Step   string `json:"step,omitempty"` // record of the failed step

@@ -10,7 +10,7 @@ import (
 // A Stamp orders facts by event time, then by arrival.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
-	N  uint64    `json:"n,omitempty"` // arrival number among the tenant's considered events; 0 means never
+	N  uint64    `json:"n,omitempty"` // arrival number among the tenant's considered events, 0 for never
 }
 
 func (s Stamp) isZero() bool { return s.N == 0 }
@@ -119,8 +119,9 @@ func stepID(run, step string) string { return run + "\n" + step }
 // maxRoles limits the roles of a run and of a lineage, because producers choose their names.
 const maxRoles = 32
 
-// Complexity returns the highest complexity that the run or its steps declared. Without one, it is
-// 1, plus 1 for each measure that reaches its threshold. Tokens read from a cache do not count.
+// Complexity returns the highest complexity that the run or its steps declared. If none is
+// declared, it is 1, plus 1 for each measure that reaches its threshold. Tokens read from a cache
+// do not count.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

@@ -27,7 +27,7 @@ type State struct {
 }
 
 type cell struct {
-	value   any  // pointer to the record, which is immutable after Apply; nil if it does not exist
+	value   any  // pointer to the record, immutable after Apply, or nil if it does not exist
 	changed bool // changed since the last call of Changes
 }
 

@@ -47,5 +47,5 @@ type Stored struct {
 type Changes struct {
 	Records []Stored
 	Set     []Timer // new timers, which replace timers with the same id
-	Cleared []Timer // timers to delete, which may not exist; At is zero
+	Cleared []Timer // timers to delete, which may not exist. At is zero
 }

@@ -11,7 +11,7 @@ import (
 // A queue has the timers of one tenant. A change in memory overrides the timer with the same id in
 // the store.
 type queue struct {
-	here     map[string]time.Time // times of the timers that changed in memory; zero if cleared
+	here     map[string]time.Time // times of the timers that changed in memory, zero if cleared
 	changed  map[string]bool      // ids that changed since the last call of Changes
 	set      []Timer              // timers in memory, earliest first
 	ahead    []Timer              // timers read from the store, earliest first

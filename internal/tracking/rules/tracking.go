@@ -17,7 +17,7 @@ type cause struct {
 	rule     string
 	name     string // for people
 	role     string
-	step     string // step key; empty for the end of the run
+	step     string // step key, empty for the end of the run
 	target   string
 	end      bool
 	success  bool // result of the end

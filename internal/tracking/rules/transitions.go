@@ -12,7 +12,7 @@ type motive struct {
 	reason  string
 	failure bool
 	recurs  bool // the work was left undone again
-	run     *Run // run of the fact; nil for a timer or a person
+	run     *Run // run of the fact, nil for a timer or a person
 }
 
 // after reports whether the fact can reopen an issue that a person edited. It must be a failure or
@@ -58,8 +58,8 @@ func (t *transitions) move(id string, to Status, why motive) {
 	t.journal.transition(id, to, why.reason)
 }
 
-// flaps counts a reopening by a failure. If there are too many, it moves the issue to [Flapping]
-// and returns true.
+// flaps counts a reopening by a failure. After too many reopenings, it moves the issue to
+// [Flapping] and returns true.
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
 	limit := d.config.Flapping

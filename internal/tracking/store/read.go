@@ -43,7 +43,7 @@ func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) 
 type Effect struct {
 	rules.Effect
 	Event   string // id of the event that caused the effect
-	Refused string // why the backend refused the effect; empty if it did not
+	Refused string // why the backend refused the effect, or empty
 }
 
 // EachEffect calls do for the effects on an issue in the order of creation. It stops at the first

@@ -36,10 +36,10 @@ type ticker struct {
 	logger *slog.Logger
 	caught func() bool // reports whether the whole stream is read
 
-	mu    sync.Mutex           // guards heard; no other lock is taken under it
+	mu    sync.Mutex           // guards heard. No other lock is taken under it
 	heard map[string]time.Time // when the tracker last read events of a tenant
 
-	sent map[string]string // id of the latest tick by tenant; only the goroutine of run uses it
+	sent map[string]string // id of the latest tick by tenant, used only by the goroutine of run
 }
 
 func newTicker(db *projection.DB, box outbox, logger *slog.Logger, caught func() bool) *ticker {

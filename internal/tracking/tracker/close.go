@@ -39,7 +39,7 @@ type Closing struct {
 	By     string       `json:"by"`
 	Reason string       `json:"reason"` // as stored, with secrets redacted
 	Event  string       `json:"event"`  // issue.edited event
-	Taken  bool         `json:"taken"`  // a tracker has applied the event; otherwise the next tracker will
+	Taken  bool         `json:"taken"`  // a tracker has applied the event. Otherwise the next tracker will
 	Status rules.Status `json:"status"` // status of the issue when Close returns
 }
 

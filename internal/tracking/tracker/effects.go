@@ -26,7 +26,7 @@ type pendingEffect struct {
 	seq     int64
 	tenant  string
 	effect  rules.Effect
-	outcome string // why the backend refused the effect; otherwise empty
+	outcome string // why the backend refused the effect, or empty
 }
 
 // settle applies the pending effects. An effect is settled once it is applied, or once the backend

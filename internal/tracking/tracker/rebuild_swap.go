@@ -174,8 +174,8 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap replaces the database at oldPath with the one at newPath. The new database must be closed,
-// and the write-ahead log of the old one must be empty.
+// swap replaces the database at oldPath with the database at newPath. The new database must be
+// closed, and the write-ahead log of the old database must be empty.
 func swap(newPath, oldPath string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(oldPath + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -28,7 +28,8 @@ const (
 	noTimeout      = time.Duration(0)
 )
 
-// A settler applies effects to the backend and publishes decisions, in rounds of one goroutine.
+// A settler applies effects to the backend and publishes decisions. One goroutine does this in
+// rounds.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -45,10 +46,10 @@ type settler struct {
 	exported   time.Time // when the latest export ended
 	cost       time.Duration
 
-	mu     sync.Mutex // guards target, failed and since; no other lock is taken under it
-	target *uint64    // last sequence of the stream at the start; nil until known
+	mu     sync.Mutex // guards target, failed and since. No other lock is taken under it
+	target *uint64    // last sequence of the stream at the start, nil until known
 	failed error
-	since  time.Time // when the backend last accepted a change; zero if none is pending
+	since  time.Time // when the backend last accepted a change, or zero if none is pending
 }
 
 type outbox interface {

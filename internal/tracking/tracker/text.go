@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// These functions format JSON results. The command line has separate ones, which may change
+// These functions format JSON results. The command line has separate functions, which may change
 // independently.
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

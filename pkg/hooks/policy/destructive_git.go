@@ -78,8 +78,8 @@ func gitReset(args []shell.Word) string {
 	return ""
 }
 
-// Options of git checkout with a value. Two of them need "=" in Git, but agents also write the
-// value as the next word.
+// Options of git checkout with a value. Git requires "=" after two of them, but agents also write
+// the value as the next word.
 var checkoutTable = optionTable{
 	short: "bBU",
 	long:  []string{"orphan", "conflict", "unified", "inter-hunk-context", "pathspec-from-file"},

@@ -142,7 +142,7 @@ func (f File) open() (*os.File, error) {
 	return file, err
 }
 
-// Begin replaces the file by one with the present producer and the missing ones.
+// Begin replaces the file. The new file lists the present producer and the missing producers.
 func (f File) Begin(r Record) error {
 	if f.path == "" {
 		return nil

@@ -23,8 +23,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout limits how long a stop waits for open HTTP requests, and how long the publisher
-// sends waiting events without a drain.
+// closeTimeout limits how long a stop waits for open HTTP requests. Without a drain, it also limits
+// how long the publisher still sends waiting events.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].

@@ -54,7 +54,8 @@ func (c Consumers) stages() [][]consumer {
 	}
 }
 
-// Drain lets the consumers handle every message of the stream, including their own.
+// Drain runs the consumers until they have handled every message of the stream, including messages
+// that they publish themselves.
 func (c Consumers) Drain(ctx context.Context) error {
 	var errs []error
 	for _, stage := range c.stages() {

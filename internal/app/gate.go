@@ -12,7 +12,7 @@ type gate struct {
 	deadline time.Time    // when the publisher must end; set when the drain starts
 }
 
-// ServeHTTP passes requests to the publisher, or answers 503 while it does not run.
+// ServeHTTP passes requests to the publisher, or answers 503 while the publisher is not running.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.RLock()
 	handler := g.handler

@@ -56,7 +56,6 @@ func newService(name string, run func(ctx context.Context, report report) error)
 
 var errEnded = errors.New("ended by itself")
 
-// supervise runs the service until ctx ends, and restarts it whenever it returns earlier.
 func (s *service) supervise(ctx context.Context, log *slog.Logger) {
 	pause := firstPause
 	for {

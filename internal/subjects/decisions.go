@@ -41,8 +41,8 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply rejects a reply subject that belongs to the server or to this space. The client has no
-// right to publish there, but the answering service may have it.
+// CheckReply rejects a reply subject that belongs to the server or to this space. The client may
+// not publish to such a subject, but the service that answers may, and would do so for the client.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
 		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))

@@ -9,8 +9,9 @@ const (
 	// BatchCommit has the value [Commit] on the last message of a batch.
 	BatchCommit = "Nats-Batch-Commit"
 	// ExpectedLastSubjectSequence is the stream sequence that the last message on the same subject
-	// must have, or 0 if there must be none. Hooktrail does not use the variant of this header that
-	// names a subject, because account imports do not map that subject.
+	// must have, or 0 if no message may exist on that subject. Hooktrail does not use the variant
+	// of this header for another subject, because account imports do not map the subject in that
+	// header.
 	ExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
 	// MessageID makes the server drop a message whose id it has seen. All tenants share one set of
 	// ids, so a third-party publisher should not use an id that another client can guess.

@@ -106,12 +106,13 @@ func chainLookup(s Space, subject string) string {
 }
 
 // Route forwards messages from a restricted client's account to the owner's account. From and To
-// have the same wildcards. The server delivers a reply with the rights of the restricted account,
-// whatever the reply subject is.
+// have the same wildcards. The client chooses the reply subject, and the server delivers the reply
+// with the rights of the restricted account.
 type Route struct{ From, To string }
 
-// TenantRoutes returns the routes of a tenant's account. Each route exists with the tenant's token
-// in the subject and without it. In the second form, the route adds the token.
+// TenantRoutes returns the routes of a tenant's account. Each route has two forms. In the first
+// form, the client's subject contains the tenant's token. In the second form, the route adds the
+// token.
 func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
@@ -141,21 +142,21 @@ func LocalRoutes(s Space) []Route {
 }
 
 // IsServiceKind reports whether only services of Hooktrail may record events of kind k. That
-// includes kinds of later versions. Seals, gaps and chunks are not among them, because the outbox of
-// an engine records them too and signs them with its key.
+// includes such kinds of later versions. Seals, gaps and chunks are not service kinds, because the
+// outbox of an engine records them too and signs them with its key.
 func IsServiceKind(k events.Kind) bool {
 	prefix, _, dotted := strings.Cut(string(k), ".")
 	return dotted && slices.Contains([]string{"audit", "clock", "issue", "producer"}, prefix)
 }
 
-// serviceKinds returns the known kinds for [IsServiceKind]. A right of NATS covers whole tokens, and
-// a kind is one token. So a right cannot exclude unknown kinds by their prefix.
+// serviceKinds returns the known kinds for [IsServiceKind]. NATS rights can only match whole
+// tokens, and a kind is one token. So no right can exclude unknown kinds by their prefix.
 func serviceKinds() []events.Kind {
 	return slices.DeleteFunc(events.Kinds(), func(k events.Kind) bool { return !IsServiceKind(k) })
 }
 
-// RouteRights returns the rights of a client that has only these routes. They exclude the event
-// kinds that are reserved for services.
+// RouteRights returns the rights of a client that has only these routes. The rights exclude the
+// event kinds that are reserved for services.
 func RouteRights(s Space, routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, kind := range serviceKinds() {

@@ -40,7 +40,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the tool called name. It fails if name is not in [Names].
+// Named returns the tool with this name. It fails if the name is not in [Names].
 func Named(name string) (*Tool, error) {
 	for _, t := range tools {
 		if t.name == name {
@@ -64,8 +64,8 @@ type Context struct {
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events contains at least one event. Record these events if no hook was asked, and
-	// those of Decided otherwise.
+	// Events contains at least one event. If no hook was asked, record these events, and
+	// otherwise the events that Decided returns.
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
@@ -99,8 +99,8 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse implements Parse. It calls identified, if not nil, after it has read the
-// identity of the payload and before it adds an event.
+// parse implements Parse. If the callback identified is not nil, parse calls it after
+// reading the identity of the payload and before adding an event.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -142,10 +142,10 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after the hooks returned o. An ask is recorded
-// as a deny if the tool cannot ask a person. A deny that the tool ignores is recorded
-// as a reason without a verdict. A denied call is marked in CallIDs. Different outcomes
-// for a payload give different event ids.
+// Decided returns the events to record after the hooks returned o. If the tool cannot ask
+// a person, an ask becomes a deny. If the tool ignores a deny, only its reason is
+// recorded, without a verdict. Decided marks a denied call in CallIDs. For the same
+// payload, different outcomes give different event ids.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events

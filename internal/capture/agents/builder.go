@@ -57,8 +57,8 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
-// deriveID derives an event id from the payload and the secret key. Without the key, a
-// client cannot predict the id and send a different event with it first.
+// deriveID derives an event id from the payload and the secret key. A client without the
+// key cannot predict the id, and so cannot send another event with this id first.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {
@@ -73,8 +73,8 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls identified before the first event, so that identified can set a missing
-// identity.
+// settle calls the callback identified once, before the first event. The callback can set
+// a missing identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -112,7 +112,8 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// identify sets the identity to a hash of values, which no other payload may have.
+// identify sets the identity of the payload to a hash of values. No other payload may
+// have the same values.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {
@@ -124,8 +125,8 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// stepID returns the id of the step that a prompt begins, for tools that send none. The
-// package runtree assigns later events to the step by their time.
+// stepID returns the id of the step that a prompt begins, for tools that send no step id.
+// The package runtree assigns later events to the step by their time.
 func (b *builder) stepID() string {
 	if b.identity == "" {
 		return ""

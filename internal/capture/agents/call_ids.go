@@ -7,12 +7,14 @@ import (
 	"strconv"
 )
 
-// CallIDs assigns the same id to a tool call that has none and to its result. Of
-// several calls with the same key, the first gets the first result. Calls and results
-// may arrive in any order, and more than once. The methods are safe for concurrent use.
+// CallIDs assigns ids to tool calls without an id. A call and its result get the same id.
+// Of several calls with the same key, the first call gets the first result. Calls and
+// results may arrive in any order, and more than once. The methods are safe for
+// concurrent use.
 type CallIDs interface {
 	// Call returns the id of the call that a payload announces. Payloads with the same
-	// identity are copies. A payload without one is always a new call.
+	// identity are copies of one payload and get the same id. If identity is empty, the
+	// payload is a new call.
 	Call(k Key, identity string) string
 	// Result returns the id of the call whose result a payload contains.
 	Result(k Key, identity string) string
@@ -37,8 +39,6 @@ func callID(k Key, n int) string {
 	return "call-" + hex.EncodeToString(sum[:12])
 }
 
-// firstCall returns the id that all calls with the key k share if there are no
-// CallIDs.
 func firstCall(k Key) string { return callID(k, 0) }
 
 type calls []slot
@@ -84,8 +84,8 @@ func (c *calls) find(known, free func(slot) bool) int {
 	return len(*c) - 1
 }
 
-// denied marks the call with this id as denied. An id that came from the tool has no
-// slot yet, so denied adds one.
+// denied marks the call with this id as denied. If the tool itself sent the id, the call
+// has no slot yet, and denied adds one.
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
 		if callID(k, i) == id {

@@ -10,9 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// claudeCode describes Claude Code. Its payloads have snake_case members, an id for
-// each call and, in newer versions, for each prompt, but no time. A sub-agent sends the
-// session of its parent and an agent_id.
+// claudeCode describes Claude Code. Its payloads have snake_case members and an id for
+// each call, but no time. Newer versions also send an id for each prompt. A sub-agent
+// sends the session id of its parent and an agent_id.
 var claudeCode = &Tool{
 	name: "claude-code", read: readClaude, reply: replyClaude,
 	can: map[events.Kind]power{
@@ -48,7 +48,7 @@ var claudeEvents = map[string]func(r *claudeReader){
 	"SubagentStop":       (*claudeReader).subagent,
 }
 
-// read adds the events of the payload. The member named step has the step id.
+// read adds the events of the payload. step is the name of the member with the step id.
 func (r *claudeReader) read(step string) {
 	r.locate(step)
 	if agent := ident(r.in.text("agent_id")); agent != "" {
@@ -75,8 +75,8 @@ func (r *claudeReader) locate(step string) {
 	}
 }
 
-// oncePerStep lists the events of which a step never sends two equal payloads, so that
-// a step id makes them unique.
+// oncePerStep lists events whose payload never occurs twice in a step. A payload that
+// also has a step id is therefore unique.
 var oncePerStep = map[string]bool{
 	"UserPromptSubmit": true, "Stop": true, "SubagentStart": true, "SubagentStop": true, "SessionEnd": true, "StopFailure": true,
 }
@@ -93,8 +93,8 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or end of a sub-agent to the run of its parent. The sub-agent
-// sent the payload, so subagent first changes the scope to the parent.
+// subagent adds the start or end of a sub-agent to the run of its parent. The payload
+// comes from the sub-agent, so subagent first changes the scope to the parent.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {
@@ -114,8 +114,8 @@ func (r *claudeReader) subagent() {
 	})
 }
 
-// claudeResult reads a PostToolUse payload. Claude Code sends one for an interrupted
-// command too, but PostToolUseFailure for other failures.
+// claudeResult reads a PostToolUse payload. Claude Code sends it for successful and for
+// interrupted calls, and sends PostToolUseFailure for other failures.
 func claudeResult(in object, _ toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
 	if response := in.object("tool_response"); response.yes("interrupted") {

@@ -25,8 +25,8 @@ const (
 )
 
 // complaintOf returns the line of output that proves that the command failed, and the
-// exit status if the line implies one. Only an error message of a program that decides
-// the exit status is a proof, because other programs can print any text.
+// exit status if the line implies one. The line must be an error message of a program
+// that decides the exit status of the command, because other programs can print any text.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {

@@ -15,8 +15,8 @@ import (
 // copilotCLI describes Copilot CLI. The spelling of an event name in its configuration
 // selects one of two shapes. One has camelCase members and no event name. The other has
 // snake_case members, the event name and different tool names. Both contain a time, by
-// which the same payload in both shapes is recognized. Calls have no id. A sub-agent
-// has a separate session and names that of its parent.
+// which the same payload in both shapes is recognized. Calls have no id. A sub-agent has
+// a separate session and names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
@@ -172,8 +172,8 @@ func (r *copilotReader) subagent() {
 
 var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
-// result reads the exit status of a failed command from the last line of the text,
-// because Copilot CLI reports success of the tool.
+// result reads the exit status of a failed command from the last line of the output,
+// because Copilot CLI reports such a call as a success.
 func (r *copilotReader) result() result {
 	in := r.in.object("toolResult", "tool_result")
 	e := result{output: r.in.raw("toolResult", "tool_result")}

@@ -64,7 +64,7 @@ func (r *geminiReader) request() {
 	request := r.in.object("llm_request")
 	n := len(listOf(request.raw("messages")))
 	r.b.main(r.b.scope, events.LLMRequest, "", events.HistoryData{Before: n, After: n, Model: request.text("model")})
-	r.b.withoutHooks() // hooks of this point need whole messages, and the payload has only their text
+	r.b.withoutHooks() // hooks at this point need whole messages, but the payload has only texts
 }
 
 // response adds a piece of the model's answer. Only the last piece has the finish
@@ -103,8 +103,8 @@ var (
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult takes the failure from llmContent, because the member error is present
-// only if the tool could not run.
+// geminiResult reads the exit status of a shell command from llmContent. The member error
+// is present only if the tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}

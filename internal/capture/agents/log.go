@@ -89,8 +89,8 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession reports whether an event whose name Gemini CLI and Copilot CLI share is
-// from Gemini CLI. Only Gemini CLI sends a transcript path with it.
+// geminiSession reports whether an event is from Gemini CLI although Copilot CLI uses the
+// same event name. Only Gemini CLI sends a transcript path with such an event.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

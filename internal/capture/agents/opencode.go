@@ -99,8 +99,8 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial makes Decided record a denied call in CallIDs. The bus later reports that call
-// as failed, and messagePart must not record this as its result.
+// denial makes Decided mark a denied call in CallIDs. The bus later reports the call as
+// failed, and messagePart must not record this report as a result.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }
@@ -109,8 +109,8 @@ func (r *openCodeReader) denial(c toolCall) {
 
 func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session(), Call: "id " + c.id} }
 
-// after adds the result of a call. The result of a call that started a sub-agent
-// contains its session, so after also ends that sub-agent.
+// after adds the result of a call. If the call started a sub-agent, the result names the
+// session of the sub-agent, and after also ends the sub-agent.
 func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
 	e := result{output: r.in.raw("output")}

@@ -80,16 +80,16 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 }
 
 // shaped gives a changed result the JSON shape of the original, because a tool ignores
-// any other shape. A string replaces the longest string of an original that is not a
-// string, and the other strings become empty.
-func shaped(like, now hooks.JSON) hooks.JSON {
-	text, isText := textOf(now.Raw())
-	if _, same := textOf(like.Raw()); !isText || same {
-		return now
+// any other shape. If only changed is a string, it replaces the longest string inside
+// original, and the other strings become empty.
+func shaped(original, changed hooks.JSON) hooks.JSON {
+	text, isText := textOf(changed.Raw())
+	if _, same := textOf(original.Raw()); !isText || same {
+		return changed
 	}
 	var v any
-	if like.Decode(&v) != nil {
-		return now
+	if original.Decode(&v) != nil {
+		return changed
 	}
 	longest := longestText(v)
 	filled := false
@@ -113,20 +113,20 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts visits members in the order of their names, and skips members named
-// "type".
-func replaceTexts(v any, by func(string) string) any {
+// replaceTexts replaces each string in v by the result of replace. It visits members in
+// the order of their names, and skips members named "type".
+func replaceTexts(v any, replace func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		return by(v)
+		return replace(v)
 	case []any:
 		for i := range v {
-			v[i] = replaceTexts(v[i], by)
+			v[i] = replaceTexts(v[i], replace)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if name != "type" {
-				v[name] = replaceTexts(v[name], by)
+				v[name] = replaceTexts(v[name], replace)
 			}
 		}
 	}

@@ -19,8 +19,8 @@ const responseTimeout = 10 * time.Second
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	timeout := subjects.Timeout(r.Header, s.opts.Timeout)
 	data, err := readBody(w, r)
-	// A slow body may have used up the write timeout. Not every server supports
-	// deadlines.
+	// A slow body may have used up the write timeout, so extend it. Ignore the error of a
+	// server that does not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + responseTimeout))
 	if err != nil {
 		s.refuse(w, r, err)

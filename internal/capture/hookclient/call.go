@@ -162,7 +162,8 @@ func closedReason(err error) string {
 
 const problemRun = "publisher-hook"
 
-// problemEvent reports problems. raw is the payload if its tool is unknown.
+// problemEvent returns an event that reports problems. raw is the payload of an unknown
+// tool, or nil.
 func problemEvent(tenant, run string, problems []string, raw []byte) []events.Event {
 	data := struct {
 		events.CustomData

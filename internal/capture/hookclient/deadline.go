@@ -34,8 +34,9 @@ func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+grace)
 }
 
-// answer implements Answer with the deadline limit after its start. Its goroutine owns
-// the call, and may still run after answer has returned.
+// answer implements Answer. limit is the time from the start to the deadline. The
+// goroutine that answer starts owns the call, and may still run after answer has
+// returned.
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)

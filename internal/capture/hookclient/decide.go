@@ -33,8 +33,8 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 	return c.Tool.Reply(p, *out), p.Decided(*out)
 }
 
-// dispatch asks the local hooks, and then the publisher unless the local hooks deny or
-// fail. The outcome is nil if neither returned one.
+// dispatch asks the local hooks. Unless they deny or fail, it then asks the publisher.
+// The outcome is nil if neither the local hooks nor the publisher returned an outcome.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if c.remote != nil || p.Document.Point == "" {
 		return nil, c.remote
@@ -84,8 +84,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly appends only the executions of hooks that end after their dispatch, because
-// the event of the payload contains the others.
+// LateOnly appends only events about hooks that end after their dispatch. The event of
+// the payload already contains the executions of the other hooks.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

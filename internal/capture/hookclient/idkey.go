@@ -13,15 +13,15 @@ import (
 
 const idKeyName = "hook-ids.key"
 
-// unkeyed is the content of the key file in a data directory with events of an earlier
-// version.
+// unkeyed is the content of the key file if the data directory has events of an earlier
+// version, whose ids were derived without a key.
 const unkeyed = "unkeyed\n"
 
 const idKeyBytes = 32
 
-// IDKey returns the secret from which the processes of a data directory derive the ids
-// of hook events. The first call creates it. Without the secret, a client cannot
-// predict the ids and send different events with them first.
+// IDKey returns the secret from which the processes of a data directory derive the ids of
+// hook events. The first call creates it. A client that does not know the secret cannot
+// predict the ids, and so cannot send other events with these ids first.
 //
 // In a data directory with events of an earlier version, IDKey returns nil, and the ids
 // are derived without a key as before. An existing outbox indicates such events, so

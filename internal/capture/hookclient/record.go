@@ -34,10 +34,10 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record redacts events and stores them, even after ctx has ended. With a URL, it sends
-// them to that publisher, and spools them if that fails. Without a URL, it appends them
-// to the shared outbox. The publisher of the data directory gets them only from there, so
-// each event arrives once.
+// record redacts events and stores them, even after ctx has ended. If there is a
+// publisher URL, record sends the events to that publisher, and spools them if that
+// fails. Otherwise it appends them to the shared outbox. The publisher of the data
+// directory gets events only from that outbox, so each event arrives once.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor

@@ -15,10 +15,10 @@ import (
 
 // CloudEvents yields the events of lines that are CloudEvents in JSON structured mode.
 //
-// It removes the producer, the sequence and the salt, which belong to an earlier
-// outbox. An event without a tenant gets that of opts. Records of Hooktrail's own
-// services, such as seals, are reported as a LineError that wraps [ErrReserved], unless
-// opts.Records is set. Chunks of blobs are accepted, because events refer to them.
+// It removes the producer, the sequence and the salt, which belong to an earlier outbox.
+// An event without a tenant gets opts.Tenant. Records of Hooktrail's own services, such
+// as seals, are reported as a LineError that wraps [ErrReserved], unless opts.Records is
+// set. Chunks of blobs are accepted, because events refer to them.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -66,8 +66,8 @@ func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, er
 	return e, nil
 }
 
-// numberBytes exceeds the length of the producer id and the salt that an outbox adds to
-// an event. adopt reserves this space, so that attributes stay within their limit.
+// numberBytes is an upper limit for the producer id and the salt that an outbox adds to
+// an event. adopt reserves this space, so that the attributes stay within their limit.
 const numberBytes = 64
 
 func adopt(e *events.Event, reserved func(events.Kind) bool) error {

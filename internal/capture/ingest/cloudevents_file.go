@@ -15,7 +15,8 @@ import (
 const CloudEventsFormat = "cloudevents"
 
 // CloudEventFile yields the events of a file with one event in each line, a list of
-// events, or events that span several lines. It reports events of other tenants.
+// events, or events that span several lines. It reports events of other tenants instead
+// of yielding them.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)

@@ -120,8 +120,8 @@ func (in *documents) listed(name string) error {
 	return in.give(name, -1, JSON(token))
 }
 
-// opened yields the named member, whose value is an object with its opening brace
-// already read.
+// opened reads an object whose opening brace was already read, and yields it as the value
+// of the named member.
 func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {
@@ -184,7 +184,8 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail returns true if the caller must still yield the end of the document.
+// fail yields a report about err. It returns true if the caller must still yield the end
+// of the document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -226,8 +227,9 @@ func (in *documents) broken(err error) int64 {
 	return 0
 }
 
-// Documents calls read with each fragment of [Documents], until the receiver stops. It
-// reports whether it reached the end of the input.
+// Documents splits r into fragments with the function [Documents] and calls read with
+// each fragment, until the receiver stops. It reports whether it reached the end of the
+// input.
 func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment), lists ...string) bool {
 	return each(m, Documents(ctx, r, m.opts, lists...), func(p Fragment) {
 		m.line = p.Line
@@ -235,8 +237,8 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 	})
 }
 
-// WrongShape reports an error of encoding/json about the current fragment. For the
-// parameter kept, see [Emitter.Fault].
+// WrongShape reports an error of encoding/json about the current fragment. Set kept if
+// the fragment still becomes events.
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
 	report.Column, report.Kept = 0, kept // the column counts from the start of the fragment

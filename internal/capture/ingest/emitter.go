@@ -74,14 +74,14 @@ func (m *Emitter) Report(err error) {
 	}
 }
 
-// Fault reports a fault of the current line. If kept is true, the line still becomes
-// events.
+// Fault reports a fault of the current line. Set kept if the line still becomes events,
+// and not if the line is lost.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports that decoding the line l failed with err. For the parameter kept, see
-// [Emitter.Fault].
+// NotJSON reports that decoding the line l failed with err. Set kept if the line still
+// becomes events.
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
@@ -153,8 +153,8 @@ func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	return fallback
 }
 
-// Now returns the time for events whose input has no time. After the first call, the
-// ids of aggregates no longer depend on times.
+// Now returns the time for events whose input has no time. It can differ between imports.
+// Therefore, once Now was called, the ids of aggregates no longer depend on times.
 func (m *Emitter) Now() time.Time {
 	m.untimed = true
 	if m.opts.Now == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// errorClasses maps texts in failure messages of the infrastructure, such as a model
-// API, to a class. The first match wins.
+// errorClasses maps texts in the failure messages of a model API, or of other
+// infrastructure, to a failure class. The first match wins.
 var errorClasses = []struct{ text, class string }{
 	{"overloaded", "overloaded"},
 	{"rate_limit", "rate_limit"},
@@ -31,8 +31,8 @@ var errorClasses = []struct{ text, class string }{
 	{"internal server error", "server_error"},
 }
 
-// FailureClass derives the class of a failure of the infrastructure from its message,
-// or returns "".
+// FailureClass returns the class of a model API or infrastructure failure with the
+// message text. It returns "" if the class is unknown.
 func FailureClass(text string) string {
 	lower := strings.ToLower(text)
 	for _, c := range errorClasses {
@@ -43,8 +43,8 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call, and the result to store with it, which is
-// nil if the failure contains all of content.
+// Failed returns the failure of a tool call, and the result to store with the failure.
+// The result is content, or nil if the failure contains all of content.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

@@ -13,8 +13,8 @@ func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns head from the first element of a list on, as input for
-// [Members]. list is false if head does not begin with a list.
+// FirstElement returns the part of head that starts at the first element of a list, as
+// input for [Members]. list is false if head does not begin with a list.
 func FirstElement(head []byte) (first []byte, list bool) {
 	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {

@@ -12,12 +12,12 @@ type Options struct {
 	// seals and gaps. It is for readers that do not publish events.
 	Records bool
 
-	HookKey []byte // secret from which the ids of stored hook payloads derive; may be nil
+	HookKey []byte // secret for the event ids of stored hook payloads; may be nil
 
 	// Now returns the time for events whose input has no time, such as the last change
 	// of the file. No id depends on it. The default is the start of 1970.
 	Now func() time.Time
-	// Open is set while the input is still being written. An incomplete last line is
-	// then no fault, and the end of the input does not finish steps and runs.
+	// Open is set while another program still writes the input. An incomplete last line
+	// is then not a fault, and the end of the input does not finish steps and runs.
 	Open bool
 }

@@ -65,7 +65,7 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
 // Emit emits an event of the run and of its open step. The id is derived from p and the
-// kind, so a block can emit only one event of each kind.
+// kind, so a block of the input can become only one event of each kind.
 func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))
@@ -73,8 +73,9 @@ func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	r.m.Send(e)
 }
 
-// Aggregate emits an event whose content grows with the input. name distinguishes the
-// aggregates of one kind in a run.
+// Aggregate emits an event that sums up a part of the input, such as a step. After the
+// input has grown, an import emits the event again with new content and another id. name
+// distinguishes the aggregates of one kind in a run.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))
@@ -120,8 +121,8 @@ func (r *Run) Called(id string) bool { return r.calls[id] != nil }
 // Answered reports whether the result of the call was emitted.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
 
-// Result emits tool.result. The default tool is that of the call, and the default
-// duration is the time since the call. For a second result of a call, Result returns
+// Result emits tool.result. If data has no tool or no duration, Result sets the tool of
+// the call or the time since the call. For a second result of a call, Result returns
 // false and emits nothing.
 func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	s := r.Within(p)

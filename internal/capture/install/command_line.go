@@ -2,7 +2,6 @@ package install
 
 import "strings"
 
-// firstWord returns the first word of line as a shell reads it, and the rest.
 func firstWord(line string) (word, rest string) {
 	var b strings.Builder
 	var quote byte
@@ -31,7 +30,6 @@ func escapes(s string) bool {
 	return len(s) > 1 && s[0] == '\\' && strings.IndexByte(" \\\"'$`", s[1]) >= 0
 }
 
-// baseName returns the name of a program without its folder and ".exe".
 func baseName(path string) string {
 	return strings.TrimSuffix(path[strings.LastIndexAny(path, `/\`)+1:], ".exe")
 }

@@ -53,8 +53,8 @@ func (d *document) leadOf(at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// added appends v to a list, or as the member key to an object, in the layout of the
-// item before it.
+// added appends v to a list, or appends a member with this key and the value v to an
+// object. It copies the layout of the previous item.
 func (d *document) added(to *hujson.Value, key string, v any) (*document, error) {
 	all := items(to)
 	if len(all) == 0 {
@@ -148,8 +148,8 @@ func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before returns the start of the white space in front of offset at. If the text of its
-// line begins there, the result is the end of the previous line.
+// before returns the offset at which the white space in front of at begins. If only white
+// space precedes at in its line, that is the end of the previous line.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--

@@ -61,8 +61,8 @@ var tools = []tool{
 		user: func(home string, _ func(string) string) string {
 			return filepath.Join(home, ".gemini", "settings.json")
 		},
-		// There are no model events, because Gemini CLI sends one with the whole
-		// conversation for each piece of an answer.
+		// Leave out model events. Gemini CLI sends one for each piece of an answer, each
+		// with the whole conversation.
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
 		},
@@ -121,8 +121,8 @@ type handler struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// group returns a function that builds the entry of a hook. Without a matcher, the hook
-// receives every event of its list.
+// group returns a function that builds a list entry with one hook. The entry has no
+// matcher, so the hook receives every event for which the list exists.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {

@@ -15,7 +15,7 @@ var ErrChanged = errors.New("another program changed the file; try again")
 
 // Apply writes the change atomically. It follows symbolic links, even to a missing
 // target, and keeps the permissions and the owner. It fails for a read-only file, and
-// with [ErrChanged] if the file is not as Plan read it.
+// with [ErrChanged] if the file has changed since Plan read it.
 func (c *Change) Apply() error {
 	action := c.Action()
 	if action == Unchanged {

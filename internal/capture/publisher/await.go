@@ -33,7 +33,8 @@ const (
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// A running auditor has a request at the broker. While it restarts, it has none.
+	// A running auditor has an open request for messages at the broker, except while it
+	// restarts.
 	awaitRestart = 2 * time.Second
 	// An auditor that commits a large batch shows no progress.
 	awaitCommit = 20 * time.Second
@@ -47,8 +48,9 @@ type AwaitOptions struct {
 	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// AwaitAuditor waits until the auditor has acknowledged the last manifest of each
-// tenant. By then, the ledger contains the events. The error explains [AuditedUnknown].
+// AwaitAuditor waits until the auditor has acknowledged the last manifest of each tenant.
+// By then, the ledger contains the events. If the result is [AuditedUnknown], the error
+// explains it.
 func AwaitAuditor(ctx context.Context, o AwaitOptions) (Audited, error) {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
@@ -129,8 +131,9 @@ func lastOn(ctx context.Context, js jetstream.JetStream, name, subject string) (
 	return msg.Sequence, nil
 }
 
-// auditor returns the consumer of an auditor of w.tenant or of all tenants, or nil. It
-// prefers the one that is reading now, and then the one that has acknowledged more.
+// auditor returns the consumer of an auditor that serves w.tenant or all tenants, or nil.
+// If both exist, it prefers the consumer that is reading now, and then the consumer that
+// has acknowledged more messages.
 func (w *wait) auditor(ctx context.Context, js jetstream.JetStream, space subjects.Space) (best *jetstream.ConsumerInfo, err error) {
 	for _, tenant := range []string{"", w.tenant} {
 		name, err := space.Durable(string(subjects.AuditorRole), tenant)
@@ -176,8 +179,8 @@ func (w *wait) reached(info *jetstream.ConsumerInfo) bool {
 	return info.AckFloor.Stream >= w.target
 }
 
-// isGone reports whether no auditor is reading. A running auditor has a request at the
-// broker, unless it handles a batch or restarts.
+// isGone reports whether no auditor is reading the stream. A running auditor has an open
+// request for messages at the broker, unless it handles a batch or restarts.
 func (w *wait) isGone(info *jetstream.ConsumerInfo) bool {
 	if info == nil {
 		return true

@@ -115,8 +115,8 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted counts an error that concerns only a single line or event, and returns false
-// for others.
+// noted counts an error about a single line or event and returns true. For any other
+// error, it returns false.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -136,8 +136,8 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts a line only once. It lists the first report that says that the line was
-// lost, or else the first report.
+// add counts a malformed line once, even if there are several reports about it. It lists
+// the first report that the line was lost, or else the first report.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {

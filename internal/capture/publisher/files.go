@@ -34,8 +34,9 @@ type found struct {
 	skipped []string // files of sub-agents that belong to an input, but are not inputs
 }
 
-// findTranscripts finds names in a folder that end in one of exts, with or without .gz.
-// The file of a session comes before the files of its sub-agents in <session>/subagents.
+// findTranscripts finds the transcripts at paths. In a folder, these are the files whose
+// names end in one of exts, with or without .gz. The file of a session comes before the
+// files of its sub-agents in <session>/subagents.
 func findTranscripts(paths, exts []string) (found, error) {
 	all := found{seen: map[string]bool{}}
 	for _, path := range paths {

@@ -43,7 +43,7 @@ func (im *importer) follow(ctx, work context.Context) error {
 		if ctx.Err() != nil {
 			return im.complete(work)
 		}
-		// A search through large folders must not take most of the time.
+		// Wait longer after a slow search, so that searches do not use most of the time.
 		wait := time.NewTimer(max(im.opts.Poll, pauseFactor*took))
 		select {
 		case <-ctx.Done():

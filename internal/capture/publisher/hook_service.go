@@ -69,8 +69,8 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookclient.MaxPayload))
-	// A slow body may have used up the write timeout. Not every server supports
-	// deadlines.
+	// A slow body may have used up the write timeout, so extend it. Ignore the error of a
+	// server that does not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout))
 	if err != nil {
 		status := http.StatusBadRequest
@@ -132,7 +132,7 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookclient.DefaultTimeout)
 	defer cancel()
 	for _, e := range list {
-		name(ctx, &e)
+		setUser(ctx, &e)
 		if _, err := s.to.Append(ctx, e); err != nil && !errors.Is(err, publish.ErrDuplicate) {
 			return fmt.Errorf("record event %s: %w", e.ID, err)
 		}

@@ -95,9 +95,9 @@ func (p *timedBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	before := p.read / chunkSize
 	if p.read += int64(n); p.read/chunkSize > before {
-		// Not every server supports deadlines. The write deadline is later than the
-		// read deadline, because over HTTP/2 no response is possible after the write
-		// deadline.
+		// Ignore the errors of a server that does not support deadlines. The write
+		// deadline is later than the read deadline, because over HTTP/2 no response is
+		// possible after the write deadline.
 		_ = p.control.SetReadDeadline(time.Now().Add(chunkTimeout))
 		_ = p.control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout))
 	}

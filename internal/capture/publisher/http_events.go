@@ -63,7 +63,7 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	if err := h.assign(&e, TenantOf(ctx)); err != nil {
 		return err
 	}
-	name(ctx, &e)
+	setUser(ctx, &e)
 	id := e.ID
 	waiting, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
@@ -72,7 +72,7 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	case errors.Is(err, publish.ErrDuplicate):
 		done.Duplicates++
 	case errors.Is(err, publish.ErrShed):
-		done.Shed++ // not an error: a repeated event would only add to the gap
+		done.Shed++ // not an error, because a retry would only enlarge the gap
 	case err != nil:
 		return err
 	default:
@@ -84,8 +84,9 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	return nil
 }
 
-// assign rejects a tenant for which the caller may not act. If tenant is empty, that is
-// any tenant that opts.Tenants does not admit.
+// assign sets the tenant of an event that has none. It rejects an event for a tenant
+// other than the caller's tenant. If tenant is empty, the caller may use every tenant
+// that opts.Tenants admits.
 func (h *handler) assign(e *events.Event, tenant string) error {
 	switch {
 	case e.Tenant == "":

@@ -39,8 +39,8 @@ type inputError struct{ error }
 // Unwrap returns the cause.
 func (e *inputError) Unwrap() error { return e.error }
 
-// failure returns an inputError if reading the input has failed, even if err is nil,
-// and otherwise err.
+// failure returns an inputError if reading the input has failed, even if err is nil. It
+// returns any other err unchanged.
 func (o *opened) failure(err error) error {
 	switch failed := o.bytes.err; {
 	case failed == nil, err != nil && !errors.Is(err, failed):

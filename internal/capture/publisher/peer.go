@@ -51,13 +51,13 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute for the user that an event names, if the connection
+// claimedUser is the attribute that stores the user named by an event if the connection
 // belongs to another user.
 const claimedUser = "claimeduserid"
 
-// name sets the user of e to the user of the request, and moves a different one to
-// claimedUser.
-func name(ctx context.Context, e *events.Event) {
+// setUser sets the user of e to the user of the request. If e named another user, setUser
+// moves that name to the attribute claimedUser.
+func setUser(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)
 	if e.User == user {
 		return

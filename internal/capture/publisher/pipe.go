@@ -77,8 +77,8 @@ func (a admitting) Append(ctx context.Context, e events.Event) (events.Event, er
 func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
 
 // interruptible returns a reader of the bytes that copyTo writes. The reader fails once
-// ctx has ended, but copyTo may block until the process ends. The caller must close the
-// reader.
+// ctx has ended, but the goroutine of copyTo may stay blocked until the process ends. The
+// caller must close the reader.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

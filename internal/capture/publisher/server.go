@@ -43,8 +43,9 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 	}, err
 }
 
-// ServeOn serves the connections of l with a server from [Access.Server]. It uses TLS
-// if a has a certificate, and ignores server.TLSConfig, which serving sets in any case.
+// ServeOn serves the connections of l with a server from [Access.Server]. It uses TLS if
+// a has a certificate. It does not look at server.TLSConfig, because net/http sets that
+// field without TLS too.
 func (a Access) ServeOn(server *http.Server, l net.Listener) error {
 	if a.TLS.Cert != "" {
 		return server.ServeTLS(l, "", "")

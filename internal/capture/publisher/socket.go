@@ -17,9 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// listenSocket lets only the current user connect. It replaces an existing socket,
-// because the process that has the outbox open is the publisher of the directory. The
-// function remove does not remove the socket of a later publisher.
+// listenSocket creates a socket to which only the current user can connect. It replaces
+// an existing socket, because only the process that has the outbox open is the publisher
+// of the directory. The function remove does not remove the socket of a later publisher.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)

@@ -1,9 +1,9 @@
 // Package quota limits how much each tenant sends to a publisher.
 //
-// A tenant has three limits per second: events, bytes of payload and new runs. It may
-// send as much at once as the limits allow within [Limits.Burst]. A run is new if it is
-// not among the latest thousands of runs of its tenant. The memory of [Quotas] is
-// bounded for any number of tenants.
+// A tenant has three limits per second: events, bytes of payload and new runs. After a
+// pause, it may send at once as much as the limits allow during [Limits.Burst]. A run is
+// new if it is not among the last few thousand runs of its tenant. The memory of [Quotas]
+// is bounded for any number of tenants.
 package quota
 
 import (
@@ -22,7 +22,7 @@ import (
 type Limits struct {
 	Events, Bytes, Runs float64
 
-	Burst   time.Duration  // time whose limits a tenant may use at once; 0 means one second
+	Burst   time.Duration  // a tenant may send at once what the limits allow in this time; at least 1 s
 	Factors map[string]int // by tenant, multiply its limits; 0 removes them
 }
 
@@ -100,7 +100,8 @@ func (q *Quotas) newTenant(name string) *tenant {
 	return &tenant{events: limiter(q.limits.Events), bytes: limiter(q.limits.Bytes), runs: limiter(q.limits.Runs), latest: map[uint64]struct{}{}}
 }
 
-// of returns a shared state if there are too many tenants. The caller holds q.mu.
+// of returns the state of the tenant with this name. If there are too many tenants, the
+// result is a state that several tenants share. The caller holds q.mu.
 func (q *Quotas) of(name string, now time.Time) *tenant {
 	t := q.tenants[name]
 	if t == nil && len(q.tenants) >= maxTenants && now.Sub(q.swept) >= sweepPause {
@@ -123,8 +124,9 @@ func (q *Quotas) of(name string, now time.Time) *tenant {
 	return t
 }
 
-// Check returns an [ExceededError] if the tenant name must wait before it sends an
-// event of run, which may be empty. Only Charge counts the event.
+// Check returns an [ExceededError] if the tenant with this name must wait before it sends
+// an event of run. run may be empty. Check does not count the event. Call Charge for
+// that.
 func (q *Quotas) Check(name, run string) error {
 	if q == nil {
 		return nil

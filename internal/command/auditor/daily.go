@@ -126,8 +126,8 @@ func (d dailyFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return nil
 }
 
-// make makes and signs the report. It stays unsigned if the key in the data directory is not the
-// key of the ledger. A wrong --signing-key is an error.
+// make makes and signs the report. The report stays unsigned if the key in the data directory is
+// not the key of the ledger. A wrong --signing-key is an error.
 func (d dailyFlags) make(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, verified verifier.Report) (made daily.Made, err error) {
 	if verified.Checkpoint == nil {
 		return made, &cli.StatusError{Status: verified.Exit, Err: errors.New("the ledger has no readable checkpoint: auditor verify shows the problems")}
@@ -159,7 +159,6 @@ func (d dailyFlags) write(w io.Writer, shared *cli.Shared, made daily.Made) erro
 	return err
 }
 
-// say prints facts that depend on where the command runs, which the report therefore omits.
 func (d dailyFlags) say(out io.Writer, made daily.Made, verified verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.anchor(verified.Anchor)

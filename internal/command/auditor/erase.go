@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxRepeats limits the repetitions of an erasure for records that arrive meanwhile. An active run
-// could otherwise go on forever.
+// maxRepeats limits how often an erasure is repeated for records that arrive during the erasure.
+// Without a limit, an active run could make the command run forever.
 const maxRepeats = 5
 
 type eraseFlags struct {
@@ -156,9 +156,9 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
-// giveAll gives orders and waits for their effects. It repeats an erasure while more matching
-// records arrive, for example from the tracker. If a repetition fails, it returns the error and the
-// earlier outcomes.
+// giveAll gives orders and waits for their effects. It repeats an erasure for matching records that
+// arrive meanwhile, for example from the tracker. If a repetition fails, it returns the error and
+// the earlier outcomes.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {

@@ -145,8 +145,8 @@ func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, op
 	return bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts)
 }
 
-// keys returns the verifier key for a bundle and the signer of its statement, which is nil if the
-// private key is not available.
+// keys returns the verifier key for a bundle and the signer of the bundle's statement. The signer
+// is nil if the private key is not available.
 func (x exportFlags) keys(stderr io.Writer, shared *cli.Shared) (public string, signer note.Signer, err error) {
 	signer, public, err = x.signing.key(stderr, shared)
 	if err != nil || x.signing.file != "" && x.key == "" {

@@ -31,8 +31,8 @@ func (s *signing) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the signer and its public key. The signer is that of --signing-key, or else that of
-// the data directory. If the key of the data directory cannot be used, the signer is nil.
+// key returns the signer and its public key. It uses the key in --signing-key, or else the key of
+// the data directory. If the key of the data directory is not usable, the signer is nil.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil
@@ -51,8 +51,8 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 	return signer, public, err
 }
 
-// write writes a bundle. It stays unsigned if the key in the data directory is not the key of
-// the ledger. A wrong --signing-key is an error.
+// write writes a bundle. The bundle stays unsigned if the key in the data directory is not the key
+// of the ledger. A wrong --signing-key is an error.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	err := bundle.WriteBundle(cmd.Context(), w, r, opts)
 	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {

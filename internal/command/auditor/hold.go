@@ -196,7 +196,8 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 	}
 }
 
-// withLifts converts holds for printing and adds the unexpired orders that would lift them.
+// withLifts converts holds for printing. If an unexpired order that waits for approval would lift a
+// hold, withLifts adds the order to that hold.
 func withLifts(holds []ledger.Order, waiting []ledger.Proposal) []Hold {
 	list := make([]Hold, 0, len(holds))
 	for _, h := range holds {

@@ -47,8 +47,8 @@ func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	}, nil
 }
 
-// give gives orders and waits until they have taken effect and the payloads are gone from all files.
-// Without a running auditor, it reads the stream itself.
+// give gives orders and waits until they have taken effect and the payloads are gone from all
+// files. If no auditor is running, give itself reads the orders from the stream.
 func (f *orderFlags) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	if err := checkBroker(cmd, shared, r.Tenant()); err != nil {
 		return nil, err

@@ -32,8 +32,8 @@ func (k knownLedgers) entries() ([]pins.Entry, error) {
 	return pins.Read(path)
 }
 
-// anchoring returns the pins that may confirm a key that was not named. The pins for dataDir are
-// binding. For evidence outside any data directory, dataDir is empty.
+// anchoring returns the pins that may confirm a key if the user did not set --key. The pins for
+// dataDir are binding. For evidence outside any data directory, dataDir is empty.
 func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	entries, err := k.entries()
 	if err != nil {
@@ -50,8 +50,8 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given returns the anchoring for a key of --key. It has the pins for dataDir too, because they may
-// contradict the flag.
+// given returns the anchoring for the key in --key. It also contains the pins for dataDir, because
+// they may contradict --key.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {
@@ -69,8 +69,8 @@ func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// pinsOf converts the entry e to pins. If e is of dataDir, the keys that replaced the pinned one by
-// signed changes are pins too.
+// pinsOf converts the entry e to pins. If e is for dataDir, each later key is a pin too if signed
+// changes lead to it from the pinned key.
 func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	p := verifier.Pin{Seen: e.Seen}
 	if e.Origin != pins.AnyOrigin {

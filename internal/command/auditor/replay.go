@@ -91,7 +91,7 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 }
 
 // checkSubject rejects subjects of the event stream, because the auditor would count replayed
-// events as repeated ones.
+// events as repeated deliveries.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil

@@ -72,8 +72,8 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes the outboxes with waiting events. Unless uses is true, it skips those that
-// have only records of use and no losses.
+// waitingTexts describes the outboxes with waiting events, and the missing ones. If uses is false,
+// it skips an outbox with only records of use, unless that outbox has lost or damaged records.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {
@@ -102,7 +102,7 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	return texts
 }
 
-// behindLines lists what the ledger lacks, if that makes it unproven.
+// behindLines lists the events that the ledger lacks, if the ledger is unproven without them.
 func behindLines(r verifier.Report) (texts []string) {
 	if r.AsOf == nil || !r.AsOf.Behind() {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// shortID returns enough of the id of a finding for auditor acknowledge.
 func shortID(id string) string { return id[:min(12, len(id))] }
 
 func (l lines) matters(r verifier.Report) {

@@ -16,8 +16,8 @@ func (v verification) options() (verifier.Options, error) {
 	}, err
 }
 
-// foundNothing returns an error if the ledger has no selected record, because a verdict about none
-// would be meaningless.
+// foundNothing returns an error if the selection matches no record, because a verdict about no
+// records would be meaningless.
 func (v verification) foundNothing(opts verifier.Options, r verifier.Report) error {
 	if v.only.isAll() || r.Integrity != verifier.Verified || !r.IsOfNothing() {
 		return nil

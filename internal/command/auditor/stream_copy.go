@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// StreamCopy reports whether the stream still has payloads that an order removed. The stream
-// deletes messages only at its limits.
+// StreamCopy reports whether the stream still has payloads that an order removed from the ledger.
+// The stream deletes messages only when they exceed its limits.
 type StreamCopy string
 
 // The values of StreamCopy.
@@ -48,9 +48,9 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf returns the state of the messages that were stored up to the time last, and when they
-// expire. first is the time of the oldest message in the stream. maxAge is the stream's age limit,
-// or 0.
+// copyOf reports whether the stream still has messages that were stored up to the time last, and
+// when they expire. first is the time of the oldest message in the stream. maxAge is the stream's
+// age limit, or 0.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

@@ -208,8 +208,8 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// anchoring returns what may confirm the key of a ledger. The pin of the data directory is binding
-// if the key or the ledger comes from there.
+// anchoring returns the --key flag and the pins that may confirm the key of a ledger. The pin of
+// the data directory is binding if the key or the ledger comes from that directory.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -244,7 +244,8 @@ func (v verification) ownKey(dataDir string) bool {
 	return err == nil && os.SameFile(named, own)
 }
 
-// exported returns what may confirm the key of evidence outside any data directory.
+// exported returns the --key flag or the pins that may confirm the key of evidence outside any data
+// directory.
 func (v verification) exported() (*verifier.Anchoring, error) {
 	if v.key == "" {
 		return v.known.anchoring("")
@@ -252,7 +253,8 @@ func (v verification) exported() (*verifier.Anchoring, error) {
 	return v.known.given("")
 }
 
-// keyFlag returns the canonical verifier key in value, or in the file of that name.
+// keyFlag returns a verifier key in canonical form. value is the key, or the name of a file with
+// the key.
 func keyFlag(value string) (text string, err error) {
 	text = value
 	if data, err := os.ReadFile(value); err == nil {

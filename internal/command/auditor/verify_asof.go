@@ -20,7 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// defaultWait is how long a verification waits for a running auditor to write existing events.
+// defaultWait is how long a verification waits until a running auditor has written the events that
+// exist at the start.
 const defaultWait = 5 * time.Second
 
 const asOfHelp = `The line "As of" names the position in the stream up to which the verdicts speak. If a
@@ -36,10 +37,10 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 	flags.DurationVar(&v.wait, "wait", defaultWait, waitUsage)
 }
 
-// source is the ledger at path. file is the value of --ledger.
 type source struct{ file, path string }
 
-// question finds out which events a ledger lacks. A nil question knows only the checkpoint.
+// question finds the events that a ledger lacks. A nil question returns an AsOf that contains only
+// the checkpoint.
 type question struct {
 	*asof.Question
 
@@ -47,8 +48,8 @@ type question struct {
 	conn   *nats.Conn // nil if the stream was not asked
 }
 
-// ask notes which events exist and waits for a running auditor to write them. It returns nil if the
-// ledger is unreadable, which the verification reports.
+// ask notes which events exist, and waits until a running auditor has written them to the ledger.
+// It returns nil if the ledger is unreadable. The verification then reports the error.
 func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *question {
 	r, err := ledger.OpenReader(s.path)
 	if err != nil {

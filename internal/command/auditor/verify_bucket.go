@@ -18,11 +18,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// askLimit is how long a verification waits for the broker, which it can do without.
+// askLimit is how long a verification waits for the broker. Without an answer, it continues.
 const askLimit = 5 * time.Second
 
-// askBucket adds the checkpoint in the bucket to opts, from the broker of --nats-url or of the data
-// directory. It does not start a broker.
+// askBucket reads the newest checkpoint from the checkpoint bucket and adds it to opts. It asks the
+// broker of --nats-url or of the data directory, and does not start a broker.
 func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil

@@ -18,7 +18,8 @@ import (
 
 var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "report", "run", "from", "to"} //nolint:gochecknoglobals // a constant
 
-// otherFiles maps the first bytes of other files to the flag that verifies them.
+// otherFiles maps the first bytes of a file that is not a bundle to the flag that verifies such a
+// file.
 var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof", "hooktrail/report/v1\n": "report"} //nolint:gochecknoglobals // a constant
 
 func notABundle(path string) (err error) {

@@ -109,8 +109,6 @@ func (v verification) openReport(shared *cli.Shared, f daily.File, r *reportRepo
 	return s, nil
 }
 
-// compareReport compares the report with --ledger or the ledger in the data directory, if there is
-// one.
 func (v verification) compareReport(cmd *cobra.Command, shared *cli.Shared, s daily.Statement, r *reportReport) (err error) {
 	in := *shared
 	in.Tenant = r.Tenant

@@ -13,8 +13,8 @@ import (
 
 const tsaUsage = "PEM `file` with the certificates that you trust for time stamps, those of the authority's CA; requires a good time stamp"
 
-// askTimeStamps reads the time stamps next to the ledger. It runs before the ledger is read,
-// because both may grow meanwhile.
+// askTimeStamps reads the time stamps next to the ledger. It must run before the ledger is read.
+// Otherwise a new time stamp could cover records that were not read.
 func (v verification) askTimeStamps(opts *verifier.Options, shared *cli.Shared) (err error) {
 	if opts.TSA, err = v.tsaRoots(); err != nil {
 		return err
@@ -27,7 +27,6 @@ func (v verification) askTimeStamps(opts *verifier.Options, shared *cli.Shared) 
 	return err
 }
 
-// tsaRoots returns the certificates of --tsa-cert, or nil.
 func (v verification) tsaRoots() (*x509.CertPool, error) {
 	if v.tsaCert == "" {
 		return nil, nil

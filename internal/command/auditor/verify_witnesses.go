@@ -11,7 +11,7 @@ import (
 )
 
 // askWitnesses looks for a checkpoint that meets the witness policy, first next to the ledger at
-// path, then in opts.Anchored. It runs first, because the ledger may grow.
+// path, then in opts.Anchored. It must run before the ledger is read, because the ledger may grow.
 func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil

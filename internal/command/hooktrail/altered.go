@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// addAltered adds a record that differs from its leaf. The id, kind, run and time come from the
-// leaf, which is signed, and only other details from the altered bytes.
+// addAltered adds a record whose bytes differ from its leaf. The id, kind, run and time come from
+// the signed leaf, and all other details from the altered bytes.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// maxChecked is the number of leaves up to which run show verifies the ledger by default.
+// maxChecked is the size in leaves of the largest ledger that run show verifies by default.
 const maxChecked = 100_000
 
-// doubts has the records of a ledger that other writers may have made, by leaf.
+// doubts contains the records of a ledger that a writer other than the named producer may have
+// made.
 type doubts struct {
 	byLeaf    map[int64][]runtree.Doubt
-	unchecked string // why they were not looked for, or not completely; empty if they were
+	unchecked string // why the ledger was not searched, or only in part; empty if all was
 }
 
 // readDoubts verifies the ledger of r, because only the manifests of all producers show which
@@ -53,7 +54,6 @@ func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bo
 	return d, nil
 }
 
-// readChecked returns the trace of a run with doubts about its records.
 func readChecked(ctx context.Context, r *ledger.Reader, name, dataDir string, always bool) (runTrace, error) {
 	if _, err := findRun(ctx, r, name); err != nil {
 		return runTrace{}, err

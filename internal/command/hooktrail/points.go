@@ -74,7 +74,7 @@ func newPointCounter() *pointCounter {
 	return c
 }
 
-// add counts an event. With an invalid payload it counts as a dispatch without hooks.
+// add counts an event. An event with an invalid payload counts as a dispatch without hooks.
 func (c *pointCounter) add(e events.Event) {
 	if e.Kind() == events.HookExecuted {
 		if data, err := events.Payload[events.HookExecutedData](e); err == nil {

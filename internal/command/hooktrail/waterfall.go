@@ -228,7 +228,6 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
 }
 
-// tenantFlag returns the --tenant flag for a printed hint. The default tenant needs none.
 func tenantFlag(tenant string) string {
 	if tenant == "default" {
 		return ""

@@ -49,7 +49,7 @@ func (r *Redaction) Register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data unchanged")
 }
 
-// Redactor returns nil, which stands for all rules of pkg/redact, unless --no-redact is set.
+// Redactor returns nil unless --no-redact is set. A nil redactor means all rules of pkg/redact.
 func (r *Redaction) Redactor() publish.Redactor {
 	if r.off {
 		return publish.NoRedaction

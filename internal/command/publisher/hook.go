@@ -37,7 +37,8 @@ func (f *hookFlags) register(cmd *cobra.Command) {
 	f.redaction.Register(cmd)
 }
 
-// validate is for publisher install. publisher hook replaces invalid values and continues.
+// validate checks the flags for publisher install. The command publisher hook does not call it, but
+// replaces invalid values and continues.
 func (f *hookFlags) validate() error {
 	if f.timeout <= 0 {
 		return fmt.Errorf("--timeout %v: must be positive", f.timeout)

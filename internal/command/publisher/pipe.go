@@ -22,7 +22,8 @@ func (s *strictness) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
 }
 
-// check returns err, or an error about malformed lines if the flags demand it.
+// check returns err. If err is nil, it returns an error about malformed lines, unless the flags
+// allow them.
 func (s *strictness) check(err error, malformed int) error {
 	if err == nil && malformed > 0 && (s.strict || !s.lenient) {
 		err = fmt.Errorf("%s malformed", count(malformed, "line is", "lines are"))

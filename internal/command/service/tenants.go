@@ -58,9 +58,9 @@ func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Polic
 	}), nil
 }
 
-// withLedger returns the tenants that have a ledger, by the names of the folders, so that
-// publishers need not link the ledger package. Tenants with ids too long for a folder name are
-// missing and count as new.
+// withLedger returns the tenants that have a ledger. It reads only the names of the folders, so
+// that publishers need not link the ledger package. A tenant whose id is too long for a folder name
+// is missing and counts as new.
 func withLedger(dataDir string) (tenants []string) {
 	folders, _ := os.ReadDir(filepath.Join(dataDir, "ledger")) // the auditor reports an unreadable folder
 	for _, f := range folders {

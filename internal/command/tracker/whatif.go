@@ -28,7 +28,6 @@ type whatif struct {
 	defaults bool
 }
 
-// whatifCommand returns a command that calls dial unless --events or --defaults is set.
 func whatifCommand(shared *cli.Shared, dial dialFunc) *cobra.Command {
 	w := whatif{dial: dial}
 	cmd := &cobra.Command{

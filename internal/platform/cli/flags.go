@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// natsVariables names the environment variables of the NATS tools, which set these flags in
-// addition to the HOOKTRAIL_ variables.
+// natsVariables maps flags to environment variables of the NATS tools. These variables set the
+// flags as the HOOKTRAIL_ variables do.
 var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-url":   "NATS_URL",
 	"nats-creds": "NATS_CREDS",
@@ -66,7 +66,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
 		}
-		// Otherwise cobra would report these errors with the status of a failed command.
+		// Check the flags here, because cobra reports these errors with the status of a failed
+		// command and not of a usage error.
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
@@ -143,7 +144,8 @@ const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 const environmentAnnotation = "hooktrail_environment"
 
 // Given reports whether a flag is on the command line. A command that cannot use a flag should
-// reject it only then, because a variable may be meant for other commands.
+// reject it only if Given returns true, because an environment variable may be meant for other
+// commands.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && f.Annotations[environmentAnnotation] == nil

@@ -217,8 +217,8 @@ func checkStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It refuses a socket that another user than root or the
-// folder's owner may have placed.
+// Dial connects to the socket at path. It refuses the socket unless only root and the folder's
+// owner can have created it.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -36,8 +36,8 @@ func at(name string) string {
 	return name + "@" + host
 }
 
-// WithNote returns name, which a person gave. If it differs from the system user in current,
-// WithNote adds that user in parentheses.
+// WithNote returns name, which a person gave. If name differs from the system user current,
+// WithNote appends current in parentheses.
 func WithNote(name, current string) string {
 	if !Differs(name, current) {
 		return name
@@ -45,8 +45,9 @@ func WithNote(name, current string) string {
 	return name + " (" + current + ")"
 }
 
-// Differs reports whether the name in by is neither the system user in current, which has the form
-// USER@HOST, nor only its USER. If current is empty, as in older records, it returns false.
+// Differs reports whether by, the name that a person gave, differs from the system user current.
+// current has the form USER@HOST, and by may be only USER. If current is empty, as in older
+// records, Differs returns false.
 func Differs(by, current string) bool {
 	name, _, _ := strings.Cut(current, "@")
 	return current != "" && by != name && by != current

@@ -29,8 +29,9 @@ type Options struct {
 	// Limit is the largest number of accepted tenants without a key or token.
 	Limit int
 
-	// Known returns the tenants with a key or token. If it fails, it must also return those that it
-	// could read. The policy calls Known again for an unknown tenant, at most once a second.
+	// Known returns the tenants with a key or token. If it fails, it must still return the tenants
+	// that it could read. The policy calls Known again for an unknown tenant, at most once a
+	// second.
 	Known func() ([]string, error)
 
 	// Present lists the tenants that the service already has. All of them are accepted. Those

@@ -19,7 +19,7 @@ type AuthMode string
 
 // The values of AuthMode.
 const (
-	// AuthKept keeps the stored mode, or means AuthOpen in a new data directory.
+	// AuthKept keeps the mode stored in the data directory. A new data directory gets AuthOpen.
 	AuthKept     AuthMode = ""
 	AuthOpen     AuthMode = "open"     // clients without credentials get the rights of a publisher
 	AuthRequired AuthMode = "required" // clients without credentials are rejected

@@ -93,9 +93,9 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 			return nil, errUnknown
 		}
 		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
-		// A service with another data directory connects by URL and then uses the inbox prefix for
-		// an external server. Allowing that prefix is safe, because clients that are not services
-		// have other accounts and cannot listen there.
+		// A service with another data directory connects by URL, and receives replies at the inbox
+		// prefix for an external server. Allowing that prefix is safe, because clients that are not
+		// services have other accounts and cannot listen there.
 		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
 		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}

@@ -40,7 +40,8 @@ func newConnection(opts Options, h *health) *connection {
 	return &connection{opts: opts, health: h, closed: make(chan struct{})}
 }
 
-// options turns off the buffer of a disconnected client, so that sending fails at once.
+// options turns off the reconnect buffer, so that sending fails at once while the client is
+// disconnected.
 func (c *connection) options() []nats.Option {
 	log := c.opts.Logger
 	return []nats.Option{

@@ -53,8 +53,8 @@ func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	return greeted, nil
 }
 
-// greet compares the name in the server's INFO line before the client sends anything, because the
-// client sends the secret.
+// greet checks the name in the server's INFO line before the client sends anything, so that another
+// program never receives the secret.
 func (d dialer) greet(conn net.Conn) (net.Conn, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout)); err != nil {
 		return nil, err

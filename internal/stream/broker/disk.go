@@ -16,9 +16,9 @@ const (
 // ErrDiskSmall is wrapped when the streams do not fit on the disk.
 var ErrDiskSmall = errors.New("the disk is too small for the broker")
 
-// storeLimit returns the maximum size of the store in dir. If asked is 0, that is 90 % of the space
-// that is free or already used by the store, and otherwise asked.
-func storeLimit(dir string, asked int64) (int64, error) {
+// storeLimit returns the maximum size of the store in dir, which is the requested size. For 0, it
+// returns 90 % of the space that is free or already used by the store.
+func storeLimit(dir string, requested int64) (int64, error) {
 	free, err := diskFree(dir)
 	if err != nil {
 		return 0, err
@@ -28,12 +28,12 @@ func storeLimit(dir string, asked int64) (int64, error) {
 		return 0, err
 	}
 	room := (free + used) / 10 * 9
-	if asked > room {
+	if requested > room {
 		return 0, fmt.Errorf("%w: %s requested, %s has space for %s; free some space, "+
-			"choose another --data-dir, or request less", ErrDiskSmall, size(asked), dir, size(room))
+			"choose another --data-dir, or request less", ErrDiskSmall, size(requested), dir, size(room))
 	}
-	if asked > 0 {
-		room = asked
+	if requested > 0 {
+		room = requested
 	}
 	if used == 0 && room < smallestStream+otherStreams {
 		return 0, fmt.Errorf("%w: %s has space for %s, at least %s are needed; free some space "+

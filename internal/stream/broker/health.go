@@ -25,8 +25,8 @@ const maxRefusals = 10
 // ErrPermission is wrapped when the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts a permission error of a connection to an error that wraps [ErrPermission] and names
-// the subject. For any other error, it returns nil.
+// Refusal converts a permission error of a connection to an error that wraps [ErrPermission] and
+// names the subject. For any other error, it returns nil.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -83,7 +83,8 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn clears the warning if text is empty. It logs only changes.
+// warn sets the text of a warning, or clears the warning if text is empty. It logs only when the
+// warning starts or ends.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]
@@ -145,7 +146,7 @@ func (h *health) connected() {
 }
 
 // unlessRefused calls do, which sends requests about streams. The server does not answer a refused
-// request, so a refusal cancels the context of do. unlessRefused then returns the refusal.
+// request. Therefore a refusal cancels the context of do, and unlessRefused returns the refusal.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -22,8 +22,8 @@ const (
 	dialTimeout = 2 * time.Second
 )
 
-// connectEmbedded tries in turn to run the server and to join the process that runs it, because
-// that process may be starting or exiting.
+// connectEmbedded tries to run the server, then to join the process that runs it, and repeats both,
+// because that process may be starting or exiting.
 func (b *Broker) connectEmbedded(ctx context.Context) error {
 	dir := filepath.Join(b.opts.DataDir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -15,7 +15,8 @@ import (
 const lookupTimeout = 2 * time.Second
 
 // guardLookups answers restricted clients' requests for the last manifest of a chain. It refuses
-// requests with wildcards. The caller must close the connection.
+// requests with wildcards, which could match other chains. The caller must close the returned
+// connection.
 func guardLookups(srv *server.Server, secret string, space subjects.Space, log *slog.Logger) (*nats.Conn, error) {
 	options := append(ownerOptions(secret), nats.InProcessServer(srv), nats.Name("hooktrail (lookups)"))
 	nc, err := nats.Connect("", options...)
@@ -26,8 +27,8 @@ func guardLookups(srv *server.Server, secret string, space subjects.Space, log *
 		if m.Reply == "" {
 			return
 		}
-		// Send a new request, because a client cannot forward one with a reply subject of another
-		// account.
+		// Send a new request. This client cannot forward the request, because the reply subject
+		// belongs to another account.
 		answer := &nats.Msg{Header: nats.Header{"Status": {"408"}, "Description": {"A lookup names one chain"}}}
 		if to, ok := subjects.ChainLookup(space, m.Subject); ok {
 			found, err := nc.RequestMsg(&nats.Msg{Subject: to, Header: m.Header, Data: m.Data}, lookupTimeout)

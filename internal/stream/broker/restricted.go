@@ -24,8 +24,8 @@ const revokeEvery = time.Second
 
 // restrictedClient is a connection of a tenant's engine, or of a local client without credentials.
 // Each open connection has a separate account, because clients of one account can subscribe to each
-// other's replies. The account contains nothing but routes, because the server sends a reply to any
-// reply subject with all rights of the account.
+// other's replies. The account contains only routes, because the server sends a reply to any
+// subject that the client names, with all rights of the account.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections

@@ -27,7 +27,7 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 		l.progress.Lag = l.progress.Last - b.last
 	}
 	l.report(nil)
-	// Acknowledgements may be lost, because the next reset of the durable has the same effect.
+	// An acknowledgement may get lost. The next reset of the durable then has the same effect.
 	for i, msg := range b.dead {
 		if err := msg.TermWithReason(b.reasons[i]); err != nil {
 			return fmt.Errorf("terminate: %w", err)
@@ -39,8 +39,9 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// commit retries until the projection has committed b or ctx ends. If b is nil, it only stores the
-// position next. A call of Apply that has started may continue for StopTimeout after ctx has ended.
+// commit calls Apply until the projection has committed b or ctx ends. If b is nil, it only stores
+// the position next. A call of Apply that has started may continue for StopTimeout after ctx has
+// ended.
 func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
 		var messages []Message
@@ -60,7 +61,7 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 			failures = -1
 			continue
 		}
-		done, moved := l.happened(next)
+		done, moved := l.hasCommitted(next)
 		if done {
 			l.pos = next
 			return nil
@@ -77,9 +78,9 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// happened reports whether an Apply that returned an error has committed anyway. The error moved is
-// not nil if the stored position is neither the old one nor next.
-func (l *loop) happened(next Position) (done bool, moved error) {
+// hasCommitted reports whether an Apply that returned an error has committed anyway. The error
+// moved is not nil if the stored position is neither the old position nor next.
+func (l *loop) hasCommitted(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {
 	case err != nil:

@@ -20,8 +20,8 @@ type batch struct {
 	end      jetstream.Msg   // last message; its acknowledgement covers all earlier ones
 	bytes    int
 	pending  uint64 // messages for this durable after end
-	// poisoned lists messages to dead-letter before the batch is applied. They are also in
-	// messages.
+	// poisoned lists the messages that become dead letters before the batch is applied. They are
+	// also in messages.
 	poisoned []*Poison
 	dead     []jetstream.Msg // dead-lettered, to terminate after the commit
 	reasons  []string        // for each message in dead
@@ -57,10 +57,10 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing before seq. When the loop reads all tenants, stream
-// sequences must be consecutive, unless the leader confirms that the messages between them no
-// longer exist. When it reads one tenant, the delivery numbers must be consecutive. follows reports
-// whether they are.
+// checkNext checks that no message is missing between b.last and seq. follows is true if the
+// delivery numbers are consecutive. For a reader of one tenant, that is enough. For a reader of all
+// tenants, the stream sequences must be consecutive too, unless the leader confirms that the
+// messages between them no longer exist.
 func (b *batch) checkNext(ctx context.Context, seq uint64, follows bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

@@ -85,7 +85,7 @@ type Options struct {
 	BatchBytes int           // approximate bytes per Apply; 8 MiB by default
 	Linger     time.Duration // how long a partial batch waits for more; 0 by default
 
-	Drain   bool          // return nil after the message that was the last one at the start
+	Drain   bool          // return nil after the last message that existed at the start
 	AckWait time.Duration // acknowledgement timeout of the durable; 60 s by default
 	// IdleCheck is the interval of checks while no message arrives; 2 s by default.
 	IdleCheck   time.Duration
@@ -95,16 +95,17 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is a position that the stream must contain if the projection has lost its own. The
-	// zero Position is not checked.
+	// Expected is a position that the stream must contain if the projection is empty, for example
+	// because its file was lost. The zero Position is not checked.
 	Expected Position
 
 	// OnGap is called for messages that were lost before Run could read them.
 	OnGap func(Gap)
 
-	// OnStreamChanged is called when the stream was created again or rolled back. By default it
-	// returns ErrStreamChanged, and Run ends with its error. If it returns nil, Run resumes after
-	// the latest position of Passed whose message is unchanged, or at the first message.
+	// OnStreamChanged is called when the stream was created again or rolled back. If it returns an
+	// error, Run ends with that error. By default, it returns ErrStreamChanged. If it returns nil,
+	// Run resumes after the latest position of Passed whose message is unchanged, or at the first
+	// message.
 	OnStreamChanged func(reason string) error
 
 	// Passed returns earlier positions of the projection, the latest one first.

@@ -12,7 +12,7 @@ import (
 const (
 	fetchWait      = 30 * time.Second
 	fetchHeartbeat = 5 * time.Second
-	fetchBytes     = 32 << 20 // half of the pending bytes at which the server disconnects a slow client
+	fetchBytes     = 32 << 20 // half of the unsent bytes at which the server disconnects a slow client
 
 	replicatedFetch = 256 // messages per request, because a request to a replicated stream cannot limit bytes
 )
@@ -25,8 +25,8 @@ func (e *skipError) Error() string {
 	return fmt.Sprintf("message %d was delivered after %d: a delivery between them is missing", e.got, e.after)
 }
 
-// fetch requests messages and applies those that arrive. It may get none although the stream has
-// more.
+// fetch requests messages and applies the ones that arrive. A request can end without a message
+// although the stream has more.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	count := fetches * l.opts.Batch
@@ -34,8 +34,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	if stream.CachedInfo().Config.Replicas > 1 {
 		// A request to a replicated stream must not limit bytes. The status that ends such a
 		// request can arrive before messages that still wait for their quorum, and the client would
-		// drop these messages. Reaching a limit of messages would have the same effect if the
-		// request also limits bytes.
+		// drop these messages. If the request limited bytes, reaching the limit of messages would
+		// have the same effect.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
@@ -46,8 +46,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 		return fmt.Errorf("request messages: %w", err)
 	}
 	messages := batch.Messages()
-	// Wait for the goroutine of the request. It must not run during the next reset, after which the
-	// server delivers the remaining messages again.
+	// Wait until the goroutine of the request has ended. It must not run during the next reset,
+	// because the server then delivers the remaining messages again.
 	defer func() {
 		cancel()
 		for range messages {
@@ -95,7 +95,8 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 		return false, errDrained
 	}
 	if r.loop.draining && b.pending == 0 {
-		// The missing messages up to the target were deleted or belong to other tenants.
+		// No message is pending, so the messages up to the target were deleted or belong to other
+		// tenants.
 		return more, r.watch(ctx)
 	}
 	return more, nil
@@ -135,8 +136,8 @@ func (r *reader) watch(ctx context.Context) error {
 		r.loop.stalled = 0
 		return nil
 	}
-	// One check may run after a message was stored and before it is delivered, so one result is not
-	// an error.
+	// This check can run between the storage and the delivery of a message. So only the second
+	// finding in a row is an error.
 	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}
@@ -163,8 +164,8 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns the next message for b, or nil when b should be applied. more reports whether the
-// request can deliver further messages.
+// next returns the next message for b, or nil when b should be applied. After nil, more reports
+// whether the request can deliver further messages.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed

@@ -44,8 +44,8 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// check returns the last permissions violation of the connection if it concerns this loop. A
-// refused subscription to replies counts even if it is older than the session.
+// check returns the last error of the connection if it is a permissions violation that concerns
+// this loop. A refused subscription to replies counts even if it happened before this session.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

@@ -48,12 +48,12 @@ type loop struct {
 	progress  Progress
 	delivered uint64 // deliveries since the last reset
 	stalled   int    // consecutive checks that found undelivered messages
-	// resets counts the sessions since the last progress that ended because a delivery was missing.
+	// resets counts the sessions that ended because of a missing delivery. Progress sets it to 0.
 	resets int
 }
 
 // Run reads the stream and applies the messages to p until ctx ends. Then it finishes the current
-// batch and returns nil. With Drain, it returns nil after the message that was the last one at the
+// batch and returns nil. With Drain, it returns nil after the last message that existed at the
 // start. If ctx ends before that, a drain returns an error.
 //
 // While the broker is unavailable or rights are missing, Run waits and reports the error through
@@ -75,8 +75,7 @@ func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection
 	})
 	l.work = work
 	err = l.run(ctx)
-	// Cancel work before stop. If ctx ended between these two calls, the goroutine would otherwise
-	// wait for StopTimeout.
+	// cancel also ends a wait of the goroutine for StopTimeout, if ctx has ended.
 	cancel()
 	stop()
 	wg.Wait()

@@ -96,8 +96,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. Lookups with it ask the leader, because a replica
-// that is behind would report messages as missing.
+// open returns the stream with its current state. It makes lookups ask the leader, because a
+// replica that lags behind would report messages as missing.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -111,7 +111,8 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 
 // identify checks that the position belongs to this stream. The stream may be new, or its broker
 // may have lost its last writes and given their sequences to other messages. If the stream has
-// changed and OnStreamChanged allows it, identify moves the position to the last common one.
+// changed and OnStreamChanged allows it, identify moves the position to the last known message that
+// is unchanged.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -138,8 +139,8 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the stream of the position in at. It returns ""
-// if they are the same. The ledger stores the text.
+// difference describes how the stream differs from the stream to which the position at belongs. It
+// returns "" if both are the same stream. The ledger stores the text.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {

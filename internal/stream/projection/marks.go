@@ -13,8 +13,8 @@ type Mark struct {
 }
 
 // Marks stores the highest counted sequence of each producer, so that a projection recognises
-// repeated events. They occur when a publisher resends a batch that the stream has stored in part.
-// The zero Marks is empty. Only one goroutine may use a Marks.
+// repeated events. An event is repeated when a publisher resends a batch that the stream has stored
+// in part. The zero Marks is empty. Only one goroutine may use a Marks.
 //
 // Changes by Repeat are provisional until Commit.
 type Marks struct {

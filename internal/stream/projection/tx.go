@@ -18,9 +18,9 @@ import (
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Tx runs fn in a transaction, which is on disk when Tx returns nil. If Tx returns an error, it was
-// rolled back, unless the disk failed during the commit. fn must not end the transaction or keep
-// conn.
+// Tx runs fn in a transaction, which is on disk when Tx returns nil. If Tx returns an error, the
+// transaction was rolled back, unless the disk failed during the commit. fn must not end the
+// transaction or keep conn.
 func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

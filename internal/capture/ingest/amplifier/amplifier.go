@@ -157,8 +157,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the call whose result is in l. Without an id, that is the oldest waiting
-// call of the same tool.
+// call returns the id of the call whose result is in l. If l has no call id, it takes the
+// oldest waiting call of the same tool.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {

@@ -62,8 +62,6 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse returns both the readable members and an error if a member has an unexpected
-// shape.
 func parse(in ingest.Line) (*line, error) {
 	l := &line{raw: bytes.Clone(in.Text)}
 	err := json.Unmarshal(l.raw, l)

@@ -121,7 +121,8 @@ func isUTF8(params map[string]string) bool {
 	return charset == "" || charset == "utf-8" || charset == "us-ascii"
 }
 
-// lineOf returns the line of offset in text, whose first line has the number first.
+// lineOf returns the number of the line at offset. The first line of text has the number
+// first.
 func lineOf(text []byte, offset, first int) int {
 	return first + bytes.Count(text[:min(max(offset, 0), len(text))], []byte{'\n'})
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// apiFailure also searches message for the class, because only newer transcripts
-// contain it.
+// apiFailure searches class and message for the name of a failure class. Older
+// transcripts have only the message.
 func apiFailure(message string, class json.RawMessage) *events.Failure {
 	known := ingest.FailureClass(ingest.Text(class) + " " + message)
 	return &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(known, "api_error")}
 }
 
-// exitCode reads a first line such as "Exit code 1".
 func exitCode(content json.RawMessage) *int {
 	first, _, _ := strings.Cut(ingest.Flatten(content), "\n")
 	digits, ok := strings.CutPrefix(first, "Exit code ")

@@ -27,7 +27,7 @@ func (t *transcript) user(r *run, l *line) {
 		for i, b := range l.blocks {
 			if isResult(b) {
 				t.toolResult(r, l, i, raw)
-				raw = nil // the line has only one second copy, which belongs to its first result
+				raw = nil // the line has one toolUseResult, which belongs to its first result
 			} else {
 				t.message(r, l, i, "user", b.raw)
 			}

@@ -19,8 +19,9 @@ type run struct {
 	tasks    map[string]*task // by call id, until the result
 }
 
-// spent contains the counted tokens of an API call. Its lines can mix with lines of
-// other calls, so ends counts how often a group of its lines ended.
+// spent contains the tokens of an API call that were already counted. Lines of other
+// calls can interrupt the lines of a call, so a call can end several times. ends counts
+// that.
 type spent struct {
 	tokens events.Tokens
 	ends   int

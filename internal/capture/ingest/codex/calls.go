@@ -13,7 +13,8 @@ type calls struct {
 	spawns  map[string]spawn
 }
 
-// call omits the mapped members from raw, because the event contains them elsewhere.
+// call emits a tool call. It removes the mapped members from raw, because the event
+// contains them elsewhere.
 func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage, mapped ...string) {
 	id := l.callID(it.Call)
 	if tool == "" {

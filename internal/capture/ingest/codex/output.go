@@ -17,8 +17,8 @@ type ending struct {
 	durationMS int64
 }
 
-// complaints maps the start of the output of a call that Codex could not make to a
-// failure class.
+// complaints maps the first words of an output to a failure class. Codex writes such an
+// output if it could not make the call.
 var complaints = []struct{ text, class string }{
 	{"exec_command failed", ""},
 	{"write_stdin failed", ""},

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolCall is written several times while the call runs.
+// toolCall is a call that Gemini CLI writes several times while the call runs.
 type toolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`

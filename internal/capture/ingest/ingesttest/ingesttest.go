@@ -67,7 +67,8 @@ type Counts struct {
 	Events                                       int
 }
 
-// Count returns the counts of events. The latest step.finished of a step counts.
+// Count counts events by kind. It counts each step once, and takes the tokens of a model
+// message from the latest event about that message.
 func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 	tb.Helper()
 	c := Counts{Bad: len(bad), Events: len(list)}
@@ -166,9 +167,9 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 }
 
-// Grow imports growing versions of one input. Together they must give the same events
-// in the same order, and the same latest aggregates, as the last version alone. An open
-// version must not finish a run.
+// Grow imports growing versions of one input, each as open and as complete input. All
+// imports together must give the same events in the same order, and the same latest
+// aggregates, as the last version alone. The import of open input must not finish a run.
 func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	tb.Helper()
 	seen := map[string][]byte{}
@@ -230,8 +231,8 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Compare compares the events of data with want, in the text that brief returns, and
-// its reports with wantReports.
+// Compare reads data and compares the events with want, after brief has converted each
+// event to a text. It compares the reports with wantReports.
 func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
@@ -251,8 +252,8 @@ func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, eve
 	}
 }
 
-// Stable checks the property of fuzz targets. [Check] accepts the events of any input,
-// and reading the input again gives the same events.
+// Stable is for fuzz targets. It checks that [Check] accepts the events of data, and that
+// reading data again gives the same events.
 func Stable(tb testing.TB, read Adapter, data []byte) {
 	tb.Helper()
 	opts := ingest.Options{File: "fuzz"}

@@ -83,8 +83,6 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse returns both the readable members and an error if a member has an unexpected
-// shape.
 func parse(raw json.RawMessage, line int) (*item, error) {
 	i := &item{}
 	var err error

@@ -132,8 +132,8 @@ func (t *transcript) call(r *run, i *item) {
 	}
 }
 
-// finish keeps the final statement of the agent, but not the statement of a delegate, for the
-// result of the run.
+// finish stores the final statement of the agent as the result of the run. The final
+// statement of a delegate is only the answer of a step.
 func (t *transcript) finish(r *run, i *item) {
 	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())
 	r.Step().Answer(text)
@@ -187,9 +187,9 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers removes the call of the observation i from the waiting calls and returns it, or
-// false if there is none. It finds the call by its cause or call id. Old files have
-// neither, so there it takes the oldest waiting call of the same kind.
+// answers removes the call that caused the observation i from the waiting calls and
+// returns it, or false if there is none. It finds the call by the cause or the call id in
+// i. Old files have neither, so answers takes the oldest waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

@@ -31,15 +31,16 @@ func acknowledgeCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "acknowledge FINDING…",
 		Short: "Record that findings of verify are known",
 		Long: `Record that a person knows a finding of auditor verify, which prints an id for each:
-missing numbers, a run without a seal, a producer that proves nothing, a foreign record,
-and a misaddressed record. The first characters of an id are enough. The record is
-signed with the key of the ledger. It changes no record and no verdict.
+missing numbers, a run without a seal, a producer that proves nothing, a foreign or
+misaddressed record, and a record with the id of another one. The first characters of
+an id are enough. The record is signed with the key of the ledger. It changes no record
+and no verdict.
 
 auditor verify lists new and acknowledged findings apart. With --allow-acknowledged its
 exit status is about the new ones alone. An id is about exactly these numbers, this part
 of a run or this record. If more is lost, that is another finding.
 
-An id with two contents, and a result of a denied call, cannot be acknowledged.`,
+A result of a denied call cannot be acknowledged.`,
 		Example: `  auditor acknowledge 3f9a12bc04de --reason "disk of build-7 failed" --ticket OPS-12 --by jdoe
   auditor verify --allow-acknowledged`,
 		Args: cobra.MinimumNArgs(1),

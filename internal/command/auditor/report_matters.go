@@ -65,6 +65,8 @@ func matterText(m verifier.Matter) string {
 		return "foreign record " + span + " of producer " + m.Producer + ": " + m.Reason
 	case verifier.MatterMisaddressed:
 		return "misaddressed record on a subject of producer " + m.Producer
+	case verifier.MatterIDReused:
+		return "record " + span + " of producer " + m.Producer + " has the id of another one"
 	}
 	return string(m.Kind)
 }

@@ -99,7 +99,7 @@ func (c *contradictions) finding(r row, f fact, class ledger.Class, a ledger.Arr
 func (c *contradictions) add(at FindingAt, producer int64) {
 	if contradicts(at.Class, at.Finding) {
 		c.count++
-		if at.Finding != ledger.FindingIDReused && len(c.claims) < maxForeign {
+		if len(c.claims) < maxForeign {
 			c.claims = append(c.claims, at)
 		}
 	}

@@ -12,8 +12,7 @@ import (
 )
 
 // Matter is a finding that a person can acknowledge. Every finding that leads to [ExitIncomplete]
-// is a Matter. A finding that leads to [ExitContradicts] is a Matter only if the evidence shows
-// which record is false.
+// or [ExitContradicts] is a Matter, except the result of a denied call.
 type Matter struct {
 	// ID is a hash of the facts of the finding. If the facts change, for example because more
 	// events are lost, an earlier acknowledgement no longer applies.
@@ -38,6 +37,7 @@ const (
 	MatterUnproven     MatterKind = "unproven"     // a producer
 	MatterForeign      MatterKind = "foreign"      // a record
 	MatterMisaddressed MatterKind = "misaddressed" // a record
+	MatterIDReused     MatterKind = "id-reused"    // a record
 )
 
 // Acknowledgement describes the signed order that acknowledges a [Matter].
@@ -114,7 +114,7 @@ func (m *matters) add(x Matter, facts ...detail) bool {
 		m.report.AcknowledgedCount++
 	} else {
 		m.report.UnacknowledgedCount++
-		if x.Kind != MatterForeign && x.Kind != MatterMisaddressed {
+		if x.Kind != MatterForeign && x.Kind != MatterMisaddressed && x.Kind != MatterIDReused {
 			m.report.OpenMatters++
 		}
 	}
@@ -142,8 +142,9 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds a finding for each foreign or misaddressed record. It also counts conflicts over a
-// number as acknowledged if all foreign records with that number are acknowledged.
+// foreign adds a finding for each record that is foreign, misaddressed, or has the id of another one.
+// It also counts conflicts over a number as acknowledged if all foreign records with that number are
+// acknowledged.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -159,8 +160,12 @@ func (m *matters) foreign() {
 	}
 	for _, claim := range m.facts.contrary.claims {
 		known := settled[foreignNumber{claim.Producer, claim.Sequence}]
-		if claim.Finding == ledger.FindingMisaddressed {
+		switch claim.Finding { //nolint:exhaustive // conflicts over a number
+		case ledger.FindingMisaddressed:
 			known = m.add(Matter{Kind: MatterMisaddressed, Producer: claim.Producer}, detail{"sha256", claim.SHA256})
+		case ledger.FindingIDReused:
+			known = m.add(Matter{Kind: MatterIDReused, Producer: claim.Producer, First: claim.Sequence, Last: claim.Sequence},
+				detail{"sha256", claim.SHA256})
 		}
 		if known {
 			m.report.ClaimsAcknowledged++

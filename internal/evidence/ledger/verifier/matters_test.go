@@ -33,8 +33,24 @@ func ghosts() *ledgertest.Feed {
 	a := forged.Address
 	a.Producer = "q"
 	f.Add(a, e.Encode())
+	reuse(f, "q")
 	f.Now = f.Now.Add(2 * time.Hour)
 	return f
+}
+
+// reuse adds an event that has the id of the first one and other content.
+func reuse(f *ledgertest.Feed, producer string) {
+	first, err := events.Decode(f.Messages[0].Data)
+	if err != nil {
+		panic(err)
+	}
+	e, err := events.New(events.Custom, "/another", events.CustomData{Name: producer})
+	if err != nil {
+		panic(err)
+	}
+	e.ID = first.ID
+	f.Publish(producer, e)
+	f.Manifest(producer)
 }
 
 func acknowledge(t *testing.T, f *ledgertest.Feed, key *writer.Key, findings ...string) {
@@ -75,6 +91,7 @@ func TestVerify_Acknowledged(t *testing.T) {
 	}
 	want := []verifier.MatterKind{
 		verifier.MatterGap, verifier.MatterUnsealed, verifier.MatterUnproven, verifier.MatterForeign, verifier.MatterMisaddressed,
+		verifier.MatterIDReused,
 	}
 	if !slices.Equal(kinds, want) || before.Exit != verifier.ExitContradicts {
 		t.Fatalf("got %v, exit %d, want %v, %d\n%+v", kinds, before.Exit, want, verifier.ExitContradicts, before.Matters)
@@ -84,7 +101,7 @@ func TestVerify_Acknowledged(t *testing.T) {
 	}
 	for allow, exit := range map[bool]int{false: verifier.ExitContradicts, true: verifier.ExitVerified} {
 		r := verifyFeed(t, f, key, allow)
-		if r.Exit != exit || r.AcknowledgedCount != 5 || r.UnacknowledgedCount != 0 || r.Completeness != verifier.Gaps {
+		if r.Exit != exit || r.AcknowledgedCount != 6 || r.UnacknowledgedCount != 0 || r.Completeness != verifier.Gaps {
 			t.Errorf("allow %v: exit %d, want %d; %s, %d known, %+v", allow, r.Exit, exit, r.Completeness, r.AcknowledgedCount, r.Matters)
 		}
 		if a := r.Matters[0].Acknowledged; a == nil || a.By != "jdoe" || a.Reason != "known" {
@@ -121,6 +138,7 @@ func TestVerify_AcknowledgedGrows(t *testing.T) {
 		"Misaddressed": func(f *ledgertest.Feed) {
 			f.Add(subjects.Address{Tenant: "acme", Producer: "z", Kind: events.Custom}, f.Messages[1].Data)
 		},
+		"IDReused": func(f *ledgertest.Feed) { reuse(f, "r") },
 		"DeniedResult": func(f *ledgertest.Feed) {
 			f.Event("p", "r3", events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny}})
 			f.Event("p", "r3", events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess})

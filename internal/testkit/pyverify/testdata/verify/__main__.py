@@ -66,7 +66,7 @@ def verify(**question):
     try:
         facts = (verify_bundle if is_bundle else verify_ledger)(q, key, [o for o in kept if o.kind == "trusted" or not is_bundle], report)
         incomplete, contradicts = facts.exit(report, q.allow_acknowledged)
-        report |= {"gaps": [show(g) for g in facts.gaps], "foreign": len(facts.foreign), "foreign_records": [show_record(r) for r in facts.foreign], "findings": facts.reused + len(facts.claims) + facts.denied,
+        report |= {"gaps": [show(g) for g in facts.gaps], "foreign": len(facts.foreign), "foreign_records": [show_record(r) for r in facts.foreign], "findings": len(facts.claims) + facts.denied,
                    "not_enrolled": [p.name.decode("utf-8", "replace") for p in facts.shown.values() if not p.enrolled]}
         report["counts"] |= facts.counts()
     except DAMAGE as e:

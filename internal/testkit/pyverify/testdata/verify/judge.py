@@ -5,6 +5,8 @@ from producers import Producer, find_lost
 from records import members
 from runs import Part, state
 
+ALONE = (b"misaddressed", b"id-reused")  # findings that are acknowledged one by one
+
 
 def count(rows, arrivals):
     return {"leaves": len(rows), "events": sum(r.cls == b"event" for r in rows), "manifests": sum(r.cls == b"manifest" for r in rows),
@@ -16,8 +18,8 @@ class Facts:
 
     def __init__(self, arrivals, partial, silence, now, issuers, breaks=(), skip=frozenset()):
         self.silent, self.partial, self.issuers = now - silence, partial, issuers
-        self.producers, self.denied, self.claims, self.reused, self.acknowledged = {}, 0, [], 0, {}
-        self.doubtful, self.misaddressed, self.run, denials = False, True, None, {}
+        self.producers, self.denied, self.claims, self.acknowledged = {}, 0, [], {}
+        self.doubtful, self.of_claims, self.run, denials = False, True, None, {}
         first = {r.id: r for r in arrivals if r.cls == b"event"}
         for i, r in enumerate(arrivals):
             r.number = i
@@ -44,7 +46,8 @@ class Facts:
     def claim(self, r, first):
         """Notes a record that claims the id, number or subject of another one."""
         if r.cls == b"conflict" and r.finding == b"id-reused":
-            self.reused += not (r.id in first and same_recording(first[r.id], r))
+            if not (r.id in first and same_recording(first[r.id], r)):
+                self.claims.append(r)
         elif r.cls == b"conflict" or r.finding == b"misaddressed":
             self.claims.append(r)
 
@@ -79,7 +82,7 @@ class Facts:
 
     def of_nothing(self):
         """Leaves only the records that contradict others."""
-        self.shown, self.foreign, self.gaps, self.states, self.misaddressed = {}, [], [], {}, False
+        self.shown, self.foreign, self.gaps, self.states, self.of_claims = {}, [], [], {}, False
         return self
 
     # Findings, whose ids are the hashes of their facts
@@ -100,8 +103,8 @@ class Facts:
             sequence = r.manifest["last"] if r.manifest else r.sequence
             yield finding(b"foreign", (b"class", r.cls or b"event"), (b"producer", r.producer), (b"sequence", sequence), (b"sha256", r.hash.hex())), r
         for r in self.claims:
-            if r.finding == b"misaddressed" and self.misaddressed:
-                yield finding(b"misaddressed", (b"sha256", r.hash.hex())), r
+            if r.finding in ALONE and self.of_claims:
+                yield finding(r.finding, (b"sha256", r.hash.hex())), r
 
     def exit(self, report, allow):
         """Writes the findings into the report. Returns whether the statuses 11 and 12 apply."""
@@ -110,15 +113,15 @@ class Facts:
         report["acknowledged"] = sorted(id for id, _ in found if id in self.acknowledged)
         complete = report["completeness"] == "COMPLETE"
         if not allow:
-            return not complete or bool(self.foreign), bool(self.reused + len(self.claims) + self.denied)
+            return not complete or bool(self.foreign), bool(len(self.claims) + self.denied)
         known = lambda r: any(x is r and id in self.acknowledged for id, x in found)
-        open_ = any(id not in self.acknowledged and not (r and r.finding == b"misaddressed") for id, r in found)
+        open_ = any(id not in self.acknowledged and not (r and r.finding in ALONE) for id, r in found)
         incomplete = open_ or not (complete or found) or self.doubtful or report["completeness"] == "EMPTY"
-        return incomplete, bool(self.reused + self.denied) or not all(self.settled(r, known) for r in self.claims)
+        return incomplete, bool(self.denied) or not all(self.settled(r, known) for r in self.claims)
 
     def settled(self, claim, known):
-        """Whether a misaddressed record, or all foreign contents under a number with several ones, are acknowledged."""
-        if claim.cls != b"conflict":
+        """Whether a misaddressed record, one with a known id, or all foreign contents under a number with several ones, are acknowledged."""
+        if claim.finding in ALONE:
             return known(claim)
         foreign = [r for r in self.foreign if not r.manifest and (r.producer, r.sequence) == (claim.producer, claim.sequence)]
         return bool(foreign) and all(map(known, foreign))

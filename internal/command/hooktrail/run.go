@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -270,8 +271,11 @@ func writeRuns(out io.Writer, list []ledger.RunSummary, left int) {
 		if s.ToolErrors > 0 {
 			calls += fmt.Sprintf(", %d failed", s.ToolErrors)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s/%s\n", shown(s.Run, maxDetail), s.First.UTC().Format("2006-01-02 15:04:05"),
-			duration(s.Last.Sub(s.First).Milliseconds()), runState(s), calls, count(s.Tokens.Input), count(s.Tokens.Output))
+		started, lasted := "-", "-" // unknown if all records are set apart
+		if !s.First.IsZero() {
+			started, lasted = s.First.UTC().Format(time.DateTime), duration(s.Last.Sub(s.First).Milliseconds())
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s/%s\n", shown(s.Run, maxDetail), started, lasted, runState(s), calls, count(s.Tokens.Input), count(s.Tokens.Output))
 	}
 	w.Flush()
 	if left > 0 {
@@ -282,6 +286,8 @@ func writeRuns(out io.Writer, list []ledger.RunSummary, left int) {
 func runState(s ledger.RunSummary) string {
 	state := "going on"
 	switch {
+	case s.Events == 0:
+		return "records set apart"
 	case s.Finished != nil && s.Finished.Success:
 		state = "finished"
 	case s.Finished != nil:

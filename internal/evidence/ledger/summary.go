@@ -21,8 +21,8 @@ type RunSummary struct {
 	Title     string `json:"title,omitempty"`
 	Model     string `json:"model,omitempty"`
 
-	First time.Time `json:"first"` // time of the first event that is not a service record, see [IsServiceRecord]
-	Last  time.Time `json:"last"`
+	First time.Time `json:"first,omitzero"` // time of the first event that is not a service record, see [IsServiceRecord]
+	Last  time.Time `json:"last,omitzero"`
 
 	Events  int                 `json:"events"`
 	Removed int                 `json:"removed,omitempty"` // erased or pruned events, which only Events and Kinds count

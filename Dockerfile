@@ -7,7 +7,7 @@ COPY cmd cmd
 COPY internal internal
 COPY pkg pkg
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./cmd/... \
- && mkdir -m 0700 /data /pins /creds \
+ && mkdir -m 0700 /data /pins /creds /enrol /enrol/publisher /enrol/tracker \
  && cd /creds && mkdir -m 0700 nats owner publisher auditor tracker metrics reader decide
 
 # busybox for the health checks; the commands themselves need nothing. A new volume
@@ -17,6 +17,7 @@ COPY --from=build /out/ /usr/local/bin/
 COPY --from=build --chown=65532:65532 /data /data
 COPY --from=build --chown=65532:65532 /pins /pins
 COPY --from=build --chown=65532:65532 /creds /creds
+COPY --from=build --chown=65532:65532 /enrol /enrol
 COPY LICENSE /
 # Keys that were seen first are remembered apart from the data that they vouch for.
 ENV HOOKTRAIL_DATA_DIR=/data HOOKTRAIL_KNOWN_LEDGERS=/pins/known_ledgers

@@ -179,15 +179,29 @@ func (f *orderFlags) changeIssuerOf(cmd *cobra.Command, shared *cli.Shared, tena
 }
 
 func issuerEndorseCommand(shared *cli.Shared) *cobra.Command {
-	return &cobra.Command{
-		Use:   "endorse KEY",
+	var of []string
+	cmd := &cobra.Command{
+		Use:   "endorse KEY | --for FOLDER…",
 		Short: "Sign that an issuer counts in all ledgers, also in later ones",
 		Long: `Print a note, signed with the key of the ledgers, that the grants of an issuer enrol
 producers of all tenants, or of --tenant. Store it next to the issuer's key, with the
-ending .endorsed. The outboxes of the issuer then send it with their grants.`,
-		Example: `  auditor issuer endorse UABC… > keys/issuer.nk.endorsed`,
-		Args:    cobra.ExactArgs(1),
+ending .endorsed. The outboxes of the issuer then send it with their grants.
+
+With --for the command endorses the issuers of other data directories, and stores the
+notes there. It creates missing keys, also that of the ledgers, so it can run before the
+first start of the services.`,
+		Example: `  auditor issuer endorse UABC… > keys/issuer.nk.endorsed
+  auditor issuer endorse --for /var/lib/publisher --for /var/lib/tracker`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if (len(args) == 1) == (len(of) > 0) || len(args) > 1 {
+				return errors.New("name the key of one issuer, or data directories with --for")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(of) > 0 {
+				return endorseFolders(cmd, shared, of)
+			}
 			signer, _, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(shared.DataDir)))
 			if err != nil {
 				return err
@@ -199,4 +213,7 @@ ending .endorsed. The outboxes of the issuer then send it with their grants.`,
 			return cli.Print(cmd, shared, map[string]string{"endorsement": signed}, func(out io.Writer) { fmt.Fprint(out, signed) })
 		},
 	}
+	cmd.Flags().StringArrayVar(&of, "for", nil, "data `folder` of a publisher or tracker; repeat for others")
+	cli.LineOnly(cmd, "for")
+	return cmd
 }

@@ -31,6 +31,9 @@ func (l lines) enrolled(r verifier.Report) {
 		text += "; not enrolled: " + list(without)
 	}
 	l.print("Enrolled", verdict, text)
+	if len(without) > 0 && !r.RequireEnrolled {
+		l.print("", "  ", "This is a failure with --require-enrolled only. To enrol them, run auditor issuer endorse.")
+	}
 	if len(since) > 0 {
 		l.print("", "  ", list(since))
 	}

@@ -30,7 +30,7 @@ func compose(t *testing.T) *types.Project {
 func TestCompose_Services(t *testing.T) {
 	project := compose(t)
 	got := slices.Sorted(maps.Keys(project.Services))
-	if want := []string{"auditor", "credentials", "metrics", "nats", "publisher", "streams", "tracker"}; !slices.Equal(got, want) {
+	if want := []string{"auditor", "credentials", "enrolment", "metrics", "nats", "publisher", "streams", "tracker"}; !slices.Equal(got, want) {
 		t.Fatalf("got services %v, want %v", got, want)
 	}
 	stages := map[string]stage{}
@@ -73,7 +73,7 @@ func checkConfined(t *testing.T, s types.ServiceConfig) {
 	}
 }
 
-var once = []string{"credentials", "streams"}
+var once = []string{"credentials", "streams", "enrolment"}
 
 // checkStart checks that services wait for each other's health, and for the end of those that run
 // once.
@@ -113,6 +113,10 @@ func checkVolumes(t *testing.T, s types.ServiceConfig, project *types.Project, i
 		owner, isKey := strings.CutSuffix(v.Source, "-key")
 		switch {
 		case s.Name == "credentials":
+		case s.Name == "enrolment": // without a network
+			if s.NetworkMode != "none" || v.Source != "auditor" && v.Target != "/enrol/"+v.Source {
+				t.Errorf("it has a network, or the volume %s at %s", v.Source, v.Target)
+			}
 		case v.Source == "credentials", isKey && owner != s.Name && (owner != "owner" || s.Name != "streams"),
 			v.Source == "nats-accounts" && s.Name != "nats":
 			t.Errorf("it has the volume %s", v.Source)

@@ -78,21 +78,28 @@ func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	return anchor.New(k)
 }
 
+// CheckKey returns an error if the data directory has ledgers and no key.
+func CheckKey(dataDir string) error {
+	dir := KeyDir(dataDir)
+	if writer.HasKey(dir) {
+		return nil
+	}
+	tenants, err := ledger.Tenants(LedgerDir(dataDir))
+	if err == nil && len(tenants) > 0 {
+		err = fmt.Errorf("the key that signed the ledgers is gone from %s: restore it, or move the ledgers away", dir)
+	}
+	return err
+}
+
 // openKey creates a missing key only if there are no ledgers either.
 func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
-	if !writer.HasKey(dir) {
-		if o.Standby {
-			return nil, fmt.Errorf("a standby signs with the key of the auditor it stands by for: copy ledger.key and ledger.pub "+
-				"from the keys folder of that auditor's data directory to %s", dir)
-		}
-		tenants, err := ledger.Tenants(LedgerDir(o.DataDir))
-		if err != nil {
-			return nil, err
-		}
-		if len(tenants) > 0 {
-			return nil, fmt.Errorf("the key that signed the ledgers is gone from %s: restore it, or move the ledgers away", dir)
-		}
+	if o.Standby && !writer.HasKey(dir) {
+		return nil, fmt.Errorf("a standby signs with the key of the auditor it stands by for: copy ledger.key and ledger.pub "+
+			"from the keys folder of that auditor's data directory to %s", dir)
+	}
+	if err := CheckKey(o.DataDir); err != nil {
+		return nil, err
 	}
 	made := false
 	if o.Signer != "" {

@@ -113,6 +113,13 @@ func (c *containers) up(t *testing.T) {
 	c.address = serveConf(t, accounts, func(o *server.Options) { o.StoreDir = cmp.Or(c.store, o.StoreDir) }).Addr().String()
 	c.run(t, "streams", nil)
 	c.run(t, "streams", nil) // "make up" again
+	enrolment := c.project.Services["enrolment"]
+	var enrol []string
+	for _, text := range enrolment.Command {
+		enrol = append(enrol, c.host(enrolment, text))
+	}
+	c.run(t, "enrolment", enrol)
+	c.run(t, "enrolment", enrol)
 }
 
 // The commands of docker-compose.yml work with its keys and configuration.
@@ -127,8 +134,8 @@ func TestDeploy_Compose(t *testing.T) {
 	for _, service := range []string{"tracker", "metrics", "auditor"} {
 		c.run(t, service, nil, "--drain")
 	}
-	verdict := c.run(t, "auditor", []string{"auditor", "verify"})
-	if !strings.Contains(verdict, "VERIFIED") {
+	verdict := c.run(t, "auditor", []string{"auditor", "verify", "--require-enrolled"})
+	if !strings.Contains(verdict, "VERIFIED") || !strings.Contains(verdict, "3 of 3 producers") {
 		t.Errorf("got %s", verdict)
 	}
 }

@@ -91,6 +91,9 @@ func TestRights_Deployed(t *testing.T) {
 	run(t, 0, "metrics", at("metrics", "serve", "--drain")...)
 	run(t, 0, "auditor", at("auditor", "serve", "--drain")...)
 	verdict := run(t, 0, "auditor", "verify", "--tenant", "acme", "--data-dir", filepath.Join(dir, "auditor"))
+	if !strings.Contains(verdict, "--require-enrolled only") { // the grants of the engine have no endorsement
+		t.Errorf("the producer that is not enrolled looks like a failure: %s", verdict)
+	}
 	if !strings.Contains(verdict, "VERIFIED") || !strings.Contains(verdict, "COMPLETE") {
 		t.Errorf("got %s", verdict)
 	}

@@ -1,0 +1,43 @@
+package auditor
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+)
+
+// endorseFolders endorses the issuer of each folder, which is the data directory of a service.
+func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) error {
+	keys := auditor.KeyDir(shared.DataDir)
+	if err := auditor.CheckKey(shared.DataDir); err != nil {
+		return err
+	}
+	if _, err := writer.OpenKey(keys); err != nil {
+		return err
+	}
+	signer, public, err := writer.ReadSigner(writer.KeyFile(keys))
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		path, err := broker.IssuerKey(folder)
+		if err == nil {
+			err = auditor.Endorse(path, shared.Tenant, public, signer)
+		}
+		if err != nil {
+			return fmt.Errorf("--for %s: %w", folder, err)
+		}
+	}
+	return cli.Print(cmd, shared, map[string][]string{"endorsed": folders}, func(out io.Writer) {
+		for _, folder := range folders {
+			fmt.Fprintf(out, "endorsed: the issuer of %s\n", termtext.Printable(folder))
+		}
+	})
+}

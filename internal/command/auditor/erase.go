@@ -60,7 +60,7 @@ expires by the limits of the stream.`,
 	flags.StringVar(&e.what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&e.what.User, "user", "", "the events of this `user`")
 	flags.BoolVar(&e.dryRun, "dry-run", false, "report what would be erased, and erase nothing")
-	cli.LineOnly(cmd, "run", "event", "user")
+	cli.LineOnly(cmd, "user")
 	cmd.MarkFlagsOneRequired("run", "event", "user")
 	cmd.MarkFlagsMutuallyExclusive("run", "event", "user")
 	e.register(cmd)

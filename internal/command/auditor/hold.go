@@ -60,7 +60,7 @@ server for that if no process runs it. Name another server with --nats-url.`,
 	flags.StringVar(&during.to, "to", "", "events before this `time`, in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
 	// The environment must not narrow a hold.
-	cli.LineOnly(cmd, "run", "event", "user", "from", "to", "all")
+	cli.LineOnly(cmd, "user", "all")
 	f.register(cmd)
 	return cmd
 }

@@ -66,6 +66,7 @@ The start is recorded first; see auditor access.`,
 	flags.StringVar(&s.position, "position", "", "`file` with the position; default is one per tenant and receiver in the data directory")
 	flags.StringVar(&s.ca, "tls-ca", "", "`file` with the certificates to trust; default is those of the system")
 	flags.BoolVar(&s.once, "once", false, "exit at the end of the ledger")
+	cli.Variable(cmd, "to")
 	return cmd
 }
 

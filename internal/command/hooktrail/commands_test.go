@@ -79,7 +79,7 @@ func TestCommands(t *testing.T) {
 					t.Errorf("unknown flag: status %d, %q", status, stderr)
 				}
 				leaf.Flags().VisitAll(func(f *pflag.Flag) {
-					if !strings.Contains(stdout, cli.EnvName(f.Name)) && f.Name != "help" && f.Annotations[cli.LineOnlyAnnotation] == nil {
+					if !strings.Contains(stdout, cli.EnvName(f.Name)) && cli.HasVariable(f) {
 						t.Errorf("help does not name the variable of --%s", f.Name)
 					}
 				})

@@ -202,16 +202,33 @@ func describeEnv(flags *pflag.FlagSet) {
 }
 
 func hasEnv(f *pflag.Flag) bool {
-	return f.Name != "help" && f.Name != "version" && f.Annotations[LineOnlyAnnotation] == nil
+	if f.Annotations[variableAnnotation] != nil {
+		return true
+	}
+	return f.Name != "help" && f.Name != "version" && f.Annotations[lineOnlyAnnotation] == nil && !slices.Contains(selections, f.Name)
 }
 
-// LineOnlyAnnotation marks flags that [LineOnly] was called with.
-const LineOnlyAnnotation = "hooktrail_line_only"
+// HasVariable reports whether the environment can set f.
+func HasVariable(f *pflag.Flag) bool { return hasEnv(f) }
+
+// selections are flags that choose records. They ignore the environment, because a forgotten
+// variable would narrow the verdict of a command without notice.
+var selections = []string{"run", "event", "from", "to", "day"} //nolint:gochecknoglobals // a constant
+
+const (
+	lineOnlyAnnotation = "hooktrail_line_only"
+	variableAnnotation = "hooktrail_variable"
+)
 
 // LineOnly makes flags ignore the environment. For example, a variable that is meant as a filter
 // for one command must not select the data that another command erases.
-func LineOnly(cmd *cobra.Command, flags ...string) {
+func LineOnly(cmd *cobra.Command, flags ...string) { annotate(cmd, lineOnlyAnnotation, flags) }
+
+// Variable gives flags a variable that have the name of a selection, but select nothing.
+func Variable(cmd *cobra.Command, flags ...string) { annotate(cmd, variableAnnotation, flags) }
+
+func annotate(cmd *cobra.Command, annotation string, flags []string) {
 	for _, name := range flags {
-		_ = cmd.Flags().SetAnnotation(name, LineOnlyAnnotation, []string{"true"})
+		_ = cmd.Flags().SetAnnotation(name, annotation, []string{"true"})
 	}
 }

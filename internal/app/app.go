@@ -41,7 +41,7 @@ type Options struct {
 	Tenants      *admission.Policy // accepted by publisher and auditor; nil accepts all
 	Tenant       string            // empty means all tenants
 	DrainTimeout time.Duration
-	Heartbeat    time.Duration // of the publisher's outboxes, as in [publish.Options]
+	Heartbeat    time.Duration // of all outboxes, as in [publish.Options]
 	Redactor     publish.Redactor
 	Hooks        *hookfile.File  // nil allows everything
 	Audit        auditor.Options // anchors, retention and tiles only
@@ -52,7 +52,7 @@ type Options struct {
 
 // Addresses are where the services can be reached.
 type Addresses struct {
-	HTTP    string `json:"http"`
+	HTTP    string `json:"http"` // unix://PATH without a TCP address
 	NATS    string `json:"nats"`
 	DataDir string `json:"data_dir"`
 }
@@ -97,6 +97,7 @@ type app struct {
 
 func newApp(opts Options, b *broker.Broker) *app {
 	a := &app{opts: opts, registry: prometheus.NewRegistry()}
+	opts.Audit.Heartbeat, opts.Track.Heartbeat = opts.Heartbeat, opts.Heartbeat
 	opts.Audit.Admit, opts.Audit.Policy = opts.Tenants.Admit, opts.Tenants.Fingerprint()
 	a.consumers = Consumers{
 		Broker: b, DataDir: opts.DataDir, Tenant: opts.Tenant, Audit: opts.Audit, Track: opts.Track,
@@ -167,6 +168,9 @@ func (a *app) announce(ctx context.Context, listening net.Addr) {
 		scheme = "https://"
 	}
 	b := a.consumers.Broker
+	if listening.String() == publisher.NoAddress {
+		scheme, listening = "unix://", &net.UnixAddr{Name: a.opts.Access.Socket.Path}
+	}
 	addresses := Addresses{HTTP: scheme + listening.String(), NATS: b.URL(), DataDir: a.opts.DataDir}
 	a.opts.Logger.InfoContext(ctx, "hooktrail started", "http", addresses.HTTP, "nats", addresses.NATS, "embedded", b.Embedded())
 	if a.opts.Listening != nil {

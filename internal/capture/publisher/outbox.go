@@ -67,6 +67,17 @@ func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	return list, err
 }
 
+// CheckMissing returns an error that names each outbox that is gone, until its loss is on record.
+func CheckMissing(dataDir string, names ...string) error {
+	list, err := publish.MissingOutboxes(dataDir)
+	for _, m := range list {
+		if !m.Recorded && (len(names) == 0 || slices.Contains(names, m.Outbox)) {
+			err = errors.Join(err, fmt.Errorf("outbox %s is missing, and events that waited there are lost: restore it, or let the next publisher or auditor record the loss of producer %s", m.Outbox, m.Producer))
+		}
+	}
+	return err
+}
+
 func newOutbox(name string, s publish.State) Outbox {
 	o := Outbox{
 		Name: name, Producer: s.Producer, Shared: s.Shared, Waiting: s.Waiting, Bytes: s.Bytes, Tenants: s.Tenants,

@@ -53,18 +53,30 @@ var ErrListen = errors.New("cannot listen on this address")
 
 // Validate reports the first invalid option.
 func (o Options) Validate() error {
+	switch {
+	case o.MaxBody < 0:
+		return errors.New("--max-body: must not be negative")
+	case o.Quota < 0:
+		return errors.New("--quota: must not be negative")
+	}
+	return errors.Join(o.validateListen(), o.Access.Validate())
+}
+
+func (o Options) validateListen() error {
+	if o.Listen == NoAddress {
+		if o.Access.Socket.Path == "" {
+			return fmt.Errorf("%w: %q needs --socket", ErrListen, NoAddress)
+		}
+		return nil
+	}
 	host, _, err := net.SplitHostPort(o.Listen)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: --listen: %w", ErrListen, err)
 	case !o.AllowRemote && !isLoopback(host):
 		return fmt.Errorf("%w: %q is not of the loopback, and every host that reaches it may send events; --allow-remote allows that", ErrListen, o.Listen)
-	case o.MaxBody < 0:
-		return errors.New("--max-body: must not be negative")
-	case o.Quota < 0:
-		return errors.New("--quota: must not be negative")
 	}
-	return o.Access.Validate()
+	return nil
 }
 
 func (o Options) withDefaults() Options {

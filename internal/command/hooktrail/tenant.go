@@ -144,7 +144,12 @@ that the keys have granted. "auditor issuer revoke" refuses later ones.`,
 			if err != nil && len(removed) == 0 {
 				return err
 			}
-			return errors.Join(printKeys(cmd, shared, removed), err)
+			printed := cli.Print(cmd, shared, append([]broker.TenantKey{}, removed...), func(out io.Writer) {
+				for _, k := range removed {
+					fmt.Fprintf(out, "removed: key %s of tenant %s\n", k.Key, termtext.Printable(k.Tenant))
+				}
+			})
+			return errors.Join(printed, err)
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "public `key` to take back; without it all of the tenant")

@@ -71,7 +71,7 @@ of acknowledged events.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.HTTPListen, "http-listen", publisher.DefaultListen, "`address` of the HTTP server")
+	flags.StringVar(&opts.HTTPListen, "http-listen", publisher.DefaultListen, "`address` of the HTTP server; none serves --socket only")
 	flags.StringVar(&opts.NATSListen, "nats-listen", "", "loopback `address` of the embedded NATS server; empty picks a free port at the first start and keeps it")
 	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address outside the loopback; without tokens every client that reaches it may write")
 	publishercmd.RegisterAccess(cmd, &opts.Access)

@@ -29,11 +29,13 @@ func statusCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "status [NAME…]",
 		Short: "Show the events that wait in the outboxes",
 		Long: "status reads the outboxes of the data directory without disturbing the processes that use them.\n" +
-			"It shows the number and age of waiting events, losses, damage, and the process that forwards.",
+			"It shows the number and age of waiting events, losses, damage, and the process that forwards. It\n" +
+			"fails if an outbox is missing and its loss is not on record.",
 		Example: "  publisher outbox status\n  publisher outbox status shared --json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := publisher.Outboxes(shared.DataDir, args...)
+			err = errors.Join(err, publisher.CheckMissing(shared.DataDir, args...))
 			printed := cli.Print(cmd, shared, found, func(out io.Writer) {
 				if len(found) == 0 && err == nil {
 					fmt.Fprintf(out, "no outbox in %s\n", termtext.Printable(shared.DataDir))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -48,6 +49,40 @@ func TestOutboxStatus_OneCannotBeRead(t *testing.T) {
 	if status != 1 || !strings.HasPrefix(out.String(), "shared: 1 event waits") || !strings.Contains(errs.String(), identity) {
 		t.Errorf("status %d, stdout %s, stderr %s", status, &out, &errs)
 	}
+}
+
+// status fails because of an outbox that is gone, until its loss is on record.
+func TestOutboxStatus_Missing(t *testing.T) {
+	dir := t.TempDir()
+	srv := natstest.Start(t)
+	p, err := publish.Open(t.Context(), srv.Connect(t), publish.Options{
+		Dir: filepath.Join(dir, "outbox", "serve"), Journal: publish.JournalDir(dir), Name: "serve", Redactor: publish.NoRedaction,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close(t.Context()) })
+	if err := os.RemoveAll(filepath.Join(dir, "outbox", "serve")); err != nil {
+		t.Fatal(err)
+	}
+	check := func(want int, text string, names ...string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		cmd := Command()
+		cmd.SetOut(&out)
+		cmd.SetErr(&errs)
+		status := cli.Execute(t.Context(), cmd, append([]string{"outbox", "status", "--data-dir", dir}, names...))
+		if status != want || !strings.Contains(errs.String(), text) {
+			t.Errorf("status %d, want %d, stderr %s", status, want, &errs)
+		}
+	}
+	check(1, "outbox serve is missing")
+	check(1, "outbox serve is missing", "serve")
+	lost, err := publish.RecordLost(t.Context(), dir, hookclient.SharedOutbox(dir), publish.SharedOptions{Redactor: publish.NoRedaction, Journal: publish.JournalDir(dir)})
+	if err != nil || len(lost) != 1 {
+		t.Fatalf("got %v, %v", lost, err)
+	}
+	check(0, "")
 }
 
 // The timeout of flush includes the time to connect.

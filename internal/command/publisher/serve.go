@@ -58,7 +58,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.Listen, "listen", publisher.DefaultListen, "`address` to listen on")
+	flags.StringVar(&opts.Listen, "listen", publisher.DefaultListen, "`address` to listen on; none serves --socket only")
 	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an address outside the loopback; without tokens, every host that reaches it may write")
 	flags.Int64Var(&opts.MaxBody, "max-body", publisher.DefaultMaxBody, "size limit of a request in `bytes`, uncompressed; one event has at most 16 MiB")
 	RegisterAccess(cmd, &opts.Access)

@@ -102,10 +102,11 @@ type Options struct {
 	Progress func(consume.Progress)
 	Now      func() time.Time // time.Now by default
 
-	tooLong   func() <-chan time.Time // for tests; fires when a slow ledger gets a backlog
-	tick      func() <-chan time.Time // for tests; fires when to look for missing reports
-	heartbeat time.Duration           // for tests; interval of the outbox of access records, 0 for the default
-	stream    ledger.Stream           // stream of a new state database, see Rebuild
+	Heartbeat time.Duration // of the outbox of access records, as in [publish.Options]
+
+	tooLong func() <-chan time.Time // for tests; fires when a slow ledger gets a backlog
+	tick    func() <-chan time.Time // for tests; fires when to look for missing reports
+	stream  ledger.Stream           // stream of a new state database, see Rebuild
 }
 
 func (o Options) withDefaults() Options {

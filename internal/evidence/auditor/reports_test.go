@@ -44,7 +44,7 @@ func TestRun_DailyReports(t *testing.T) {
 			Reports: Reports{Dir: out, At: time.Hour, Text: func(daily.Report) string { return "text\n" }},
 			tick:    func() <-chan time.Time { return ticks },
 
-			heartbeat: 30 * oneDay, // the clock is ahead of the outbox
+			Heartbeat: 30 * oneDay, // the clock is ahead of the outbox
 		})
 	}()
 	defer func() {

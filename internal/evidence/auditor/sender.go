@@ -75,7 +75,7 @@ func (s *sender) outboxOptions() publish.Options {
 	space := s.opts.Broker.Space()
 	return publish.Options{
 		Dir: access.Outbox(s.opts.DataDir), Journal: publish.JournalDir(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
-		Heartbeat: s.opts.heartbeat, SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
+		Heartbeat: s.opts.Heartbeat, SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
 		Issuer: broker.Issuer(s.opts.DataDir, s.opts.Logger),
 	}
 }

@@ -94,7 +94,7 @@ func (m *machine) socket() string { return filepath.Join(m.dir, "run", "publishe
 
 func (m *machine) serve(t *testing.T) *process {
 	t.Helper()
-	p := startProgram(t, m.program, m.service, nil, "publisher", "serve", "--listen", "127.0.0.1:0", "--data-dir", m.data(),
+	p := startProgram(t, m.program, m.service, nil, "publisher", "serve", "--listen", "none", "--data-dir", m.data(),
 		"--hooks", filepath.Join(m.dir, "service", "hooks.yaml"), "--socket", m.socket(), "--socket-group", fmt.Sprint(groupID))
 	waitUntil(t, "the publisher serves the group", func() bool {
 		select {
@@ -177,11 +177,12 @@ func TestUsers_BuildMachine(t *testing.T) {
 // A build machine is set up as in docs/operations.md, and the installed hook runs.
 //
 //guarantee:agent-owns-nothing
+//guarantee:socket-only
 func TestUsers_TwoCommands(t *testing.T) {
 	m := newMachine(t)
 	hooks := filepath.Join(m.dir, "service", "hooks.yaml")
 	p := startProgram(t, m.program, m.service, nil, "hooktrail", "up", "--auth", "required", "--data-dir", m.data(),
-		"--hooks", hooks, "--socket", m.socket(), "--socket-group", fmt.Sprint(groupID), "--http-listen", "127.0.0.1:0")
+		"--hooks", hooks, "--socket", m.socket(), "--socket-group", fmt.Sprint(groupID), "--http-listen", "none")
 	waitUntil(t, "the services are ready", func() bool {
 		out, err := shell(m.agent, "test -S "+m.socket())
 		return err == nil && out == "" && strings.Contains(p.stdout.String(), "nats ")
@@ -208,6 +209,9 @@ func TestUsers_TwoCommands(t *testing.T) {
 	if nc, err := nats.Connect(strings.TrimSpace(string(url))); !errors.Is(err, nats.ErrAuthorization) {
 		nc.Close()
 		t.Errorf("the agent at the broker: got %v, want %v", err, nats.ErrAuthorization)
+	}
+	if out := p.stdout.String(); strings.Contains(out, "http://") || !strings.Contains(out, "unix://"+m.socket()) {
+		t.Errorf("it has an address that every user reaches: %s", out)
 	}
 	m.trespass(t)
 	p.stopCleanly(t)

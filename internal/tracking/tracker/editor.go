@@ -128,7 +128,7 @@ func (e *editor) outboxOptions() publish.Options {
 	space := e.opts.Broker.Space()
 	return publish.Options{
 		Dir: EditOutbox(e.opts.DataDir), Journal: publish.JournalDir(e.opts.DataDir), Name: editsName, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
-		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: e.opts.Logger,
+		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Heartbeat: e.opts.Heartbeat, Logger: e.opts.Logger,
 		Issuer: broker.Issuer(e.opts.DataDir, e.opts.Logger),
 	}
 }

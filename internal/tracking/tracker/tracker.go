@@ -52,6 +52,8 @@ type Options struct {
 	// DefaultSettleTimeout. Without Drain, there is no limit.
 	SettleTimeout time.Duration
 
+	Heartbeat time.Duration // of the outboxes, as in [publish.Options]
+
 	// Progress receives reports on how far the stream is read. If the tracker waits, Err is the
 	// reason. All calls come from one goroutine.
 	Progress func(consume.Progress)
@@ -154,7 +156,7 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 		Redactor: publish.NoRedaction, // decisions contain only names
 		// A decision counts as published once it is in the outbox, so the outbox must not lose it
 		// in a crash.
-		Durability: publish.DiskDurability, Unique: true,
+		Durability: publish.DiskDurability, Unique: true, Heartbeat: opts.Heartbeat,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),
 	})

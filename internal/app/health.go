@@ -80,7 +80,7 @@ func instrument(registry *prometheus.Registry, services []*service) {
 				return 0
 			}),
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "hooktrail_part_lag_messages", ConstLabels: labels, Help: "Stream messages that the service has not handled.",
+				Name: "hooktrail_part_lag_messages", ConstLabels: labels, Help: "Stream messages that the service has not handled, including received ones that it could not commit.",
 			}, func() float64 { return float64(s.current().Lag) }),
 			prometheus.NewCounterFunc(prometheus.CounterOpts{
 				Name: "hooktrail_part_restarts_total", ConstLabels: labels, Help: "Restarts of the service after failures.",

@@ -31,7 +31,8 @@ func accessCommand(shared *cli.Shared) *cobra.Command {
 		Long: `List the recorded uses of the evidence in a ledger: replays, exports, proofs,
 coverage reports, access lists, erasures, prunings and holds. Each use is an event
 of the ledger, recorded before the evidence was used. The last line counts the
-records in the data directory that have not been sent yet.
+records in the data directory that have not been sent yet. The approval of an order
+names the person who approved it, and then the one who gave it.
 
 --from and --to select uses by time, --who by person and --action by action. --run
 drops the uses of other runs, and keeps uses of everything, of a range of time or
@@ -80,7 +81,7 @@ func printUses(out io.Writer, list []access.Use, waiting uint64) {
 	w := table(out)
 	cell := func(text string) string { return oneLine(termtext.Printable(text)) }
 	for _, a := range list {
-		action, what := string(a.Action), whatOf(a.What)
+		action, what := actionText(a), whatOf(a.What)
 		if a.Unreadable {
 			action, what = "unreadable", "sent by "+a.Producer
 		}
@@ -94,6 +95,14 @@ func printUses(out io.Writer, list []access.Use, waiting uint64) {
 	if waiting > 0 {
 		fmt.Fprintf(out, "%d more are not sent yet, auditor serve sends them\n", waiting)
 	}
+}
+
+// actionText tells an approval of an order from the order.
+func actionText(a access.Use) string {
+	if a.OrderedBy == "" {
+		return string(a.Action)
+	}
+	return "approve " + string(a.Action) + " ordered by " + a.OrderedBy
 }
 
 func whatOf(s *events.AuditSelection) string {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ func acknowledgeCommand(shared *cli.Shared) *cobra.Command {
 		Short: "Record that findings of verify are known",
 		Long: `Record that a person knows a finding of auditor verify, which prints an id for each:
 missing numbers, a run without a seal, a producer that proves nothing, a foreign or
-misaddressed record, and a record with the id of another one. The first characters of
+misaddressed record, and a record with the id of another one. The first 6 characters of
 an id are enough. The record is signed with the key of the ledger. It changes no record
 and no verdict.
 
@@ -130,7 +129,7 @@ func namedIn(r verifier.Report, id string) (verifier.Matter, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return verifier.Matter{}, fmt.Errorf("the ledger of tenant %q has no finding %q: auditor verify prints those that can be acknowledged: %w", r.Tenant, id, os.ErrNotExist)
+		return verifier.Matter{}, fmt.Errorf("the ledger of tenant %q has no finding %q: auditor verify prints those that can be acknowledged", r.Tenant, id)
 	case len(found) > 1:
 		return verifier.Matter{}, fmt.Errorf("%q names %d findings: add more of the id", id, len(found))
 	case found[0].Acknowledged != nil:

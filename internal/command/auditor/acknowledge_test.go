@@ -52,6 +52,9 @@ func TestAcknowledge(t *testing.T) {
 	give(1, "ffffffff", "no finding")
 	checkStatus(t, 2, append([]string{"acknowledge", id, "--tenant", "acme"}, at...), "--reason is required")
 	give(0, id[:12], "acknowledged: "+id[:12], "order ")
+	if _, out := command(t, append([]string{"verify", "--tenant", "acme"}, at...)...); strings.Contains(out, "Redacted") {
+		t.Errorf("an acknowledgement redacts nothing:\n%s", out)
+	}
 	give(1, id, "was acknowledged by jdoe")
 
 	report(t, verifier.ExitIncomplete, at...)

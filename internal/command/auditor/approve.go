@@ -131,12 +131,14 @@ func (a *approval) sign(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader
 func (a *approval) signer(rules ledger.Rules, proposer string) (note.Signer, error) {
 	var names []string
 	var errs error
+	except := ""
 	for _, text := range rules.Second.Approvers {
 		name, public, err := sshkey.PublicOf(text)
 		if err != nil {
 			return nil, err
 		}
 		if strings.EqualFold(name, strings.TrimSpace(proposer)) {
+			except = fmt.Sprintf("; %s cannot, because %q gave the order, which is the same name", name, proposer)
 			continue
 		}
 		names = append(names, name)
@@ -160,9 +162,9 @@ func (a *approval) signer(rules ledger.Rules, proposer string) (note.Signer, err
 		errs = err
 	}
 	if len(names) == 0 {
-		return nil, errors.New("no approver can approve this order: the ledger has none with another name than the person who gave it")
+		return nil, fmt.Errorf("no approver can approve this order: the ledger has none with another name than the person who gave it%s", except)
 	}
-	return nil, errors.Join(fmt.Errorf("the key is not of an approver: %s can approve this order", strings.Join(names, ", ")), errs)
+	return nil, errors.Join(fmt.Errorf("the key is not of an approver: %s can approve this order%s", strings.Join(names, ", "), except), errs)
 }
 
 func (a *approval) carryOutApproved(
@@ -246,8 +248,18 @@ func listProposals(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) err
 	})
 }
 
-func printProposed(out io.Writer, d ledger.Outcome) {
-	fmt.Fprintf(out, "proposed: %s\n  another person approves it with auditor approve %s\n", orderText(d.Order), d.Order.ID)
+// printProposed prints that orders wait for a second person. In JSON, it prints shown.
+func printProposed(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, shown any, orders ...ledger.Outcome) error {
+	rules, err := r.Orders().Rules(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return cli.Print(cmd, shared, shown, func(out io.Writer) {
+		for _, d := range orders {
+			fmt.Fprintf(out, "proposed: %s\n  not done: it waits for a second person until %s, who uses auditor approve %s\n",
+				orderText(d.Order), rules.Expires(d.Order).Format(time.RFC3339), d.Order.ID)
+		}
+	})
 }
 
 func orderText(o ledger.Order) string {

@@ -54,7 +54,7 @@ func TestApprove_Killed(t *testing.T) {
 			t.Fatalf("after kill %d: status %d\n%s", n, status, text)
 		}
 	}
-	if text := w.do(0, "20 erased (jdoe", "verify", "--key", publicKey(t, w.dir)); strings.Contains(text, "waits for its approval") {
+	if text := w.do(0, "20 erased (jdoe", "verify", "--key", publicKey(t, w.dir)); strings.Contains(text, "waits for a second person") {
 		t.Errorf("an order still waits:\n%s", text)
 	}
 }

@@ -119,3 +119,17 @@ func TestVerify_BucketOutOfReach(t *testing.T) {
 		t.Errorf("status %d:\n%s", status, text)
 	}
 }
+
+func TestVerify_BucketIsEmpty(t *testing.T) {
+	s := auditortest.Server(t)
+	b, dir := auditortest.Connect(t, s), t.TempDir()
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 1)
+	drainWith(t, auditor.Options{Broker: b, DataDir: dir, NoBucket: true})
+	args := []string{"verify", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL()}
+	if status, text := command(t, args...); status != 0 || !strings.Contains(text, "Kept:         NOT YET      bucket HOOKTRAIL_CHECKPOINTS: no checkpoint of this ledger") {
+		t.Errorf("got status %d:\n%s", status, text)
+	}
+	if status, text := command(t, append(args, "--require-trusted")...); status != verifier.ExitUntrusted {
+		t.Errorf("--require-trusted: got status %d:\n%s", status, text)
+	}
+}

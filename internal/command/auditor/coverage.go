@@ -128,7 +128,7 @@ func printCoverage(out io.Writer, c coverage.Report) {
 }
 
 func usedOnce(a access.Use) string {
-	how := string(a.Action)
+	how := actionText(a)
 	if osuser.Differs(a.By, a.User) {
 		how += " by " + a.User
 	}

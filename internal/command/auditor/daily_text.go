@@ -88,7 +88,7 @@ func (l lines) orders(list []daily.Order) {
 		if l.more(i, len(list)) {
 			break
 		}
-		text := fmt.Sprintf("leaf %d: %s by %s, %s: %s", o.Leaf, o.Action, giver(verifier.OrderAt{By: o.By, Time: o.Time, Ticket: o.Ticket}), o.Effect, o.Reason)
+		text := fmt.Sprintf("leaf %d: %s by %s, %s: %s", o.Leaf, o.Action, giver(verifier.OrderAt{By: o.By, Time: o.Time, Ticket: o.Ticket, Approver: o.Approver}), o.Effect, o.Reason)
 		if o.Records > 0 {
 			text += fmt.Sprintf(" (%s)", plural(o.Records, "record", "records"))
 		}
@@ -124,7 +124,7 @@ func useText(u access.Use) string {
 	if u.Unreadable {
 		return fmt.Sprintf("leaf %d: unreadable, sent by %s", u.Leaf, u.Producer)
 	}
-	text := fmt.Sprintf("%s %s: %s, %s", u.Time.Format(time.RFC3339), osuser.WithNote(u.By, u.User), u.Action, whatOf(u.What))
+	text := fmt.Sprintf("%s %s: %s, %s", u.Time.Format(time.RFC3339), osuser.WithNote(u.By, u.User), actionText(u), whatOf(u.What))
 	if u.As != "" {
 		text += " as " + u.As
 	}

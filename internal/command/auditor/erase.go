@@ -73,13 +73,15 @@ type Change struct {
 	Action events.AuditAction `json:"action"`
 	Orders []string           `json:"orders"`
 	// Records counts the records whose payloads are removed, or would be without --dry-run.
-	Records int64           `json:"records"`
-	DryRun  bool            `json:"dry_run,omitempty"`
-	Effects []ledger.Effect `json:"effects,omitempty"`
-	By      string          `json:"by"`
-	Reason  string          `json:"reason"`
-	Ticket  string          `json:"ticket,omitempty"`
-	Stream  StreamCopy      `json:"stream_copy,omitempty"`
+	Records int64 `json:"records"`
+	DryRun  bool  `json:"dry_run,omitempty"`
+	// NeedsApproval reports with --dry-run that a second person has to approve the order.
+	NeedsApproval bool            `json:"needs_approval,omitempty"`
+	Effects       []ledger.Effect `json:"effects,omitempty"`
+	By            string          `json:"by"`
+	Reason        string          `json:"reason"`
+	Ticket        string          `json:"ticket,omitempty"`
+	Stream        StreamCopy      `json:"stream_copy,omitempty"`
 	// Expires is when the stream's copy expires at the latest.
 	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
 	What    ledger.OrderSelection `json:"selection"`
@@ -130,6 +132,11 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 		for _, o := range orders {
 			c.Records += o.Leaves.Count()
 		}
+		rules, err := r.Orders().Rules(cmd.Context())
+		if err != nil {
+			return err
+		}
+		c.NeedsApproval = rules.Needs(first)
 		return f.print(cmd, shared, c)
 	}
 	done, err := f.giveAll(cmd, shared, r, orders)
@@ -147,11 +154,7 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 		c.streamCopy(cmd, shared, r, done)
 	}
 	if done[0].Effect == ledger.EffectProposed {
-		return errors.Join(cli.Print(cmd, shared, c, func(out io.Writer) {
-			for _, d := range done {
-				printProposed(out, d)
-			}
-		}), err)
+		return errors.Join(printProposed(cmd, shared, r, c, done...), err)
 	}
 	return errors.Join(f.print(cmd, shared, c), err)
 }
@@ -185,6 +188,9 @@ func printChange(out io.Writer, c Change) {
 	records := plural(c.Records, "record", "records")
 	word := map[events.AuditAction]string{events.AuditErase: "erased", events.AuditPrune: "pruned"}[c.Action]
 	if c.DryRun {
+		if c.NeedsApproval {
+			word = "proposed, and " + word + " after the approval of a second person"
+		}
 		fmt.Fprintf(out, "would be %s: %s of tenant %s\n", word, records, termtext.Printable(c.Tenant))
 		return
 	}

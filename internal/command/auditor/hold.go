@@ -112,11 +112,10 @@ func (f *orderFlags) hold(cmd *cobra.Command, shared *cli.Shared, action events.
 	if done[0].Effect == ledger.EffectVoid {
 		return fmt.Errorf("order %s had no effect: hold %s was lifted before", o.ID, o.Hold)
 	}
+	if done[0].Effect == ledger.EffectProposed {
+		return printProposed(cmd, shared, r, holdOf(o), done[0])
+	}
 	return cli.Print(cmd, shared, holdOf(o), func(out io.Writer) {
-		if done[0].Effect == ledger.EffectProposed {
-			printProposed(out, done[0])
-			return
-		}
 		if action == events.AuditLift {
 			fmt.Fprintf(out, "lifted: hold %s\n", termtext.Printable(o.Hold))
 			return

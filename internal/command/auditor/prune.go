@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -64,8 +65,17 @@ func (f *orderFlags) prune(cmd *cobra.Command, shared *cli.Shared, rules retenti
 		return err
 	}
 	if len(orders) == 0 {
+		inForce, err := r.Orders().Rules(cmd.Context())
+		if err != nil {
+			return err
+		}
+		text := "no records are past their retention"
+		if inForce.Floor > 0 {
+			floor := ledger.Order{Action: events.AuditFloor, Floor: inForce.Floor}
+			text += ": the ledger has the " + floor.Rule() + ", and younger records stay"
+		}
 		none := Change{Tenant: r.Tenant(), Action: events.AuditPrune, Orders: []string{}, By: given.By, Reason: given.Reason}
-		return cli.Print(cmd, shared, none, func(out io.Writer) { fmt.Fprintln(out, "no records are past their retention") })
+		return cli.Print(cmd, shared, none, func(out io.Writer) { fmt.Fprintln(out, text) })
 	}
 	for i := range orders {
 		orders[i].By, orders[i].Reason, orders[i].Ticket = given.By, given.Reason, given.Ticket

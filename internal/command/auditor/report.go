@@ -242,6 +242,10 @@ func (l lines) compared(label string, t verifier.Trusted) {
 	if t.From != "" {
 		at = t.From + ": "
 	}
+	if t.Absent {
+		l.print(label, l.verdict("NOT YET", l.palette.Warn), at+t.Reason)
+		return
+	}
 	if t.Unusable {
 		l.print(label, l.verdict("NOT FOUND", l.palette.Warn), at+t.Reason)
 		return

@@ -19,7 +19,7 @@ func (l lines) redacted(r verifier.Redacted) {
 	l.rules(r)
 	// Other lines print orders about keys, rules and issuers.
 	others := func(o verifier.OrderAt) bool {
-		return o.Action != events.AuditKey && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
+		return o.Action != events.AuditKey && o.Action != events.AuditAcknowledge && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
 	}
 	if r.Erased+r.Pruned == 0 && !slices.ContainsFunc(r.Orders, others) {
 		return
@@ -74,7 +74,7 @@ func (l lines) rules(r verifier.Redacted) {
 		} else if o.Hold != "" {
 			what = "lift hold " + o.Hold
 		}
-		l.print(label, "", fmt.Sprintf("leaf %d: %s waits for its approval until %s, by %s: %s", o.Leaf, what, o.Expires.Format(time.RFC3339), giver(o), o.Reason))
+		l.print(label, "", fmt.Sprintf("leaf %d: %s is not done, and waits for a second person until %s, by %s: %s", o.Leaf, what, o.Expires.Format(time.RFC3339), giver(o), o.Reason))
 		label = ""
 	}
 }

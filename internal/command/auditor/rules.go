@@ -164,11 +164,10 @@ func (f *orderFlags) rule(cmd *cobra.Command, shared *cli.Shared, rule ledger.Or
 	if err != nil {
 		return err
 	}
+	if done[0].Effect == ledger.EffectProposed {
+		return printProposed(cmd, shared, r, ruleOf(done[0]), done[0])
+	}
 	return cli.Print(cmd, shared, ruleOf(done[0]), func(out io.Writer) {
-		if done[0].Effect == ledger.EffectProposed {
-			printProposed(out, done[0])
-			return
-		}
 		fmt.Fprintf(out, "in force for tenant %s: %s\n  order %s\n", termtext.Printable(o.Tenant), termtext.Printable(o.Rule()), o.ID)
 	})
 }

@@ -66,19 +66,22 @@ func TestApprove(t *testing.T) {
 	w.do(0, "second person for erase, lift, prune (amy, within 7d)", "rule", "list")
 	w.do(2, "key", "rule", "approvers", "--approver", "bob=nothing", "--reason", "x")
 	erase := []string{"erase", "--run", "r0", "--reason", "asked for", "--by"}
-	w.do(0, "proposed: erase run r0, 4 records", append(erase, "jdoe")...)
+	w.do(0, "would be proposed, and erased after the approval of a second person: 4 records", append(erase, "jdoe", "--dry-run")...)
+	w.do(0, "proposed: erase run r0, 4 records\n  not done: it waits for a second person until ", append(erase, "jdoe")...)
 	id := w.proposal()
-	w.do(0, "waits for its approval", "verify", "--key", publicKey(t, w.dir))
+	w.do(0, "waits for a second person", "verify", "--key", publicKey(t, w.dir))
 	w.do(1, "no order", "approve", "none")
 	// Sign with the approver's key but no write access. Then record with write access but no key.
 	file := filepath.Join(t.TempDir(), "approved.txt")
 	w.do(0, "", "approve", id, "--identity", amy, "--out", file)
 	w.do(0, "approved by amy: erase run r0", "approve", "--signed", file)
 	w.do(0, "4 erased (jdoe", "verify", "--key", publicKey(t, w.dir))
+	w.do(0, "approve erase ordered by jdoe", "access")
+	w.do(0, ", approved by amy, done", append([]string{"report"}, today...)...)
 	publish("r1")
 	erase[2] = "r1"
 	w.do(0, "proposed", append(erase, "Amy")...)
-	w.do(1, "another name", "approve", w.proposal())
+	w.do(1, `amy cannot, because "Amy" gave the order`, "approve", w.proposal())
 	w.do(0, "proposed", append(erase, "jdoe")...)
 	w.do(0, "approved by amy", "approve", w.proposal()) // with the agent
 	text := w.do(0, "held", "hold", "add", "--run", "r1", "--reason", "case")
@@ -116,7 +119,7 @@ func TestRetentionFloor(t *testing.T) {
 	}
 	w := ruleWorld{t, dir, s.URL()}
 	w.do(0, "retention floor 1d, in force, by retention", "verify", "--key", publicKey(t, dir))
-	w.do(0, "no records are past", "prune", "--keep", "*=1ns")
+	w.do(0, "no records are past their retention: the ledger has the retention floor 1d", "prune", "--keep", "*=1ns")
 	o.Floor = time.Hour
 	drainWith(t, o)
 	w.do(0, "retention floor 1d", "rule", "list")

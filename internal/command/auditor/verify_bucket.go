@@ -3,7 +3,6 @@ package auditor
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -68,7 +67,7 @@ func askBroker(ctx context.Context, cmd *cobra.Command, shared *cli.Shared, tena
 	k := verifier.Anchored{From: "bucket " + bucket.Name()}
 	e, err := bucket.Newest(ctx, tenant)
 	if k.Note, k.Err = e.Data, err; err == nil && e.Data == nil {
-		k.Err = fs.ErrNotExist
+		k.Err = verifier.ErrNotStored
 	}
 	return k, nil
 }

@@ -24,6 +24,8 @@ type Use struct {
 	As     string                 `json:"as,omitempty"`
 	// The record carries an order. auditor verify reports its effect.
 	Order bool `json:"order"`
+	// OrderedBy is the person who gave the order, if By approved it.
+	OrderedBy string `json:"ordered_by,omitempty"`
 
 	// Unreadable means that the payload is invalid. Any producer can send such an event.
 	Unreadable bool `json:"unreadable,omitempty"`
@@ -75,6 +77,9 @@ func Read(e ledger.Entry) Use {
 	_, large := d.Blobs["order"]
 	a.Action, a.By, a.User, a.Reason, a.Ticket = d.Action, d.By, d.User, d.Reason, d.Ticket
 	a.What, a.As, a.Order = d.Selection, d.As, d.Order != "" || large
+	if o, ok := ledger.ApprovedOrder(d.Order); ok {
+		a.OrderedBy = o.By
+	}
 	return a
 }
 

@@ -96,6 +96,15 @@ func (b *backlog) size() int {
 	return b.bytes
 }
 
+func (b *backlog) messages() (n uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, q := range b.queue {
+		n += uint64(len(q.messages))
+	}
+	return n
+}
+
 func (b *backlog) isDone() bool {
 	select {
 	case <-b.done:

@@ -92,6 +92,16 @@ func (l *ledgers) newBacklog(of *writer.Ledger, first ...queued) *backlog {
 	return b
 }
 
+// queuedMessages counts the messages that slow ledgers have not written.
+func (l *ledgers) queuedMessages() (n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range l.backlogs {
+		n += b.messages()
+	}
+	return n
+}
+
 // The caller of queuedBytes must hold l.mu.
 func (l *ledgers) queuedBytes() (bytes int) {
 	for _, b := range l.backlogs {

@@ -140,6 +140,7 @@ func (s *service) progress(now consume.Progress) {
 		now.Err = errors.Join(s.ledgers.failure(), s.projector.tracker.failure(), s.anchors.Failure(), s.sender.failure(),
 			s.ledgers.scrubs.failure(), s.ledgers.slowWrites())
 	}
+	now.Lag += s.ledgers.queuedMessages()
 	s.opts.Progress(now)
 }
 

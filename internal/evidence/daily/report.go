@@ -108,6 +108,8 @@ type Order struct {
 	Time    time.Time          `json:"time"`
 	Effect  ledger.Effect      `json:"effect"`
 	Records int64              `json:"records,omitempty"` // destroyed by the order
+	// Approver is the second person, if the order needed one.
+	Approver string `json:"approver,omitempty"`
 }
 
 // Of returns the report of a ledger. verified is the result of [verifier.Verify] for this ledger,
@@ -184,7 +186,7 @@ func coverageOf(ctx context.Context, r *ledger.Reader, v verifier.Report, f *Fac
 	}
 	for _, o := range v.Redacted.Orders {
 		if used[o.Leaf] {
-			f.Orders = append(f.Orders, Order{o.Leaf, o.Action, o.By, o.Reason, o.Ticket, o.Time, o.Effect, o.Records})
+			f.Orders = append(f.Orders, Order{o.Leaf, o.Action, o.By, o.Reason, o.Ticket, o.Time, o.Effect, o.Records, o.Approver})
 		}
 	}
 	f.InForce = v.Redacted.Holds

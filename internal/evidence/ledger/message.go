@@ -20,8 +20,8 @@ type Message struct {
 
 // Stream identifies the stream that a message was read from.
 type Stream struct {
-	Epoch   uint64
-	Created time.Time
+	Epoch   uint64    `json:"epoch"`
+	Created time.Time `json:"created"`
 }
 
 // Arrival is one message that changed the ledger. The fields from Producer on are set for a

@@ -71,10 +71,23 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 			return errors.Join(err, moved)
 		}
 		l.log.WarnContext(ctx, "batch not applied", "error", err, "failures", failures+1)
+		l.countUncommitted(b)
 		l.report(err)
 		if !pause(backoff(retryFirst, l.opts.RetryMax, failures), ctx.Done()) {
 			return err
 		}
+	}
+}
+
+// countUncommitted sets the lag while b cannot be committed. If b is nil, there is no message.
+func (l *loop) countUncommitted(b *batch) {
+	if b == nil {
+		return
+	}
+	l.progress.Last = max(l.progress.Last, b.last+b.pending)
+	l.progress.Lag = uint64(len(b.messages)) + b.pending
+	if l.filters == nil {
+		l.progress.Lag = l.progress.Last - l.pos.Sequence
 	}
 }
 

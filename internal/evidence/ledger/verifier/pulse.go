@@ -104,7 +104,7 @@ func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 		}
 	}
 	for name, lost := range others {
-		unknown = append(unknown, Producer{Name: name, Lost: lost})
+		unknown = append(unknown, Producer{Name: name, State: StateLost, Lost: lost})
 	}
 	slices.SortFunc(unknown, func(a, b Producer) int { return cmp.Compare(a.Name, b.Name) })
 	return unknown
@@ -153,6 +153,9 @@ func pulseOf(s *sender, p *Producer, now time.Time) {
 	}
 	if s.state != "" {
 		p.Heard = s.heard
+	}
+	if s.lost != nil {
+		p.State = StateLost
 	}
 	p.Silent = s.lost == nil && s.isSilentAt(now)
 }

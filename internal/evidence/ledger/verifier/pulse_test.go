@@ -24,6 +24,9 @@ func wait(f *ledgertest.Feed, d time.Duration) { f.Now = f.Now.Add(d) }
 // absent returns the names of the silent and the lost producers.
 func absent(r verifier.Report) (names []string) {
 	for _, p := range r.Producers {
+		if (p.Lost != nil) != (p.State == verifier.StateLost) {
+			panic("the state of " + p.Name + " is " + string(p.State))
+		}
 		if p.Silent || p.Lost != nil {
 			names = append(names, p.Name)
 		}

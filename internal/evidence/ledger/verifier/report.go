@@ -44,6 +44,9 @@ const (
 // NotProven names what no ledger can prove. Every report contains it.
 const NotProven = "that tool results were true, or that actions outside registered producers did not happen."
 
+// StateLost is the state of a producer whose outbox is lost.
+const StateLost events.State = "lost"
+
 // Report is the result of [Verify].
 type Report struct {
 	Ledger string    `json:"ledger"`
@@ -158,8 +161,8 @@ type Producer struct {
 	Unchecked        bool      `json:"unchecked,omitempty"`        // some events were not compared with their manifest
 	SilentSinceBreak bool      `json:"unheard,omitempty"`          // nothing arrived since a break of the stream
 
-	// State is the last state that the producer announced, if any. In the state "open", it signs a
-	// manifest every Interval seconds. Heard is when the server stored its last manifest.
+	// State is the last state that the producer announced, if any, or [StateLost]. In the state
+	// "open", it signs a manifest every Interval seconds. Heard is when the server stored its last manifest.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"`
 	Heard    time.Time    `json:"heard,omitzero"`

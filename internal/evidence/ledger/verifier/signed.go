@@ -1,8 +1,10 @@
 package verifier
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -28,7 +30,12 @@ type signedCheckpoints struct {
 
 	group    errgroup.Group
 	mu       sync.Mutex // guards problems while group runs; no other lock is taken while it is locked
-	problems []string
+	problems []checkpointProblem
+}
+
+type checkpointProblem struct {
+	number int64
+	text   string
 }
 
 func newSignedCheckpoints(v *verifier, conn *sqlite.Conn) *signedCheckpoints {
@@ -71,7 +78,7 @@ func (s *signedCheckpoints) check(number, size int64, text string, c *ledger.Che
 		if _, err := openSigned([]byte(text), keys); err != nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.problems = append(s.problems, fmt.Sprintf("checkpoint %d: %v", number, reasonOfKey(err, replaced)))
+			s.problems = append(s.problems, checkpointProblem{number, reasonOfKey(err, replaced).Error()})
 		}
 		return nil
 	})
@@ -111,8 +118,9 @@ func (s *signedCheckpoints) fault(number, size int64, c *ledger.Checkpoint) stri
 func (s *signedCheckpoints) close() error {
 	err := s.group.Wait()
 	_ = s.stmt.Reset() // Step has returned the error
+	slices.SortFunc(s.problems, func(a, b checkpointProblem) int { return cmp.Compare(a.number, b.number) })
 	for _, p := range s.problems {
-		s.v.report.AddProblem("%s", p)
+		s.v.report.AddProblem("checkpoint %d: %s", p.number, p.text)
 	}
 	if s.newest != nil {
 		c := s.newest

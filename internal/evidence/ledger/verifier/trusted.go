@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,11 +16,16 @@ type Trusted struct {
 	Time       time.Time `json:"time"`
 	Diverged   bool      `json:"diverged"`
 	Unusable   bool      `json:"unusable,omitempty"` // unreadable or signed by another key
+	Absent     bool      `json:"absent,omitempty"`   // unusable, because nothing is stored yet
 	WithLedger bool      `json:"beside,omitempty"`   // stored with the ledger, so a match proves nothing
 	Reason     string    `json:"reason,omitempty"`
 }
 
 func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
+
+// ErrNotStored is an error of an anchor that has no checkpoint of the ledger yet.
+var ErrNotStored = errors.New("no checkpoint of this ledger is stored there yet; the auditor stores the first one within seconds, " +
+	"and its log says why if it cannot")
 
 // Anchored is a checkpoint from an anchor, such as a bucket.
 type Anchored struct {
@@ -62,7 +68,7 @@ func (o Options) trusted() (all []trusted, err error) {
 		}
 		t := newTrusted(k.From, c)
 		if err != nil {
-			t.found = Trusted{From: k.From, Unusable: true, Reason: err.Error()}
+			t.found = Trusted{From: k.From, Unusable: true, Absent: errors.Is(err, ErrNotStored), Reason: err.Error()}
 		}
 		t.found.WithLedger, t.signed = k.WithLedger, signed
 		all = append(all, t)

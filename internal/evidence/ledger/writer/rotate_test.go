@@ -116,8 +116,17 @@ func TestRotate(t *testing.T) {
 				}
 			}
 		}
-		if stranger := verifiedBy(t, r.path, ledgertest.VerifierOf(ledgertest.NewKey(t))); stranger.Integrity != verifier.Invalid {
+		stranger := verifiedBy(t, r.path, ledgertest.VerifierOf(ledgertest.NewKey(t)))
+		if stranger.Integrity != verifier.Invalid {
 			t.Errorf("%d changes: a stranger's key verified it", n)
+		}
+		last := 0
+		for _, p := range stranger.Problems {
+			var number int
+			if _, err := fmt.Sscanf(p, "checkpoint %d: ", &number); err == nil && number < last {
+				t.Errorf("checkpoint %d is behind checkpoint %d", number, last)
+			}
+			last = max(last, number)
 		}
 	}
 }

@@ -43,7 +43,7 @@ of a user. This command is recorded too.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd, shared) },
 	}
-	a.selection.register(cmd.Flags())
+	a.selection.register(cmd.Flags(), whenHappened)
 	a.purpose.register(cmd.Flags())
 	cmd.Flags().StringVar(&a.who, "who", "", "only uses by this `person`")
 	cmd.Flags().StringVar(&a.action, "action", "", "only this `action`: replay, export, proof, coverage, report, stream, access, erase, prune, hold, lift or key")

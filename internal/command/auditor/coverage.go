@@ -41,17 +41,19 @@ hour of its last event, a gap in the hour in which it was noticed, and an erased
 record in the hour in which it was stored. This command is recorded first; see
 auditor access.
 
-The line "As of" and the exit status are those of auditor verify. Producers that are
-silent or lost are named above the hours.`,
+The line "As of" and the exit status are those of auditor verify, also with
+--allow-acknowledged and --max-age. Producers that are silent or lost, and findings,
+are named above the hours.`,
 		Example: `  auditor coverage --from 2026-11-01 --to 2026-12-01
   auditor coverage --tenant acme --json --reason "quarterly review"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd, shared) },
 	}
 	flags := cmd.Flags()
-	c.during.registerTimes(flags)
+	c.during.registerTimes(flags, whenStored)
 	c.registerSource(flags)
 	c.registerWait(flags)
+	c.registerTolerance(flags)
 	flags.BoolVar(&c.requireEnrolled, "require-enrolled", false, requireEnrolledUsage)
 	c.register(flags)
 	return cmd
@@ -62,7 +64,10 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := verifier.Options{Silence: c.silence, RequireEnrolled: c.requireEnrolled}
+	if err := checkMaxAge(cmd, c.maxAge); err != nil {
+		return err
+	}
+	opts := verifier.Options{Silence: c.silence, RequireEnrolled: c.requireEnrolled, AllowAcknowledged: c.allowKnown}
 	if opts.Key, err = c.verifier(shared); err != nil {
 		return err
 	}
@@ -102,6 +107,12 @@ func printCoverage(out io.Writer, c coverage.Report) {
 	if c.AsOf != nil {
 		fmt.Fprintf(out, "As of %s\n", termtext.Printable(oneLine(asOfText(*c.AsOf, runsText(c.Open, "open")))))
 	}
+	for _, reason := range c.Unproven {
+		fmt.Fprintf(out, "Unproven: %s\n", termtext.Printable(oneLine(reason)))
+	}
+	lines{out: out}.matters(verifier.Report{
+		Matters: c.Matters, AcknowledgedCount: c.AcknowledgedCount, UnacknowledgedCount: c.UnacknowledgedCount, AllowAcknowledged: c.AllowAcknowledged,
+	})
 	for i, o := range c.Rules {
 		if i >= maxLines {
 			fmt.Fprintf(out, "and %d more rules\n", len(c.Rules)-i)

@@ -47,7 +47,9 @@ The report is text for people. With --json it is a document with the report, and
 signed text in "note". On stderr the command prints what depends on the place where it
 ran: the anchor, and the events that the ledger does not have yet.
 
-The exit status is that of auditor verify. This command is recorded first; see auditor
+The exit status is that of auditor verify --from --to. A day without events is EMPTY,
+which is no alarm. With --allow-acknowledged the report lists acknowledged findings
+apart, and its status is about the others. --max-age is not part of the report. This command is recorded first; see auditor
 access. auditor serve --report-dir writes a report every day.`,
 		Example: `  auditor report --tenant acme --out 2026-11-19.txt
   auditor report --tenant acme --day 2026-11-19 --json | jq .report.verdict.completeness
@@ -57,11 +59,12 @@ access. auditor serve --report-dir writes a report every day.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&d.day, "day", "", "the `day` in UTC, such as 2026-11-19; default is yesterday")
-	d.during.registerTimes(flags)
+	d.during.registerTimes(flags, whenStored)
 	d.registerSource(flags)
 	d.registerWait(flags)
 	d.register(flags)
-	d.signing.register(cmd)
+	d.signing.register(cmd, "the report")
+	d.registerTolerance(flags)
 	flags.StringVar(&d.out, "out", "", "new `file` to write; default is stdout")
 	cmd.MarkFlagsMutuallyExclusive("day", "from")
 	cmd.MarkFlagsMutuallyExclusive("day", "to")
@@ -94,7 +97,10 @@ func (d dailyFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := verifier.Options{Silence: d.silence, From: chosen.From, To: chosen.To}
+	if err := checkMaxAge(cmd, d.maxAge); err != nil {
+		return err
+	}
+	opts := verifier.Options{Silence: d.silence, From: chosen.From, To: chosen.To, AllowAcknowledged: d.allowKnown}
 	if opts.Key, err = d.verifier(shared); err != nil {
 		return err
 	}
@@ -118,6 +124,7 @@ func (d dailyFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	}
 	if at != nil {
 		verified.SetAsOf(*at)
+		verified.LimitAge(d.maxAge)
 	}
 	d.say(cmd.ErrOrStderr(), made, verified)
 	if status := max(made.Report.Exit, verified.Exit); status != verifier.ExitVerified {
@@ -163,6 +170,9 @@ func (d dailyFlags) say(out io.Writer, made daily.Made, verified verifier.Report
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.anchor(verified.Anchor)
 	l.asOf(verified)
+	for _, reason := range verified.Unproven {
+		l.print("Unproven", "", reason)
+	}
 	if !made.Signed && !d.signing.unsigned {
 		fmt.Fprintln(out, "the report is not signed, because the ledger's private key is not here (sign with --signing-key)")
 	}

@@ -12,12 +12,17 @@ import (
 const defaultReportAt = "00:15"
 
 // ReportFlags are the flags for daily reports.
-type ReportFlags struct{ dir, at string }
+type ReportFlags struct {
+	dir, at    string
+	allowKnown bool
+}
 
 // Register adds the flags to cmd.
 func (f *ReportFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "report-dir", "", "`folder` for a signed report about each tenant and day; see auditor report")
+	flags.BoolVar(&f.allowKnown, "report-allow-acknowledged", false,
+		"leave findings that auditor acknowledge has recorded out of the status of the reports")
 	flags.StringVar(&f.at, "report-at", defaultReportAt, "`time` in UTC from which the report about the day before is made")
 }
 
@@ -27,6 +32,6 @@ func (f *ReportFlags) Apply(o *auditor.Options) error {
 	if err != nil {
 		return cli.Usage("--report-at: %q is not a time such as %s", f.at, defaultReportAt)
 	}
-	o.Reports = auditor.Reports{Dir: f.dir, Text: DailyText, At: time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute}
+	o.Reports = auditor.Reports{Dir: f.dir, Text: DailyText, AllowAcknowledged: f.allowKnown, At: time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute}
 	return nil
 }

@@ -40,7 +40,8 @@ func exportCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "export [--run RUN | --from TIME --to TIME] [--format FORMAT] [--out FILE]",
 		Short: "Export records as a bundle with proofs, or as a table",
 		Long: `Export all records of a ledger, or the records of a run or a range of time. Export
-stops at the checkpoint that is the newest when it starts.
+stops at the checkpoint that is the newest when it starts. --from and --to are times at
+which the server stored the records, as in verify, report and coverage.
 
   bundle   a zip file with the records, their leaves, the hashes up to the signed
            root, the checkpoint, the key, and a page for any browser. It can be
@@ -58,8 +59,9 @@ stops at the checkpoint that is the newest when it starts.
 
 A bundle holds a statement about its contents that the ledger's key signs. Without
 the private key in the data directory or in --signing-key, the bundle has none, and
-verify never finds it COMPLETE. Before it signs, export verifies the whole ledger. It
-exits with 40 if the ledger is INVALID; --unsigned exports it anyway.
+verify never finds it COMPLETE. Before it writes a bundle, export verifies the whole
+ledger. It exits with 40 if the ledger is INVALID. With --unsigned it writes the bundle
+first, unless a record in it was altered.
 
 The same ledger gives the same bytes. Export reads the ledger file and needs no
 server. It prints on stderr up to which position in the stream the export speaks, and
@@ -72,9 +74,9 @@ with 40 at one that was altered. The export is recorded first, with --by, --reas
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return x.run(cmd, shared) },
 	}
-	x.selection.register(cmd.Flags())
+	x.selection.register(cmd.Flags(), whenStored)
 	x.purpose.register(cmd.Flags())
-	x.signing.register(cmd)
+	x.signing.register(cmd, "the selection of a bundle")
 	cmd.Flags().DurationVar(&x.wait, "wait", defaultWait, waitUsage)
 	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet, ocsf or tiles")
 	cmd.Flags().StringVar(&x.out, "out", "", "new `file` to write, or folder of tiles; default is stdout")
@@ -90,6 +92,7 @@ func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if opts.Selection, err = x.parse(); err != nil {
 		return err
 	}
+	opts.Selection.Stored = true
 	if err := x.checkFormat(cmd); err != nil {
 		return err
 	}
@@ -116,6 +119,9 @@ func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if errors.Is(err, bundle.ErrNothing) {
 		return nothingChosen(r.Tenant(), opts.Selection)
 	}
+	if err == nil && x.signing.unsigned && bundle.Format(x.format) == bundleFormat {
+		err = x.signing.reportInvalid(cmd, r, opts)
+	}
 	return err
 }
 
@@ -135,7 +141,8 @@ func (x exportFlags) checkFormat(cmd *cobra.Command) error {
 func (x exportFlags) open(cmd *cobra.Command, shared *cli.Shared, chosen ledger.Selection) (*ledger.Reader, error) {
 	d := x.access(events.AuditExport, access.SelectionOf(chosen))
 	d.As = x.format
-	return openRecorded(cmd, shared, x.file, d)
+	r, err := openRecorded(cmd, shared, x.file, d)
+	return r, damaged(err)
 }
 
 func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {

@@ -23,11 +23,12 @@ type signing struct {
 	unsigned bool
 }
 
-func (s *signing) register(cmd *cobra.Command) {
+// register adds the flags for signing what.
+func (s *signing) register(cmd *cobra.Command, what string) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.file, "signing-key", "",
-		"private `file` of the ledger's key that signs the selection of a bundle; default is ledger.key in the data directory, if it is there")
-	flags.BoolVar(&s.unsigned, "unsigned", false, "do not sign the selection of a bundle")
+		"private `file` of the ledger's key that signs "+what+"; default is ledger.key in the data directory, if it is there")
+	flags.BoolVar(&s.unsigned, "unsigned", false, "do not sign "+what)
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
@@ -54,17 +55,61 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 // write writes a bundle. The bundle stays unsigned if the key in the data directory is not the key
 // of the ledger. A wrong --signing-key is an error.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
-	err := bundle.WriteBundle(cmd.Context(), w, r, opts)
+	err := s.tryWrite(cmd, w, r, opts)
 	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {
 		opts.Signer = nil
-		err = bundle.WriteBundle(cmd.Context(), w, r, opts)
+		err = s.tryWrite(cmd, w, r, opts)
 	}
 	if errors.Is(err, bundle.ErrInvalid) {
 		return &cli.StatusError{Status: verifier.ExitInvalid, Err: fmt.Errorf("%w (--unsigned exports it without a signature)", err)}
 	}
+	err = damaged(err)
 	if err == nil && opts.Signer == nil && !s.unsigned {
 		fmt.Fprintln(cmd.ErrOrStderr(), "the selection is not signed, because the ledger's private key is not here: "+
 			"auditor verify never finds this bundle COMPLETE (sign with --signing-key)")
+	}
+	return err
+}
+
+// tryWrite verifies the ledger first, except with --unsigned. WriteBundle does that for a bundle that
+// it signs.
+func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
+	if opts.Signer == nil && !s.unsigned {
+		if err := verifyExported(cmd, r, opts); err != nil {
+			return err
+		}
+	}
+	return bundle.WriteBundle(cmd.Context(), w, r, opts)
+}
+
+// reportInvalid returns status 40 if the ledger of a bundle that was written with --unsigned is
+// INVALID.
+func (s signing) reportInvalid(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) error {
+	err := verifyExported(cmd, r, opts)
+	if errors.Is(err, bundle.ErrInvalid) {
+		return &cli.StatusError{Status: verifier.ExitInvalid, Err: errors.New("the bundle was written, and its ledger is INVALID: auditor verify shows the problems")}
+	}
+	return err
+}
+
+// verifyExported verifies the ledger with the key that the bundle has. The error is
+// [bundle.ErrInvalid] if the ledger was altered.
+func verifyExported(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) error {
+	key, err := ledger.ParseKey(opts.Key)
+	if err != nil {
+		return err
+	}
+	report, err := verifier.Verify(cmd.Context(), r.Path(), verifier.Options{Key: key, Changes: opts.Changes, Tenant: r.Tenant()})
+	if err == nil && report.Exit == verifier.ExitInvalid {
+		return bundle.ErrInvalid
+	}
+	return err
+}
+
+// damaged gives an error about an altered ledger the status 40.
+func damaged(err error) error {
+	if errors.Is(err, ledger.ErrDamaged) {
+		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
 	}
 	return err
 }

@@ -56,8 +56,8 @@ server for that if no process runs it. Name another server with --nats-url.`,
 	flags.StringVar(&what.Run, "run", "", "the records of this `run`")
 	flags.StringVar(&what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&what.User, "user", "", "the events of this `user`")
-	flags.StringVar(&during.from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
-	flags.StringVar(&during.to, "to", "", "events before this `time`, in the same forms")
+	flags.StringVar(&during.from, "from", "", "events from this `time`, "+whenHappened+": 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&during.to, "to", "", "events before this `time`, "+whenHappened+", in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
 	// The environment must not narrow a hold.
 	cli.LineOnly(cmd, "user", "all")

@@ -58,7 +58,7 @@ directory. No stream stores the messages unless it has that subject. Without
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, shared) },
 	}
-	r.selection.register(cmd.Flags())
+	r.selection.register(cmd.Flags(), whenHappened)
 	r.purpose.register(cmd.Flags())
 	cmd.Flags().Var(&r.speed, "speed", "`speed`: 1x for the original speed, 0.5x, 10x, …, or max")
 	cmd.Flags().StringVar(&r.subject, "subject", "", "`subject` to publish to, instead of printing")

@@ -39,6 +39,10 @@ func PrintReport(out io.Writer, r verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.integrity(r)
 	l.only(r)
+	printRest(l, r)
+}
+
+func printRest(l lines, r verifier.Report) {
 	l.completeness(r)
 	l.foreign(r)
 	l.enrolled(r)
@@ -53,7 +57,7 @@ func PrintReport(out io.Writer, r verifier.Report) {
 	l.setApart(r)
 	l.deniedResults(r)
 	l.matters(r)
-	fmt.Fprintf(out, "%-14s%s\n", "Not proven:", r.NotProven)
+	fmt.Fprintf(l.out, "%-14s%s\n", "Not proven:", r.NotProven)
 }
 
 func (l lines) verdict(text string, paint func(string) string) string {
@@ -111,10 +115,13 @@ func (l lines) completeness(r verifier.Report) {
 		word = fmt.Sprintf("%s (%d)", word, len(r.Unsealed))
 	case verifier.Empty:
 		texts = []string{"the ledger has no records"}
+		if onlyText(r) != "" {
+			texts = []string{"the ledger has no events of that time"}
+		}
 	case verifier.Unproven:
 		texts = slices.Concat(unprovenLines(r), absent(r), unheard(r), behindLines(r))
 	}
-	texts = append(texts, runLines(r)...)
+	texts = append(append(texts, r.Unproven...), runLines(r)...)
 	if len(texts) == 0 {
 		texts = []string{""}
 	}

@@ -40,7 +40,7 @@ func runsText(open []string, word string) string {
 }
 
 func asOfText(a verifier.AsOf, runs string) string {
-	facts := []string{a.Time.Format(time.RFC3339), "stream position " + thousands(int64(a.Position))}
+	facts := []string{a.Time.Format(time.RFC3339) + ageText(a.Age), "stream position " + thousands(int64(a.Position))}
 	switch {
 	case a.Later != nil && a.Later.Any():
 		facts = append(facts, laterText(*a.Later)+" in the stream")
@@ -56,6 +56,14 @@ func asOfText(a verifier.AsOf, runs string) string {
 		facts = append(facts, "not all outboxes read ("+a.Unread+")")
 	}
 	return strings.Join(append(facts, runs), ", ")
+}
+
+// ageText describes the age of the newest checkpoint.
+func ageText(age time.Duration) string {
+	if age >= 2*day {
+		return fmt.Sprintf(" (%s ago)", plural(int64(age/day), "day", "days"))
+	}
+	return fmt.Sprintf(" (%s ago)", age.Round(time.Second))
 }
 
 func laterText(l verifier.Later) string {

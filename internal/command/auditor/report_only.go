@@ -1,25 +1,28 @@
 package auditor
 
 import (
+	"cmp"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-func (v verification) options() (verifier.Options, error) {
+func (v verification) options(cmd *cobra.Command) (verifier.Options, error) {
 	only, err := v.only.parse()
 	return verifier.Options{
 		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, AllowAcknowledged: v.allowKnown,
 		Run: only.Run, From: only.From, To: only.To,
-	}, err
+	}, cmp.Or(err, checkMaxAge(cmd, v.maxAge))
 }
 
-// foundNothing returns an error if the selection matches no record, because a verdict about no
-// records would be meaningless.
+// foundNothing returns an error if the ledger has no record of the run, because a verdict about no
+// records would be meaningless. A time without events is EMPTY.
 func (v verification) foundNothing(opts verifier.Options, r verifier.Report) error {
-	if v.only.isAll() || r.Integrity != verifier.Verified || !r.IsOfNothing() {
+	if v.only.run == "" || r.Integrity != verifier.Verified || !r.IsOfNothing() {
 		return nil
 	}
 	return nothingChosen(r.Tenant, ledger.Selection{Run: opts.Run, From: opts.From, To: opts.To})

@@ -15,15 +15,21 @@ type selection struct {
 	file          string
 }
 
-func (s *selection) register(flags *pflag.FlagSet) {
+// Which time of a record --from and --to are about.
+const (
+	whenStored   = "when the server stored it"
+	whenHappened = "by the time in the event"
+)
+
+func (s *selection) register(flags *pflag.FlagSet, when string) {
 	flags.StringVar(&s.run, "run", "", "only this `run`")
-	s.registerTimes(flags)
+	s.registerTimes(flags, when)
 	registerLedger(flags, &s.file)
 }
 
-func (s *selection) registerTimes(flags *pflag.FlagSet) {
-	flags.StringVar(&s.from, "from", "", "only from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
-	flags.StringVar(&s.to, "to", "", "only before this `time`, in the same forms")
+func (s *selection) registerTimes(flags *pflag.FlagSet, when string) {
+	flags.StringVar(&s.from, "from", "", "only from this `time`, "+when+": 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&s.to, "to", "", "only before this `time`, "+when+", in the same forms")
 }
 
 func registerLedger(flags *pflag.FlagSet, file *string) {

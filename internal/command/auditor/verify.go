@@ -30,6 +30,7 @@ type verification struct {
 	// Producers that are not enrolled affect the exit status.
 	requireEnrolled bool
 	allowKnown      bool // acknowledged findings do not affect the exit status
+	maxAge          time.Duration
 	checkpointFile  anchor.File
 	bucket          bool // compare with the bucket, if there is a broker
 	witnessPolicy   string
@@ -94,18 +95,18 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags.StringVar(&v.tsaCert, "tsa-cert", "", tsaUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 if no checkpoint from outside is given or found")
 	flags.BoolVar(&v.requireEnrolled, "require-enrolled", false, requireEnrolledUsage)
-	flags.BoolVar(&v.allowKnown, "allow-acknowledged", false, "leave findings that auditor acknowledge has recorded out of the exit status")
+	v.registerTolerance(flags)
 	flags.StringVar(&v.only.run, "run", "", "judge the completeness of this `run` alone")
-	v.only.registerTimes(flags)
+	v.only.registerTimes(flags, whenStored)
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
 	flags.StringVar(&v.event, "event", "", "`file` with the event of --proof")
 	flags.StringVar(&v.report, "report", "", "`file` with a report of auditor report to check, and to compare with the ledger if that is here")
-	for _, of := range []string{"proof", "event", "trusted", "require-trusted", "tsa-cert", "run", "from", "to"} {
+	for _, of := range []string{"proof", "event", "trusted", "require-trusted", "tsa-cert", "run", "from", "to", "max-age"} {
 		cmd.MarkFlagsMutuallyExclusive("report", of)
 	}
 	cmd.MarkFlagsMutuallyExclusive("proof", "ledger")
 	cmd.MarkFlagsMutuallyExclusive("proof", "trusted")
-	for _, of := range []string{"run", "from", "to", "tsa-cert"} {
+	for _, of := range []string{"run", "from", "to", "tsa-cert", "max-age"} {
 		cmd.MarkFlagsMutuallyExclusive("proof", of)
 	}
 	cmd.MarkFlagsMutuallyExclusive("proof", "require-trusted")
@@ -120,7 +121,7 @@ func (v *verification) registerSource(flags *pflag.FlagSet) {
 }
 
 func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
-	opts, err := v.options()
+	opts, err := v.options(cmd)
 	if err != nil {
 		return err
 	}
@@ -161,6 +162,7 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	report, at, err := v.judge(cmd, shared, opts)
 	if at != nil {
 		report.SetAsOf(*at)
+		report.LimitAge(v.maxAge)
 	}
 	return report, err
 }

@@ -109,10 +109,12 @@ func (q *question) about(ctx context.Context, r verifier.Report) *verifier.AsOf 
 }
 
 func (q *question) at(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
-	if q == nil {
-		return verifier.AsOfCheckpoint(c)
+	a := verifier.AsOfCheckpoint(c)
+	if q != nil {
+		a = q.Answer(ctx, c)
 	}
-	return q.Answer(ctx, c)
+	a.Age = max(time.Since(c.Time), 0)
+	return a
 }
 
 func (q *question) close() {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "report", "run", "from", "to"} //nolint:gochecknoglobals // a constant
+var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "report", "run", "from", "to", "max-age"} //nolint:gochecknoglobals // a constant
 
 // otherFiles maps the first bytes of a file that is not a bundle to the flag that verifies such a
 // file.
@@ -89,7 +89,8 @@ func printBundle(out io.Writer, r bundle.Report) {
 			l.print("Selection", l.verdict("NOT ATTESTED", l.palette.Warn), r.NotAttested)
 		}
 	}
-	PrintReport(out, r.Report)
+	l.integrity(r.Report)
+	printRest(l, r.Report)
 }
 
 func bundleText(r bundle.Report) string {

@@ -29,7 +29,12 @@ Findings of status 11, and foreign and misaddressed records, have an id. A findi
 auditor acknowledge has recorded is listed apart. With --allow-acknowledged, the exit
 status is about the new ones.
 
-With --run, or with --from and --to, completeness is about that run or time alone.
+With --run, or with --from and --to, completeness is about that run or time alone. The
+times are those at which the server stored the records. A time without events is EMPTY,
+which alone is no alarm.
+
+A verdict does not change when all services stop. With --max-age, the ledger is UNPROVEN
+if its newest record or checkpoint is older.
 
 With --proof, check the proof of one event made by auditor proof. With --event, also
 check that it is the proof of this event. The status is 0 if the proof is valid and
@@ -48,8 +53,8 @@ checkpoint of the ledger, as many as the policy requires.
 Exit status, the highest that applies:
    0  verified and complete
   10  too few cosignatures for --witness-policy, or a bad or no time stamp for --tsa-cert
-  11  intact, but not complete, with foreign records, or with --require-enrolled and
-      a producer that is not enrolled
+  11  intact, but not complete, with foreign records, older than --max-age, or with
+      --require-enrolled and a producer that is not enrolled
   12  intact, but a record claims the id, number or subject of another one, or a denied
       call has a successful result
   20  --require-trusted, and no trusted checkpoint was given or found

@@ -20,7 +20,8 @@ type reportReport struct {
 	Integrity verifier.Integrity `json:"integrity"` // of the report
 	Problem   string             `json:"problem,omitempty"`
 	Signed    bool               `json:"signed"`
-	Key       string             `json:"key,omitempty"` // that signed it
+	Unchecked bool               `json:"unchecked,omitempty"` // no key is here to check the signature
+	Key       string             `json:"key,omitempty"`       // that signed it
 	Tenant    string             `json:"tenant,omitempty"`
 	Leaves    int64              `json:"leaves"` // of the reported ledger
 	Root      string             `json:"root,omitempty"`
@@ -55,7 +56,7 @@ func (v verification) runReport(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	if r.Integrity == verifier.Verified {
+	if r.Integrity == verifier.Verified && !r.Unchecked {
 		if err := v.compareReport(cmd, shared, s, &r); err != nil {
 			return err
 		}
@@ -89,11 +90,12 @@ func (v verification) openReport(shared *cli.Shared, f daily.File, r *reportRepo
 	var err error
 	if signed {
 		keys, r.Anchor, err = v.keysOf(shared, tenant, func(k ledger.Keys) bool { return f.IsSignedBy(k.At(size)) })
-		if err != nil {
+		r.Unchecked = v.key == "" && errors.Is(err, os.ErrNotExist)
+		if err != nil && !r.Unchecked {
 			return daily.Statement{}, err
 		}
 	}
-	s, signed, err := f.Check(keys.At(size), DailyText)
+	s, signed, err := r.check(f, keys, size)
 	if err == nil && shared.Tenant != "" && s.Tenant() != shared.Tenant {
 		err = fmt.Errorf("it is about tenant %q", s.Tenant())
 	}
@@ -101,12 +103,21 @@ func (v verification) openReport(shared *cli.Shared, f daily.File, r *reportRepo
 		r.Integrity, r.Problem, r.Anchor = verifier.Invalid, err.Error(), nil
 		return s, nil //nolint:nilerr // the problem is the result
 	}
+	signed = signed && !r.Unchecked
 	r.Signed, r.Tenant, r.Leaves, r.Root, r.From, r.To = signed, s.Tenant(), s.Size, s.Root.String(), s.From, s.To
 	r.Verdict, r.Completeness, r.Reported = s.Integrity, s.Completeness, s.Exit
 	if signed {
 		r.Key = ledger.KeyID(keys.Chain[0])
 	}
 	return s, nil
+}
+
+func (r *reportReport) check(f daily.File, keys ledger.Keys, size int64) (daily.Statement, bool, error) {
+	if r.Unchecked {
+		s, err := f.Unchecked(DailyText)
+		return s, true, err
+	}
+	return f.Check(keys.At(size), DailyText)
 }
 
 func (v verification) compareReport(cmd *cobra.Command, shared *cli.Shared, s daily.Statement, r *reportReport) (err error) {
@@ -124,7 +135,7 @@ func (v verification) compareReport(cmd *cobra.Command, shared *cli.Shared, s da
 		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
-	opts := verifier.Options{Silence: s.Silence, From: s.From, To: s.To, Tenant: reader.Tenant()}
+	opts := verifier.Options{Silence: s.Silence, From: s.From, To: s.To, Tenant: reader.Tenant(), AllowAcknowledged: s.AllowsAcknowledged()}
 	if opts.Key, err = v.verifier(&in); err != nil {
 		return err
 	}
@@ -148,7 +159,9 @@ func (v verification) compareReport(cmd *cobra.Command, shared *cli.Shared, s da
 
 func (r *reportReport) conclude() {
 	r.Exit = r.Reported
-	if r.Anchor == nil {
+	if r.Unchecked {
+		r.Anchor = &verifier.Anchor{State: verifier.AnchorNone, Reason: "no key is here that could check the signature: name one with --key"}
+	} else if r.Anchor == nil {
 		r.Anchor = &verifier.Anchor{State: verifier.AnchorNone, Reason: "the ledger's key has not signed the report, " +
 			"and no ledger in the state of the report is here: compare it where the ledger is"}
 	} else if r.Anchor.State == verifier.AnchorNone && r.Anchor.Reason == "" {
@@ -174,9 +187,12 @@ func (r *reportReport) print(l lines) {
 		l.print("Report", l.verdict(string(r.Integrity), l.palette.Bad), r.Problem)
 		return
 	}
-	if r.Signed {
+	switch {
+	case r.Unchecked:
+		l.print("Report", l.verdict("NOT CHECKED", l.palette.Warn), "no key is here that could check its signature")
+	case r.Signed:
 		l.print("Report", l.verdict("SIGNED", l.palette.Good), "by key "+r.Key)
-	} else {
+	default:
 		l.print("Report", l.verdict("NOT SIGNED", l.palette.Warn), "the ledger's private key was not at hand")
 	}
 	l.print("About", "", fmt.Sprintf("tenant %s, %s, %s, root %s", r.Tenant, periodText(r.From, r.To), plural(r.Leaves, "leaf", "leaves"), r.Root))

@@ -40,7 +40,10 @@ type Reports struct {
 	// only. If Dir is empty, no reports are made.
 	Dir string
 	// At is the time of day in UTC after which the previous day is reported.
-	At   time.Duration
+	At time.Duration
+	// AllowAcknowledged leaves acknowledged findings out of the status of a report.
+	AllowAcknowledged bool
+
 	Text func(daily.Report) string // renders a report; required with Dir
 }
 
@@ -157,6 +160,7 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	}
 	verified, err := verifier.Verify(ctx, reader.Path(), verifier.Options{
 		Key: key, Changes: ledger.ReadRotations(KeyDir(r.opts.DataDir)), Tenant: reader.Tenant(), From: from, To: to, Silence: r.opts.Silence,
+		AllowAcknowledged: r.opts.Reports.AllowAcknowledged,
 	})
 	if err != nil {
 		return err

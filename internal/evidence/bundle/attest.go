@@ -20,7 +20,7 @@ var ErrOtherKey = statement.ErrOtherKey
 
 // ErrInvalid is wrapped by [WriteBundle] if the ledger was changed after it was signed. A signed
 // statement about it would confirm the changes.
-var ErrInvalid = errors.New("the ledger is INVALID, so its selection cannot be signed: auditor verify shows the problems")
+var ErrInvalid = errors.New("the ledger is INVALID: auditor verify shows the problems")
 
 // maxGaps limits the gaps in bundle.json. The verdict needs only one.
 const maxGaps = 1000
@@ -54,21 +54,30 @@ func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err != nil {
 		return err
 	}
-	r, err := verifier.Verify(ctx, b.reader.Path(), verifier.Options{
+	opts := verifier.Options{
 		Key: key, Changes: b.opts.Changes, Tenant: b.newest.Tenant, Trusted: signed, Run: b.selection.Run,
 		Progress: func(done, _ int64) {
 			if b.opts.Progress != nil {
 				b.opts.Progress(min(done, b.newest.Size), passes*b.newest.Size)
 			}
 		},
-	})
+	}
+	if b.selection.Stored {
+		opts.From, opts.To = b.selection.From, b.selection.To
+	}
+	r, err := verifier.Verify(ctx, b.reader.Path(), opts)
 	if err != nil {
 		return err
 	}
 	if r.Exit == verifier.ExitInvalid || r.Exit == verifier.ExitDiverged {
 		return ErrInvalid
 	}
-	if s := b.selection; s.Run != "" && s.From.IsZero() && s.To.IsZero() {
+	switch s := b.selection; {
+	case !s.From.IsZero() || !s.To.IsZero():
+		if s.Stored {
+			b.about.Window = windowOf(r)
+		}
+	case s.Run != "":
 		b.about.ofLedger(r)
 		return b.acknowledged(ctx, r)
 	}
@@ -109,7 +118,7 @@ func (b *bundle) statement(w io.Writer) error {
 		return err
 	}
 	s := Statement{
-		Origin: origin, Size: b.newest.Size, Root: b.newest.Root, Run: b.about.Run, From: b.about.From, To: b.about.To,
+		Origin: origin, Size: b.newest.Size, Root: b.newest.Root, Run: b.about.Run, From: b.about.From, To: b.about.To, Times: b.about.Times,
 		Leaves:     counted{b.about.Leaves, b.digests[leavesFile]},
 		Again:      counted{b.seenAgain, b.digests[againFile]},
 		Checkpoint: b.digests[checkpointFile], Bundle: b.digests[aboutFile], Page: b.digests[pageFile],
@@ -158,7 +167,7 @@ func (c *checker) compareStatement(s Statement) {
 	if origin, err := ledger.Origin(c.newest.Tenant); err != nil || s.Origin != origin || s.Size != c.newest.Size || s.Root != c.newest.Root {
 		c.report.AddProblem("%s: it is about another checkpoint", selectionFile)
 	}
-	if s.Run != a.Run || !s.From.Equal(a.From) || !s.To.Equal(a.To) || s.Leaves.Lines != a.Leaves {
+	if s.Run != a.Run || !s.From.Equal(a.From) || !s.To.Equal(a.To) || s.Times != a.Times || s.Leaves.Lines != a.Leaves {
 		c.report.AddProblem("%s: it is about another selection than %s", selectionFile, aboutFile)
 	}
 	for _, f := range [...]struct {

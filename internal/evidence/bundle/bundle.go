@@ -25,7 +25,7 @@ var ErrNothing = errors.New("the ledger has no records of that run and time")
 
 // Options are the settings of [WriteBundle] and [WriteTable].
 type Options struct {
-	Selection ledger.Selection // only its Run, From and To are used
+	Selection ledger.Selection // only its Run, From, To and Stored are used
 	Key       string           // verifier key to include
 	// Signer signs the [Statement] about the selection. It must be the signer for Key. Without a
 	// signature, [Check] never reports the bundle as complete.
@@ -49,7 +49,7 @@ func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Option
 		return err
 	}
 	signed = ledger.Countersigned(signed, c.Tenant, opts.Changes)
-	s := ledger.Selection{Run: opts.Selection.Run, From: opts.Selection.From, To: opts.Selection.To}
+	s := ledger.Selection{Run: opts.Selection.Run, From: opts.Selection.From, To: opts.Selection.To, Stored: opts.Selection.Stored}
 	if s, err = r.WithManifests(ctx, s); err != nil {
 		return err
 	}
@@ -145,12 +145,15 @@ func (b *bundle) count(ctx context.Context) error {
 	b.about = About{
 		Format: formatV2, Tenant: b.newest.Tenant, Run: s.Run, From: s.From.UTC(), To: s.To.UTC(),
 		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps, Acknowledged: b.about.Acknowledged,
-		Absent: b.about.Absent, Unsealed: b.about.Unsealed,
+		Absent: b.about.Absent, Unsealed: b.about.Unsealed, Window: b.about.Window,
 	}
 	if b.stamp != nil {
 		b.about.Format = formatV3
 	}
 	if b.about.extent() == verifier.TimeRange {
+		if s.Stored {
+			b.about.Format, b.about.Times = formatV4, storedTimes
+		}
 		return nil
 	}
 	silent, err := b.reader.Activity().SilentProducers(ctx, b.newest)

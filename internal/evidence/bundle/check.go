@@ -238,10 +238,21 @@ func (c *checker) about() error {
 	if err := json.Unmarshal(text, &c.report.Bundle); err != nil {
 		return err
 	}
-	switch format := c.report.Bundle.Format; {
+	return checkFormat(c.report.Bundle, c.names)
+}
+
+// checkFormat compares the format of a bundle with its files and its selection.
+func checkFormat(a About, names []string) error {
+	switch format := a.Format; {
+	case format == formatV4:
+		if a.Times != storedTimes || a.extent() != verifier.TimeRange || !slices.Contains(names, selectionFile) {
+			return errors.New("it is not a range of time by the times of storage, as " + formatV4 + " requires")
+		}
+	case a.Times != "" || a.Window != nil:
+		return errors.New("it has times of storage, which only " + formatV4 + " has")
 	case format != formatV1 && format != formatV2 && format != formatV3:
-		return errors.New("it is of another format than " + formatV1 + ", " + formatV2 + " and " + formatV3)
-	case format != formatOf(func(name string) bool { return slices.Contains(c.names, name) }):
+		return errors.New("it is of another format than " + formatV1 + " to " + formatV4)
+	case format != formatOf(func(name string) bool { return slices.Contains(names, name) }):
 		return fmt.Errorf("it is of format %s, which has other files", format)
 	}
 	return nil

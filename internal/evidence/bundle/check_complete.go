@@ -17,6 +17,7 @@ func (w *walk) complete() error {
 	if extent == verifier.TimeRange {
 		r.Redacted = w.export.Redacted()
 		w.export.Findings(&r.Report)
+		r.window()
 		return nil
 	}
 	again := linesOf(w.checker, againFile, parseRepetition)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -132,7 +133,7 @@ func (w *walk) leaf(text []byte) error {
 	if err := w.export.Add(taken); err != nil {
 		w.report.AddProblem("leaf %d: %v", l.Index, err)
 	}
-	if !ordered && !w.selected(l.Index, leaf) {
+	if !ordered && !w.selected(l.Index, leaf, l.Stored) {
 		w.report.AddProblem("leaf %d is not of what was selected", l.Index)
 	}
 	w.count(leaf.Class)
@@ -163,14 +164,17 @@ func (w *walk) count(class ledger.Class) {
 
 // selected reports whether the bundle should contain a leaf. This is so if the selection includes
 // the leaf, or if every bundle contains leaves of this kind.
-func (w *walk) selected(index int64, l ledger.Leaf) bool {
-	a := w.report.Bundle
+func (w *walk) selected(index int64, l ledger.Leaf, stored time.Time) bool {
+	a, at := w.report.Bundle, l.Time
+	if a.Times == storedTimes {
+		at = stored
+	}
 	if w.export.SetsRule(index) || a.extent() == verifier.WholeRun && l.Class == ledger.ClassManifest {
 		return true
 	}
 	return (a.Run == "" || l.Run == a.Run) &&
-		(a.From.IsZero() || !l.Time.IsZero() && !l.Time.Before(a.From)) &&
-		(a.To.IsZero() || !l.Time.IsZero() && l.Time.Before(a.To))
+		(a.From.IsZero() || !at.IsZero() && !at.Before(a.From)) &&
+		(a.To.IsZero() || !at.IsZero() && at.Before(a.To))
 }
 
 func (w *walk) record() ([]byte, error) {

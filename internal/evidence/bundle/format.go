@@ -34,12 +34,14 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, stampFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// Any change of the format needs a new version. Version 1 has no selection.txt, and only version
-// 3 has timestamp.txt. A bundle without a time stamp is of version 2.
+// Any change of the format needs a new version. Version 1 has no selection.txt, and only versions
+// 3 and 4 can have timestamp.txt. A bundle without a time stamp is of version 2. Version 4 selects a
+// range of time by the times of storage.
 const (
 	formatV1 = "hooktrail/bundle/v1"
 	formatV2 = "hooktrail/bundle/v2"
 	formatV3 = "hooktrail/bundle/v3"
+	formatV4 = "hooktrail/bundle/v4"
 )
 
 func filesOf(format string) []string {
@@ -59,6 +61,10 @@ func formatOf(has func(name string) bool) string {
 	return formatV1
 }
 
+// storedTimes says that From and To are times of storage at the server. Bundles of earlier versions
+// say nothing, and mean the times in the events.
+const storedTimes = "stored"
+
 // About is the content of bundle.json. The [Statement] has its digest, and [Check] compares it with
 // the other files.
 type About struct {
@@ -67,8 +73,9 @@ type About struct {
 	Run    string    `json:"run,omitempty"`
 	From   time.Time `json:"from,omitzero"`
 	To     time.Time `json:"to,omitzero"`
-	Leaves int64     `json:"leaves"` // number of leaves in the bundle
-	Size   int64     `json:"size"`   // number of leaves in the ledger
+	Times  string    `json:"times,omitempty"` // "stored" if From and To are times of storage
+	Leaves int64     `json:"leaves"`          // number of leaves in the bundle
+	Size   int64     `json:"size"`            // number of leaves in the ledger
 	// SilentProducers sent no event after a break of the stream. A bundle of a run names only
 	// producers of that run.
 	SilentProducers []string `json:"unheard,omitempty"`
@@ -85,6 +92,8 @@ type About struct {
 	Absent []Absent `json:"absent,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
+	// Window is the verdict of the ledger on the range of time, if there is one.
+	Window *Window `json:"window,omitempty"`
 }
 
 // AcknowledgeOrder is a signed order and the leaf of its event, which may not be in the bundle.

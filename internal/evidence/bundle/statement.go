@@ -28,14 +28,16 @@ const statementHeader = "hooktrail/selection/v1\n"
 //	run r-42
 //	from 2026-11-20T09:00:00.000000000Z
 //	to 2026-11-20T10:00:00.000000000Z
+//	times stored
 //	leaves 35 2cf24dba…
 //	again 0 e3b0c442…
 //	checkpoint 5feceb66…
 //	bundle 6b86b273…
 //	page d4735e3a…
 //
-// The lines run, from and to are present only if the selection has these limits. The order is
-// fixed. leaves and again have the number of lines and the SHA-256 of leaves.jsonl and again.jsonl.
+// The lines run, from and to are present only if the selection has these limits. With times, from
+// and to are times of storage at the server, otherwise the times in the events. The order is fixed.
+// leaves and again have the number of lines and the SHA-256 of leaves.jsonl and again.jsonl.
 // The last three lines have the SHA-256 of checkpoint.txt, bundle.json and index.html.
 type Statement struct {
 	Origin   string
@@ -43,6 +45,7 @@ type Statement struct {
 	Root     tlog.Hash
 	Run      string
 	From, To time.Time
+	Times    string // empty or "stored"
 
 	Leaves, Again            counted
 	Checkpoint, Bundle, Page events.Hash
@@ -64,6 +67,7 @@ func (s Statement) Text() string {
 		{"run", s.Run},
 		{"from", ledger.FormatTime(s.From)},
 		{"to", ledger.FormatTime(s.To)},
+		{"times", s.Times},
 		{"leaves", s.Leaves.String()},
 		{"again", s.Again.String()},
 		{"checkpoint", s.Checkpoint.String()},
@@ -98,7 +102,7 @@ func (s *Statement) set(name, value string) error {
 	text := func(value string) (string, error) { return value, nil }
 	moment := func(value string) (time.Time, error) { return time.Parse(time.RFC3339Nano, value) }
 	parse := map[string]func(string) error{
-		"origin": into(&s.Origin, text), "run": into(&s.Run, text), "tree": s.setTree,
+		"origin": into(&s.Origin, text), "run": into(&s.Run, text), "times": into(&s.Times, text), "tree": s.setTree,
 		"from": into(&s.From, moment), "to": into(&s.To, moment),
 		"leaves": into(&s.Leaves, parseCounted), "again": into(&s.Again, parseCounted),
 		"checkpoint": into(&s.Checkpoint, events.ParseHash), "bundle": into(&s.Bundle, events.ParseHash),

@@ -33,6 +33,14 @@ type Report struct {
 
 	Absent []verifier.Producer `json:"absent,omitempty"` // producers that are silent or lost
 
+	Unproven []string `json:"unproven_because,omitempty"`
+
+	// Findings that can be acknowledged, as in the report of the verifier.
+	Matters             []verifier.Matter `json:"acknowledgeable,omitempty"`
+	AcknowledgedCount   int64             `json:"acknowledged_count,omitempty"`
+	UnacknowledgedCount int64             `json:"unacknowledged_count,omitempty"`
+	AllowAcknowledged   bool              `json:"allow_acknowledged,omitempty"`
+
 	AsOf *verifier.AsOf `json:"as_of,omitempty"`
 	Open []string       `json:"open_runs"`
 
@@ -65,6 +73,8 @@ func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to 
 		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness,
 		Anchor: report.Anchor, Exit: report.Exit, AsOf: report.AsOf, Open: append([]string{}, report.Open...),
 		Rules:    report.Redacted.Rules,
+		Unproven: report.Unproven, Matters: report.Matters, AcknowledgedCount: report.AcknowledgedCount,
+		UnacknowledgedCount: report.UnacknowledgedCount, AllowAcknowledged: report.AllowAcknowledged,
 		Enrolled: report.Enrolled, NotEnrolled: report.NotEnrolled,
 	}
 	for _, p := range report.Producers {

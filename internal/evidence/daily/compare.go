@@ -60,6 +60,10 @@ func (s Statement) compareSame(now Report) (Compared, error) {
 	if now.Facts != nil { // a later cosignature does not change the ledger
 		now.Facts.Witnessed, now.Facts.Cosignatures = s.Witnessed, s.Cosignatures
 	}
+	// Reports of earlier versions count a time without events as an alarm.
+	if now.Verdict.Completeness == verifier.Empty && s.Exit == verifier.ExitIncomplete && now.Exit == verifier.ExitVerified {
+		now.Exit, now.Verdict.Exit = s.Exit, s.Exit
+	}
 	data, err := now.JSON()
 	if err != nil {
 		return "", err

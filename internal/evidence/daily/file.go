@@ -142,6 +142,13 @@ func (f File) IsSignedBy(keys note.Verifiers) bool {
 	return err == nil
 }
 
+// Unchecked returns the statement of a file whose signature cannot be checked, because no key is
+// known. Like Check, it compares the other parts of the file with the statement.
+func (f File) Unchecked(text func(Report) string) (Statement, error) {
+	content, signed := f.split()
+	return f.agrees(content, signed, text)
+}
+
 // Check verifies the file and returns its statement, and whether the file is signed. A signature
 // must be by one of keys. JSON in the file must match the statement. In an unsigned file with JSON,
 // the text for people must be the result of the function text.
@@ -152,24 +159,29 @@ func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement,
 			return s, true, err
 		}
 	}
+	s, err = f.agrees(content, signed, text)
+	return s, signed, err
+}
+
+func (f File) agrees(content string, signed bool, text func(Report) string) (s Statement, err error) {
 	if s, err = ParseStatement(content); err != nil || f.report == nil {
-		return s, signed, err
+		return s, err
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, f.report); err != nil {
-		return s, signed, errFile
+		return s, errFile
 	}
 	if events.HashOf(compact.Bytes()) != s.JSON {
-		return s, signed, errors.New("its JSON is not the one in the statement")
+		return s, errors.New("its JSON is not the one in the statement")
 	}
 	var rep Report
 	if err := json.Unmarshal(f.report, &rep); err != nil {
-		return s, signed, errFile
+		return s, errFile
 	}
 	// Another version of Hooktrail may render another text, but the signature covers the text and
 	// the JSON.
 	if !signed && text(rep) != s.Body {
-		return s, signed, errors.New("its text says something else than its JSON")
+		return s, errors.New("its text says something else than its JSON")
 	}
-	return s, signed, nil
+	return s, nil
 }

@@ -141,9 +141,6 @@ func checkpointOf(verified verifier.Report) (ledger.Checkpoint, error) {
 }
 
 func (rep *Report) setVerdict(v verifier.Report, c ledger.Checkpoint) {
-	if v.Integrity == verifier.Verified && v.IsOfNothing() {
-		v.Completeness = verifier.Empty
-	}
 	v.Exit = v.LedgerExit()
 	at := verifier.AsOfCheckpoint(c)
 	v.AsOf, v.Anchor, v.Trusted, v.Anchored, v.Untrusted, v.Witnesses, v.Ledger = &at, nil, nil, nil, false, nil, ""

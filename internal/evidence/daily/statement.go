@@ -16,7 +16,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-const statementHeader = Format + "\n"
+const (
+	statementHeader   = Format + "\n"
+	allowAcknowledged = "acknowledged"
+)
+
+// AllowsAcknowledged reports whether Exit is without the acknowledged findings.
+func (s Statement) AllowsAcknowledged() bool { return s.Allow == allowAcknowledged }
 
 // Statement is the text about a report that the ledger's key signs. Its format is:
 //
@@ -29,6 +35,7 @@ const statementHeader = Format + "\n"
 //	silence 30m0s
 //	integrity VERIFIED
 //	completeness COMPLETE
+//	allow acknowledged
 //	exit 0
 //	witnessed 91000 2
 //	lasting 6b86b273…
@@ -36,7 +43,8 @@ const statementHeader = Format + "\n"
 //
 //	the text for people
 //
-// All lines are present, in this order. checkpoint has the number and the SHA-256 of the signed
+// All lines are present, in this order, except for allow. It is present if exit is without the
+// acknowledged findings. checkpoint has the number and the SHA-256 of the signed
 // checkpoint. witnessed has the number of leaves that the newest cosigned checkpoint covers, and
 // the number of its cosignatures. lasting is the SHA-256 of the facts that do not change when the
 // ledger grows. json is the SHA-256 of the report as JSON.
@@ -50,6 +58,7 @@ type Statement struct {
 	Silence      time.Duration
 	Integrity    verifier.Integrity
 	Completeness verifier.Completeness
+	Allow        string // empty or "acknowledged"
 	Exit         int
 	Witnessed    int64
 	Cosignatures int
@@ -69,6 +78,9 @@ func StatementOf(rep Report, body string) (Statement, error) {
 		Size: c.Size, Root: c.Root, Number: c.Number, Checkpoint: events.HashOf([]byte(rep.Verdict.Checkpoint.Note)),
 		From: rep.From, To: rep.To, Silence: rep.Silence, Exit: rep.Exit,
 		Integrity: rep.Verdict.Integrity, Completeness: rep.Verdict.Completeness, Body: body,
+	}
+	if rep.Verdict.AllowAcknowledged {
+		s.Allow = allowAcknowledged
 	}
 	if rep.Facts != nil {
 		s.Witnessed, s.Cosignatures = rep.Facts.Witnessed, rep.Facts.Cosignatures
@@ -108,6 +120,7 @@ func (s Statement) Text() string {
 		{"silence", s.Silence.String()},
 		{"integrity", string(s.Integrity)},
 		{"completeness", string(s.Completeness)},
+		{"allow", s.Allow},
 		{"exit", strconv.Itoa(s.Exit)},
 		{"witnessed", fmt.Sprintf("%d %d", s.Witnessed, s.Cosignatures)},
 		{"lasting", s.Lasting.String()},
@@ -177,6 +190,10 @@ func (s *Statement) setVerdict(name, value string) (err error) {
 		s.Integrity = verifier.Integrity(value)
 	case "completeness":
 		s.Completeness = verifier.Completeness(value)
+	case "allow":
+		if s.Allow = value; value != allowAcknowledged {
+			err = errStatement
+		}
 	case "exit":
 		s.Exit, err = strconv.Atoi(value)
 	case "lasting":

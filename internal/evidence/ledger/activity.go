@@ -78,17 +78,8 @@ func (c *hourCount) at(nanoseconds int64) *Hour {
 }
 
 func (c *hourCount) limits() (from, to int64) {
-	clamp := func(t time.Time) int64 {
-		switch {
-		case t.Before(time.Unix(0, 1)):
-			return 1
-		case t.After(time.Unix(0, math.MaxInt64)):
-			return math.MaxInt64
-		}
-		return t.UnixNano()
-	}
-	if from, to = clamp(c.from), math.MaxInt64; !c.to.IsZero() {
-		to = clamp(c.to)
+	if from, to = Nanoseconds(c.from), math.MaxInt64; !c.to.IsZero() {
+		to = Nanoseconds(c.to)
 	}
 	return from, to
 }

@@ -20,6 +20,7 @@ type Selection struct {
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit
 	Events bool      // omits manifests, conflicts and records in quarantine
+	Stored bool      // From and To are about the time of storage at the server, not that in the event
 	Before int64     // only leaves with a lower index; 0 is no limit
 
 	listed []listed // numbers whose manifests are added to the records of Run
@@ -35,8 +36,8 @@ func (s Selection) IsAll() bool {
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. From and To exclude records
-// without a time, such as manifests.
+// Select yields the selected records in the order of the tree. Without s.Stored, From and To
+// exclude records without a time, such as manifests.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)
@@ -57,13 +58,7 @@ func (s Selection) where() (where string, args []any) {
 		}
 		where += ")"
 	}
-	// All times have the same length and are in UTC, so they can be compared as text.
-	if !s.From.IsZero() {
-		add(" AND l.time >= ", FormatTime(s.From))
-	}
-	if !s.To.IsZero() {
-		add(" AND l.time <> '' AND l.time < ", FormatTime(s.To))
-	}
+	s.whereTime(add)
 	if s.orders && where != "" {
 		where = " AND (1" + where + " OR l.leaf IN (SELECT x.ordered FROM erased x JOIN leaves y ON y.leaf = x.leaf WHERE 1" +
 			strings.ReplaceAll(where, "l.", "y.") + "))"
@@ -84,6 +79,20 @@ func (s Selection) where() (where string, args []any) {
 		where += " AND l.class = 'event'"
 	}
 	return where, args
+}
+
+func (s Selection) whereTime(add func(condition string, value any)) {
+	// All times have the same length and are in UTC, so they can be compared as text.
+	from, to, since, before := " AND l.time >= ", " AND l.time <> '' AND l.time < ", any(FormatTime(s.From)), any(FormatTime(s.To))
+	if s.Stored {
+		from, to, since, before = " AND l.stored >= ", " AND l.stored < ", Nanoseconds(s.From), Nanoseconds(s.To)
+	}
+	if !s.From.IsZero() {
+		add(from, since)
+	}
+	if !s.To.IsZero() {
+		add(to, before)
+	}
 }
 
 const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"

@@ -23,6 +23,18 @@ type Stored struct {
 
 func (s Stored) limits() (from, to int64) { return (&hourCount{from: s.From, to: s.To}).limits() }
 
+// Nanoseconds returns t in nanoseconds since 1970, the form of stored times. Times that this form
+// cannot have become its lowest or highest one.
+func Nanoseconds(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, 1)):
+		return 1 // 0 is no time
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
 // KindCount counts the records of one class and kind.
 type KindCount struct {
 	Class Class       `json:"class"`

@@ -95,7 +95,10 @@ func TestVerifier_Orders(t *testing.T) {
 	}
 	v.Compare(t, pyverify.Request{Path: path, Key: key.Public(), Trusted: kept}, ledgertest.Verify(t, path, key, verifier.Options{Trusted: []byte(kept)}))
 
-	for _, selection := range []ledger.Selection{{}, {Run: "secret"}, {Run: "held"}, {Run: "r1"}, {From: f.Now.Add(-10 * time.Second)}} {
+	half := f.Messages[len(f.Messages)/2].Stored
+	for _, selection := range []ledger.Selection{
+		{}, {Run: "secret"}, {Run: "held"}, {Run: "r1"}, {From: f.Now.Add(-10 * time.Second)}, {From: half, Stored: true}, {To: half, Stored: true}, {Run: "r1", From: ledgertest.Began, Stored: true},
+	} {
 		for _, unsigned := range []bool{false, true} {
 			file := export(t, key, path, selection, unsigned)
 			r, err := bundle.Check(context.WithoutCancel(t.Context()), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key)})

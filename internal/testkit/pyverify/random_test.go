@@ -226,7 +226,7 @@ func (h *history) compare(t *testing.T, v *pyverify.Verifier, key *writer.Key) {
 		}
 		v.Compare(t, q, ledgertest.Verify(t, path, key, o))
 	}
-	selections := []ledger.Selection{{}, {Run: "r1"}, {Run: "r2"}, {From: ledgertest.Began, To: to.Add(time.Hour)}}
+	selections := []ledger.Selection{{}, {Run: "r1"}, {Run: "r2"}, {From: ledgertest.Began, To: to.Add(time.Hour)}, {From: from, To: to.Add(1), Stored: true}}
 	s := selections[h.IntN(len(selections))]
 	if s.Run != "" && !h.has(s.Run) {
 		return

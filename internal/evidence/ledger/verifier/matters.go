@@ -186,11 +186,11 @@ func isKnown(m Matter) int {
 }
 
 func (r *Report) incomplete() bool {
-	found := r.Completeness != Complete || r.ForeignCount > 0
+	found := r.Completeness != Complete && !r.isQuiet() || r.ForeignCount > 0
 	if !r.AllowAcknowledged || !found {
 		return found
 	}
-	return r.Doubtful || r.Completeness == Empty || r.ForeignCount > r.ForeignAcknowledged || len(r.Matters) == 0 || r.OpenMatters > 0
+	return r.Doubtful || r.Completeness == Empty && !r.isQuiet() || r.ForeignCount > r.ForeignAcknowledged || len(r.Matters) == 0 || r.OpenMatters > 0
 }
 
 func (r *Report) contradicts() bool {

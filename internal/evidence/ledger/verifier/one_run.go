@@ -89,3 +89,9 @@ func (p *producerRun) lowest() uint64 {
 
 // IsOfNothing reports whether no record concerns the run and the time range.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }
+
+// isQuiet reports whether nothing happened in the time range, which is normal. A ledger without
+// records is not.
+func (r *Report) isQuiet() bool {
+	return r.Completeness == Empty && r.Leaves > 0 && (!r.From.IsZero() || !r.To.IsZero())
+}

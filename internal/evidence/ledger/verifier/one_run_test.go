@@ -100,7 +100,7 @@ func TestVerify_Window(t *testing.T) {
 		{"AfterTheGap", day(2), day(4), verifier.Complete, false},
 		{"Unsealed", day(4), day(5), verifier.Unsealed, false},
 		{"Last", day(5), time.Time{}, verifier.Complete, false},
-		{"Nothing", day(7), day(8), verifier.Complete, true},
+		{"Nothing", day(7), day(8), verifier.Empty, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := ledgertest.Verify(t, path, key, verifier.Options{From: tt.from, To: tt.to})

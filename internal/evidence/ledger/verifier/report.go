@@ -23,7 +23,7 @@ type Completeness string
 // The verdicts on completeness, from the best to the worst. Only Complete is a success.
 const (
 	Complete Completeness = "COMPLETE"
-	Empty    Completeness = "EMPTY"    // the ledger has no leaves
+	Empty    Completeness = "EMPTY"    // the ledger has no leaves, or no events of the time range
 	Unproven Completeness = "UNPROVEN" // no proof that nothing is missing, see [Producer]
 	Unsealed Completeness = "UNSEALED" // a run stopped without a seal
 	Gaps     Completeness = "GAPS"     // events are missing or altered
@@ -87,6 +87,7 @@ type Report struct {
 	Runs         RunCounts    `json:"runs"`
 	Open         []string     `json:"open_runs"`
 	Unsealed     []string     `json:"unsealed_runs"`
+	Unproven     []string     `json:"unproven_because,omitempty"` // further reasons why it is not complete
 
 	Anchor *Anchor `json:"anchor,omitempty"` // nil without [Options.Anchor]
 
@@ -113,10 +114,11 @@ type Report struct {
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
 	AllowAcknowledged   bool     `json:"allow_acknowledged,omitempty"` // Exit ignores acknowledged findings
 
-	OpenMatters         int   `json:"-"` // findings without acknowledgement, except those about a record
-	ForeignAcknowledged int64 `json:"-"`
-	ClaimsAcknowledged  int64 `json:"-"`
-	Doubtful            bool  `json:"-"` // the verdict is not Complete for a reason outside Matters
+	Newest              time.Time `json:"-"` // when the server stored the newest record
+	OpenMatters         int       `json:"-"` // findings without acknowledgement, except those about a record
+	ForeignAcknowledged int64     `json:"-"`
+	ClaimsAcknowledged  int64     `json:"-"`
+	Doubtful            bool      `json:"-"` // the verdict is not Complete for a reason outside Matters
 
 	AsOf *AsOf `json:"as_of,omitempty"` // set by [Report.SetAsOf]
 

@@ -1,6 +1,7 @@
 package verifier
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -9,9 +10,11 @@ import (
 // AsOf describes the last message of the stream that a report covers, and the events that the
 // ledger lacks. If only the file was verified, only Time, Created and Position are set.
 type AsOf struct {
-	Time     time.Time `json:"time"` // time of the newest checkpoint
-	Created  time.Time `json:"stream"`
-	Position uint64    `json:"position"` // stream sequence of the tenant's last message in the ledger
+	Time time.Time `json:"time"` // time of the newest checkpoint
+	// Age is the age of that checkpoint by the clock of the reader, or 0 if unknown.
+	Age      time.Duration `json:"age_ns,omitempty"`
+	Created  time.Time     `json:"stream"`
+	Position uint64        `json:"position"` // stream sequence of the tenant's last message in the ledger
 
 	Later    *Later    `json:"later,omitempty"` // nil if the stream was not asked
 	NotAsked string    `json:"not_asked,omitempty"`
@@ -81,6 +84,29 @@ func (r *Report) SetAsOf(a AsOf) {
 	if !a.Behind() {
 		return
 	}
+	if r.Completeness == Complete || r.Completeness == Empty {
+		r.Completeness = Unproven
+	}
+	r.Exit = max(r.Exit, ExitIncomplete)
+}
+
+// LimitAge makes the report [Unproven] if the newest checkpoint or record is older than limit. It
+// needs the Age of [Report.SetAsOf].
+func (r *Report) LimitAge(limit time.Duration) {
+	if r.AsOf == nil || limit <= 0 {
+		return
+	}
+	checkpoint := r.AsOf.Age
+	record := checkpoint
+	if !r.Newest.IsZero() {
+		record = max(checkpoint+r.AsOf.Time.Sub(r.Newest), 0)
+	}
+	if max(checkpoint, record) <= limit {
+		return
+	}
+	r.Unproven = append(r.Unproven, fmt.Sprintf(
+		"too old: the newest record was stored %s ago and the newest checkpoint signed %s ago, and the limit is %s",
+		record.Round(time.Second), checkpoint.Round(time.Second), limit))
 	if r.Completeness == Complete || r.Completeness == Empty {
 		r.Completeness = Unproven
 	}

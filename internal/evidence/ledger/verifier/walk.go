@@ -26,6 +26,7 @@ type walk struct {
 
 	tree     checkedTree
 	arrivals arrivals
+	newest   int64 // latest time of storage
 	hasAgain bool
 
 	nextStamp int // first time stamp that was not compared yet
@@ -162,6 +163,7 @@ func (w *walk) takeAgain() error {
 }
 
 func (w *walk) arrive(a ledger.Arrival, hash events.Hash) {
+	w.newest = max(w.newest, a.Stored)
 	if !w.arrivals.add(a, hash) {
 		w.v.report.AddProblem("leaf %d: its message is not behind the one before it in the stream", a.Leaf)
 	}
@@ -192,7 +194,7 @@ func (w *walk) end() error {
 		return err
 	}
 	w.names.unused(w.v)
-	w.v.report.Leaves = w.tree.size
+	w.v.report.Leaves, w.v.report.Newest = w.tree.size, timeOf(w.newest)
 	w.v.report.Events = w.classes[ledger.ClassEvent]
 	w.v.report.Manifests = w.classes[ledger.ClassManifest]
 	w.v.report.SetApart = w.classes[ledger.ClassConflict] + w.classes[ledger.ClassQuarantine]

@@ -8,6 +8,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
 // window limits the verdict on completeness to events that the server stored in a time range.
@@ -30,15 +32,15 @@ type foreignPlace struct {
 }
 
 func newWindow(c *completeness, from, to time.Time) *window {
-	w := &window{facts: c, from: from, to: to, since: 0, until: math.MaxInt64, highest: make(map[string]uint64), runs: make(map[string]bool), foreign: make(map[foreignPlace]bool)}
+	w := &window{facts: c, from: from, to: to, until: math.MaxInt64, highest: make(map[string]uint64), runs: make(map[string]bool), foreign: make(map[foreignPlace]bool)}
 	for _, f := range c.found.list {
 		w.foreign[foreignPlace{f.Leaf, f.StreamSequence}] = true
 	}
-	if from.After(time.Unix(0, 0)) {
-		w.since = from.UnixNano()
+	if !from.IsZero() {
+		w.since = ledger.Nanoseconds(from)
 	}
 	if !to.IsZero() {
-		w.until = to.UnixNano()
+		w.until = ledger.Nanoseconds(to)
 	}
 	return w
 }
@@ -71,6 +73,9 @@ func (w *window) restrict(r *Report) error {
 	r.Open, r.Unsealed = slices.DeleteFunc(r.Open, other), slices.DeleteFunc(r.Unsealed, other)
 	r.Runs = RunCounts{Open: len(r.Open), Unsealed: len(r.Unsealed), Sealed: w.sealed(r)}
 	r.judge(unproven)
+	if r.Completeness == Complete && r.IsOfNothing() {
+		r.Completeness = Empty
+	}
 	return nil
 }
 

@@ -10,7 +10,7 @@ from page import page
 from records import LEAF, Row, event_time, leaf_text, members, parse
 
 
-SELECTION = ["origin", "tree", "run", "from", "to", "leaves", "again", "checkpoint", "bundle", "page"]
+SELECTION = ["origin", "tree", "run", "from", "to", "times", "leaves", "again", "checkpoint", "bundle", "page"]
 FILES = ["bundle.json", "checkpoint.txt", "ledger.pub", "witnessed.txt", "timestamp.txt", "leaves.jsonl", "records.jsonl", "again.jsonl", "tree.txt", "index.html", "selection.txt", "SHA256SUMS"]
 
 
@@ -120,9 +120,9 @@ def check_selection(files, about, c, keys):
     for name in ("leaves", "again"):
         data = files[name + ".jsonl"]
         want[name] = "%d %s" % (data.count(b"\n"), sha(data).hex())
-    for name in ("run", "from", "to"):
+    for name in ("run", "from", "to", "times"):
         if about.get(name):
-            want[name] = event_time(about[name]) if name != "run" else about[name]
+            want[name] = event_time(about[name]) if name in ("from", "to") else about[name]
     need(f == want, "selection.txt: the bundle is not what was signed")
     return True
 
@@ -152,6 +152,8 @@ def bundle_orders(rows, keys, orders):
 
 
 def selected(about, r):
+    if about.get("times"):
+        return about.get("run", "").encode() in (b"", r.run) and (not about.get("from") or r.stored >= max(ns(about["from"]), 1)) and (not about.get("to") or 0 < r.stored < ns(about["to"]))
     time = r.time.decode()
     bounds = [event_time(about[n]) if about.get(n) else "" for n in ("from", "to")]
     return about.get("run", "").encode() in (b"", r.run) and (not bounds[0] or time >= bounds[0]) and (not bounds[1] or time and time < bounds[1])
@@ -174,7 +176,10 @@ def check_files(files, about, c, rows, own, attested):
 def verify_bundle(q, key, outside, report):
     files = read_bundle(q.file)
     about, c = json.loads(files["bundle.json"]), Checkpoint(files["checkpoint.txt"])
-    need(about["format"] == "hooktrail/bundle/v%d" % version_of(files), "another format")
+    if about["format"] == "hooktrail/bundle/v4":
+        need(about.get("times") == "stored" and (about.get("from") or about.get("to")) and version_of(files) > 1, "not a range of time by the times of storage")
+    else:
+        need(about["format"] == "hooktrail/bundle/v%d" % version_of(files) and "times" not in about and "window" not in about, "another format")
     need(token(about["tenant"]) == c.origin and about["size"] == c.size and q.tenant in (None, about["tenant"]), "bundle.json is about another ledger")
     own, tenant = files["ledger.pub"].decode(), about["tenant"]
     whole, run = not any(about.get(n) for n in ("run", "from", "to")), about.get("run") and not about.get("from") and not about.get("to")
@@ -208,8 +213,16 @@ def verify_bundle(q, key, outside, report):
     facts = Facts(arrivals, not whole, q.silence, c.time, issuers, skip=extra if not whole else frozenset())
     facts.acknowledged = orders.acknowledged
     if not whole and not run:
-        return facts.of_nothing()  # the range cuts runs
+        return judge_range(facts.of_nothing(), about, attested, report)
     return judge_bundle(facts, about, run, attested, c, orders, report)
+
+
+def judge_range(facts, about, attested, report):
+    """Takes over the verdict of the ledger, because the range cuts runs."""
+    if about.get("times") and attested and about.get("window"):
+        facts.window = w = about["window"]
+        report["completeness"], facts.quiet = w["completeness"], not about.get("run")
+    return facts
 
 
 def judge_bundle(facts, about, run, attested, c, orders, report):

@@ -267,6 +267,6 @@ def verify_ledger(q, key, outside, report):
     if q.run:
         report["completeness"] = restrict_run(facts, q.run.encode())
     if q.since is not None or q.until is not None:
-        broke = breaks[-1][1] if breaks else None
+        broke, facts.size = breaks[-1][1] if breaks else None, newest.size
         report["completeness"] = restrict_time(facts, q.since or 0, FOREVER if q.until is None else q.until, broke)
     return facts

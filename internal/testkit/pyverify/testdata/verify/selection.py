@@ -55,4 +55,5 @@ def restrict_time(facts, since, until, broke):
     sealed = {run for run, parts in facts.runs.items() if any(x.seal for x in parts)}
     facts.states = {run: s for run, s in facts.states.items() if run in seen and (s != "sealed" or run in sealed)}
     facts.doubtful = facts.doubtful or bool(facts.run) and not facts.of("sealed", "unsealed")
-    return facts.completeness(bool(unproven))
+    facts.quiet = not facts.shown and not facts.gaps and not facts.run and facts.size > 0
+    return facts.completeness(bool(unproven), not facts.shown and not facts.gaps)

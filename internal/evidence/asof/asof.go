@@ -99,8 +99,8 @@ func pause(ctx context.Context, deadline time.Time) bool {
 	}
 }
 
-// Answer counts the events that existed at the time of Ask and are not in a ledger with the
-// checkpoint c.
+// Answer counts the events that existed at the time of Ask and that the ledger did not yet have when
+// it signed the checkpoint c.
 func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	a := verifier.AsOfCheckpoint(c)
 	a.NotAsked = q.notAsked

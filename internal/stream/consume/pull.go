@@ -12,7 +12,7 @@ import (
 const (
 	fetchWait      = 30 * time.Second
 	fetchHeartbeat = 5 * time.Second
-	fetchBytes     = 32 << 20 // half of the unsent bytes at which the server disconnects a slow client
+	fetchBytes     = 32 << 20 // The server disconnects a slow client at twice as many unsent bytes.
 
 	replicatedFetch = 256 // messages per request, because a request to a replicated stream cannot limit bytes
 )

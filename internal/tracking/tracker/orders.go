@@ -27,9 +27,9 @@ type order struct {
 	at    time.Time // when the server stored the order, or zero
 }
 
-// handleOrder carries out the order in e, which the server stored at the time at. If no known key
-// has signed it, handleOrder stores it for a later key.
-func (b *batch) handleOrder(e events.Event, at time.Time) error {
+// handleOrder carries out the order in e. If none of the keys that the tracker knows has signed the
+// order, handleOrder keeps it until the tracker learns another key. stored is the server's time of e.
+func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
 		return nil //nolint:nilerr // an unreadable record contains no order
@@ -57,7 +57,7 @@ func (b *batch) handleOrder(e events.Event, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	signed, err := b.carryOut(e.Tenant, d.Order, upto, keys.At(next), at)
+	signed, err := b.carryOut(e.Tenant, d.Order, upto, keys.At(next), stored)
 	if err != nil || signed {
 		return err
 	}

@@ -99,7 +99,8 @@ func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether l begins the chain in place of an earlier manifest without a grant.
+// overtakes reports whether the chain begins with l, because l has a grant and all manifests before it
+// have none.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }

@@ -20,12 +20,12 @@ type Target struct {
 	Removal       Removal
 }
 
-// Removable reports whether an order may destroy the payload. Manifests, seals, gap records and
-// audit records prove how many records there were and who destroyed them, so they stay.
+// Removable reports whether an order may destroy the payload. Manifests, seals, records of gaps
+// and losses, and audit records prove how many records there were and who destroyed them, so they stay.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
-		case events.AuditAccessed, events.RunSealed, events.GapRecorded:
+		case events.AuditAccessed, events.RunSealed, events.GapRecorded, events.ProducerLost:
 			return false
 		}
 	}

@@ -5,7 +5,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from notes import Bad, escape, need, sha
 
 
-KEPT = {"audit.accessed", "run.sealed", "gap.recorded"}  # no order destroys events of these kinds
+KEPT = {"audit.accessed", "run.sealed", "gap.recorded", "producer.lost"}  # no order destroys events of these kinds
 
 LEAF = ["class", "id", "producer", "sequence", "run", "kind", "time", "sha256", "finding"]
 

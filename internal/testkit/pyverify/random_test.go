@@ -78,6 +78,11 @@ func (h *history) step() {
 		}
 		call(events.ToolBefore, []string{"deny", "allow"}[h.IntN(2)])
 		call(events.ToolResult, "")
+		if e, err := events.Decode(h.Messages[len(h.Messages)-2].Data); err == nil && h.IntN(2) == 0 { // after its result
+			e.ID, e.User = e.ID+"-"+[]string{"again", ""}[h.IntN(2)], []string{"", "jdoe", "amy"}[h.IntN(3)]
+			e.Data = []byte(`{"tool":"Bash","verdict":"deny"}`)
+			h.Publish(h.producer(), e)
+		}
 		h.sealable[p+"/"+run] = run != ""
 	case n == 23:
 		h.manifest(p)
@@ -183,10 +188,6 @@ func TestVerifier_Random(t *testing.T) {
 	for n := range randomHistories() {
 		h := &history{ledgertest.NewFeed("acme"), rand.New(rand.NewPCG(seed, uint64(n))), make(map[string]bool)}
 		key := ledgertest.NewKey(t)
-		if h.IntN(2) == 0 {
-			h.Order(t, key, ledger.Order{Action: events.AuditIssuer, Issuer: ledgertest.PublicKey("owner")})
-			h.Manifest("auditor/e1")
-		}
 		for range 5 + h.IntN(60) {
 			h.step()
 		}

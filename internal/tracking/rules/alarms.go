@@ -24,8 +24,8 @@ type alarms struct {
 var denyWord = []byte(string(events.VerdictDeny))
 
 // watch records denials of tool calls. It raises an alarm if the event is a successful result of a
-// call that was denied before. As in the ledger, a result that arrives before the denial raises no
-// alarm.
+// call that was denied before. The tracker does not remember all results, so a result before the
+// denial raises no alarm here. The verification of the ledger finds it.
 func (a *alarms) watch() {
 	d := a.draft
 	e := d.event

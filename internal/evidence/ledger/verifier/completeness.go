@@ -51,6 +51,7 @@ func (c *completeness) sender(number int64, name string) *sender {
 }
 
 func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
+	c.contrary.deniedResult(f, r.producerName, ledger.Class(r.fields.Class))
 	switch class := ledger.Class(r.fields.Class); class {
 	case ledger.ClassManifest:
 		if f.manifest != nil {
@@ -64,7 +65,6 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 		}
 	case ledger.ClassEvent:
 	}
-	c.contrary.deniedResult(f)
 	s, hash := c.sender(r.producer, r.producerName), events.Hash(r.hash)
 	if c.found.isForeign(numberedContent{s.name, r.fields.Sequence, hash}, ledger.Class(r.fields.Class), a) {
 		return

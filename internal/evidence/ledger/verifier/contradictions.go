@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeniedResult is a successful result of a tool call that was denied before. Either the denial
+// DeniedResult is a successful result of a tool call that was denied. Of several results before the
+// denial it is the first one. Either the denial
 // was ignored, or the result is forged.
 type DeniedResult struct {
 	Denied   int64  `json:"denied"` // leaf of the denial
@@ -23,37 +24,81 @@ type DeniedResult struct {
 
 type callKey struct{ run, call string }
 
-// deniedCalls has the leaf of the first denial of each call.
-type deniedCalls map[callKey]int64
+// call is what a record says about a tool call.
+type call struct {
+	callKey
+	isDenied bool // otherwise it succeeded
+}
 
-var denyWord = []byte(string(events.VerdictDeny))
-
-// note stores a denial. If e is a successful result of a denied call, note sets f.denied.
-func (d deniedCalls) note(f *fact, e events.Event) {
+// callOf returns nil if e neither denies a tool call nor says that one succeeded.
+func callOf(e events.Event) *call {
 	if e.ToolCall == "" {
-		return
+		return nil
 	}
 	key := callKey{e.Run, e.ToolCall}
-	switch f.kind { //nolint:exhaustive // only these kinds concern a call
+	switch e.Kind() { //nolint:exhaustive // only these kinds concern a call
 	case events.ToolBefore, events.Approval:
-		if !bytes.Contains(e.Data, denyWord) {
-			return
-		}
-		if _, ok := d[key]; ok {
-			return
+		if !mayContain(e.Data, string(events.VerdictDeny)) {
+			return nil
 		}
 		if o, err := events.Payload[events.Outcome](e); err == nil && o.Verdict == events.VerdictDeny {
-			d[key] = f.leaf
+			return &call{key, true}
 		}
 	case events.ToolResult:
-		denial, ok := d[key]
-		if !ok {
-			return
+		if !mayContain(e.Data, string(events.ToolSuccess)) {
+			return nil
 		}
 		if r, err := events.Payload[events.ToolResultData](e); err == nil && r.Status == events.ToolSuccess {
-			f.denied = &DeniedResult{Denied: denial, Result: f.leaf, Run: e.Run, ToolCall: e.ToolCall, Producer: e.Producer}
+			return &call{key, false}
 		}
 	}
+	return nil
+}
+
+// mayContain reports whether word can be a text in data. It saves decoding most payloads.
+func mayContain(data []byte, word string) bool {
+	return bytes.Contains(data, []byte(word)) || bytes.Contains(data, []byte(`\u`))
+}
+
+// calls has the first denial, and the first successful result, of each call by the hash of its key.
+// Denial and result can come from two outboxes, so either can arrive first.
+type calls struct {
+	denied    map[events.Hash]int64
+	succeeded map[events.Hash]success
+}
+
+type success struct {
+	leaf     int64
+	producer string
+}
+
+// add returns the result of a denied call that f, or an earlier result of the call of f, is.
+// Records in quarantine are no results.
+func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult, ok bool) {
+	if f.call == nil {
+		return d, false
+	}
+	if c.denied == nil {
+		c.denied, c.succeeded = make(map[events.Hash]int64), make(map[events.Hash]success)
+	}
+	key := events.HashOf([]byte(f.call.run + "\n" + f.call.call))
+	denial, isDenied := c.denied[key]
+	found := success{f.leaf, producer}
+	switch {
+	case !f.call.isDenied:
+		if isQuarantined {
+			return d, false
+		}
+		if _, ok := c.succeeded[key]; !ok {
+			c.succeeded[key] = found
+		}
+	case isDenied:
+		return d, false
+	default:
+		denial, c.denied[key] = f.leaf, f.leaf
+		found, isDenied = c.succeeded[key]
+	}
+	return DeniedResult{Denied: denial, Result: found.leaf, Run: f.call.run, ToolCall: f.call.call, Producer: found.producer}, isDenied
 }
 
 type contradictions struct {
@@ -66,18 +111,20 @@ type contradictions struct {
 	claims   []FindingAt // counted records that can be acknowledged
 	twice    []FindingAt
 	twins    []twin // records of an export that may be recorded twice
+	calls    calls
 	denied   []DeniedResult
 
 	twiceCount, deniedCount int64
 }
 
-func (c *contradictions) deniedResult(f fact) {
-	if f.denied == nil {
+func (c *contradictions) deniedResult(f fact, producer string, class ledger.Class) {
+	d, ok := c.calls.add(f, producer, class == ledger.ClassQuarantine)
+	if !ok {
 		return
 	}
 	c.deniedCount++
 	if len(c.denied) < maxFindings {
-		c.denied = append(c.denied, *f.denied)
+		c.denied = append(c.denied, d)
 	}
 }
 

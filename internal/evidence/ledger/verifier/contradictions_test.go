@@ -42,6 +42,30 @@ func TestVerify_ResultOfADeniedCall(t *testing.T) {
 	}
 }
 
+// The denial and the result of a call come from two outboxes, so either can be first in the stream.
+//
+//guarantee:denied-result
+func TestVerify_ResultBeforeItsDenial(t *testing.T) {
+	f := opened()
+	send := func(producer string, kind events.Kind, payload any) {
+		e, err := events.New(kind, "/test", payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.ID, e.Run, e.Subject, e.ToolCall = events.DeriveID(producer, string(kind)), "r9", "r9", "toolu_1"
+		f.Publish(producer, e)
+		f.Manifest(producer)
+	}
+	send("engine", events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess})
+	result := int64(len(f.Messages) - 2)
+	send("hooks", events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny}})
+	r := verified(t, f)
+	want := verifier.DeniedResult{Denied: result + 2, Result: result, Run: "r9", ToolCall: "toolu_1", Producer: "engine"}
+	if r.DeniedResultCount != 1 || r.DeniedResults[0] != want || r.Exit != verifier.ExitContradicts {
+		t.Errorf("exit %d, %+v, want %+v", r.Exit, r.DeniedResults, want)
+	}
+}
+
 //guarantee:id-taken
 func TestVerify_SameIDWithOtherContent(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
@@ -68,7 +92,12 @@ func TestVerify_SameIDWithOtherContent(t *testing.T) {
 // recordedAgain returns a feed in which a second producer records a call again.
 func recordedAgain(first, again string, change func(e *events.Event)) *ledgertest.Feed {
 	f := ledgertest.NewFeed("acme")
-	e := f.Event("p", "r1", events.ToolBefore, json.RawMessage(first))
+	e, err := events.New(events.ToolBefore, "/test", json.RawMessage(first))
+	if err != nil {
+		panic(err)
+	}
+	e.ID, e.Run, e.Subject, e.ToolCall, e.User = "known", "r1", "r1", "call-1", "alice@build"
+	e = f.Publish("p", e)
 	f.Manifest("p")
 	e.Data = json.RawMessage(again)
 	if change != nil {
@@ -103,6 +132,10 @@ func TestVerify_RecordedTwice(t *testing.T) {
 		"OtherArguments":     {first: `{` + call + `}`, again: `{"tool":"Bash","args":{"command":"rm"},` + quick + `}`, contradicts: true},
 		"NameTwice":          {first: `{` + call + `,"verdict":"none"}`, again: `{` + call + `,"verdict":"none","Verdict":"deny"}`, contradicts: true},
 		"OtherCall":          {first: `{` + call + `}`, again: `{` + call + `,` + quick + `}`, change: func(e *events.Event) { e.ToolCall = "other" }, contradicts: true},
+		"OtherCallAlone":     {first: `{` + call + `}`, again: `{` + call + `}`, change: func(e *events.Event) { e.ToolCall = "other" }, contradicts: true},
+		"OtherUser":          {first: `{` + call + `}`, again: `{` + call + `,` + quick + `}`, change: func(e *events.Event) { e.User = "mallory@build" }, contradicts: true},
+		"OtherUserAlone":     {first: `{` + call + `}`, again: `{` + call + `}`, change: func(e *events.Event) { e.User = "mallory@build" }, contradicts: true},
+		"NoUser":             {first: `{` + call + `}`, again: `{` + call + `,` + quick + `}`, change: func(e *events.Event) { e.User = "" }},
 		"OtherRun":           {first: `{` + call + `}`, again: `{` + call + `,` + quick + `}`, change: func(e *events.Event) { e.Run = "r2" }, contradicts: true},
 		"CustomEvent":        {first: `{` + call + `}`, again: `{` + call + `,` + quick + `}`, change: func(e *events.Event) { e.Type = events.Custom.Type() }, contradicts: true},
 		"ExecutionsOfAnyone": {first: `{` + call + `}`, again: `{` + call + `,"executions":"none"}`, contradicts: true},

@@ -23,7 +23,6 @@ type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
 	arrivals        ledger.Arrivals
-	denied          deniedCalls
 	removed         exportRemovals
 	ruleAt          map[int64]bool // leaves of orders that set rules
 }
@@ -41,7 +40,7 @@ const (
 // NewExportChecker returns a checker without records. It accepts orders for tenant that keys have
 // signed. issuers has the orders about issuers in the export.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
-	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), denied: make(deniedCalls), ruleAt: make(map[int64]bool)}
+	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
 	c.facts.acknowledged = c.removed.acknowledged
 	c.removed.tenant, c.removed.claims = tenant, make(map[int64]*exportClaim)
@@ -107,7 +106,7 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	case events.HashOf(k.Bytes) != k.Leaf.Hash:
 		return f, errors.New("its record was altered")
 	}
-	f.decode(k.Bytes, c.denied)
+	f.decode(k.Bytes)
 	return f, nil
 }
 

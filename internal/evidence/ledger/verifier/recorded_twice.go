@@ -23,6 +23,7 @@ type recording struct {
 	pruned bool        // only run and kind remain
 	run    string
 	kind   events.Kind
+	user   string // an import of a log names none
 }
 
 // matches reports whether two recordings can be of the same payload. If either was pruned, only run
@@ -31,7 +32,7 @@ func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
 	}
-	return r.sum != events.Hash{} && r.sum == other.sum
+	return r.sum != events.Hash{} && r.sum == other.sum && (r.user == other.user || r.user == "" || other.user == "")
 }
 
 // isDispatched reports whether events of kind k record a call of hooks.
@@ -48,6 +49,7 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	if err != nil {
 		return r
 	}
+	r.user = e.User
 	c := common{Type: e.Type, Run: e.Run, ToolCall: e.ToolCall, Binary: e.Binary}
 	if c.Names, c.Values, err = membersOf(e.Data); err != nil || c.leaveOutDispatch(e) != nil {
 		return r

@@ -36,8 +36,8 @@ type fact struct {
 	gap       *events.GapRecordedData
 	lost      *events.ProducerLostData
 	order     string
-	denied    *DeniedResult // set for a result of a denied call
-	recording recording     // set for an export if another event has the same id
+	call      *call
+	recording recording // set for an export if another event has the same id
 }
 
 type form int
@@ -70,17 +70,16 @@ type records struct {
 	cancel context.CancelFunc
 	side   side
 
-	conn   *sqlite.Conn
-	buf    []byte
-	denied deniedCalls
-	blobs  map[int64]bool
+	conn  *sqlite.Conn
+	buf   []byte
+	blobs map[int64]bool
 }
 
 const factsPerBatch = 256
 
 func readRecords(ctx context.Context, conn *sqlite.Conn) *records {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &records{facts: make(chan []fact, 4), cancel: cancel, conn: conn, denied: make(deniedCalls), blobs: make(map[int64]bool)}
+	r := &records{facts: make(chan []fact, 4), cancel: cancel, conn: conn, blobs: make(map[int64]bool)}
 	r.group, ctx = errgroup.WithContext(ctx)
 	r.group.Go(func() error {
 		err := r.payloads(ctx)
@@ -153,7 +152,7 @@ func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
 		}
 	}
 	f.hash = events.HashOf(data)
-	if c := f.decode(data, r.denied); f.split && f.splits {
+	if c := f.decode(data); f.split && f.splits {
 		if int64(c.Cut) != cut {
 			r.side.problem("leaf %d: the content of its chunk was taken from another place", f.leaf)
 		}
@@ -197,8 +196,8 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 }
 
 // decode sets the fields of f. For a blob chunk it returns the content that the writer stores
-// separately. denied contains the denials so far.
-func (f *fact) decode(data []byte, denied deniedCalls) (c ledger.Chunk) {
+// separately.
+func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	e, err := events.Decode(data)
 	if err != nil {
 		if m, ok := readableManifest(data); ok {
@@ -211,7 +210,7 @@ func (f *fact) decode(data []byte, denied deniedCalls) (c ledger.Chunk) {
 	f.kind, f.time, f.sequence = e.Kind(), ledger.FormatTime(e.Time), e.Sequence
 	switch f.kind { //nolint:exhaustive // the other kinds need no payload
 	case events.ToolBefore, events.Approval, events.ToolResult:
-		denied.note(f, e)
+		f.call = callOf(e)
 	case events.RunSealed:
 		if d, err := events.Payload[events.RunSealedData](e); err == nil {
 			f.seal = &seal{RunSealedData: d, own: e.ID == d.ID(e.Tenant, e.Producer, e.Run)}

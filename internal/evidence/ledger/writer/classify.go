@@ -152,9 +152,14 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	if err != nil {
 		return 0, false, fmt.Errorf("%w: payload of leaf %d: %w", ledger.ErrDamaged, first, err)
 	}
-	same = e.Type == r.event.Type && e.Run == r.event.Run &&
-		bytes.Equal(e.Data, r.event.Data) && bytes.Equal(e.Binary, r.event.Binary)
-	return first, same, nil
+	return first, isSame(e, r.event), nil
+}
+
+// isSame reports whether two events with one id have the same content. An import of a log names no
+// user.
+func isSame(e, f events.Event) bool {
+	return e.Type == f.Type && e.Run == f.Run && e.ToolCall == f.ToolCall && (e.User == f.User || e.User == "" || f.User == "") &&
+		bytes.Equal(e.Data, f.Data) && bytes.Equal(e.Binary, f.Binary)
 }
 
 // sameAsRemoved reports whether r has the run and kind of the event at leaf number first, whose

@@ -19,12 +19,12 @@ class Facts:
     def __init__(self, arrivals, partial, silence, now, issuers, breaks=(), skip=frozenset()):
         self.silent, self.partial, self.issuers = now - silence, partial, issuers
         self.producers, self.denied, self.claims, self.acknowledged = {}, 0, [], {}
-        self.doubtful, self.of_claims, self.run, denials = False, True, None, {}
+        self.doubtful, self.of_claims, self.run, denials, successes = False, True, None, set(), set()
         self.quiet, self.window = False, None  # nothing happened in a range of time; the verdict about one in a bundle
         first = {r.id: r for r in arrivals if r.cls == b"event"}
         for i, r in enumerate(arrivals):
             r.number = i
-            self.denied += result_of_denied(r, denials)
+            self.denied += result_of_denied(r, denials, successes)
             self.claim(r, first)
             if r.cls == b"quarantine" or r.index in skip and r.cls:
                 continue
@@ -156,15 +156,19 @@ def same_recording(a, b):
     """Whether two records under one id are of one hook payload, which hooks got twice."""
     if any(r.removed and r.removed[0] == "pruned" for r in (a, b)):
         return (a.run, a.kind) == (b.run, b.kind) and a.kind not in (b"", b"custom", b"hook.executed")
-    return recording(a) is not None and recording(a) == recording(b)
+    return recording(a) is not None and recording(a) == recording(b) and len({r.event["userid"] for r in (a, b)} - {""}) < 2
 
 
-def result_of_denied(r, denials):
-    """Whether a record is the successful result of a call that was denied before."""
+def result_of_denied(r, denials, successes):
+    """Whether a record is a successful result of a denied call, or denies a call with such a result."""
     e = r.event
     if not e or not e["toolcall"]:
         return False
     call = (e["runid"], e["toolcall"])
-    if e["kind"] in ("tool.before", "approval") and e["data"].get("verdict") == "deny":
-        denials.setdefault(call, r.index)
-    return e["kind"] == "tool.result" and e["data"].get("status") == "success" and call in denials and r.cls != b"quarantine"
+    if e["kind"] in ("tool.before", "approval") and e["data"].get("verdict") == "deny" and call not in denials:
+        denials.add(call)
+        return call in successes
+    if e["kind"] == "tool.result" and e["data"].get("status") == "success" and r.cls != b"quarantine":
+        successes.add(call)
+        return call in denials
+    return False

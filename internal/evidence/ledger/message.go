@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"crypto/sha256"
 	"encoding/binary"
 	"time"
@@ -20,8 +21,13 @@ type Message struct {
 
 // Stream identifies the stream that a message was read from.
 type Stream struct {
-	Epoch   uint64    `json:"epoch"`
-	Created time.Time `json:"created"`
+	Epoch   uint64
+	Created time.Time
+}
+
+// MarshalJSON writes the members in lower case, and with the names of earlier versions too.
+func (s Stream) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"epoch": s.Epoch, "created": s.Created, "Epoch": s.Epoch, "Created": s.Created})
 }
 
 // Arrival is one message that changed the ledger. The fields from Producer on are set for a

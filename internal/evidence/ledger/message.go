@@ -1,9 +1,9 @@
 package ledger
 
 import (
-	"encoding/json"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"

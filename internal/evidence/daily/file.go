@@ -78,7 +78,7 @@ type File struct {
 
 var (
 	errFile    = errors.New("it is neither the text nor the JSON of a report")
-	errChanged = errors.New("it is not the JSON that `auditor report --json` writes, so it was changed")
+	errChanged = errors.New("its members are not the ones that `auditor report --json` writes")
 )
 
 // Parse parses a report file of either form.
@@ -92,13 +92,18 @@ func Parse(data []byte) (File, error) {
 	}
 	f := File{note: []byte(d.Note), report: d.Report}
 	// Other readers may take another one of two members with the same name.
-	if _, signed := f.split(); d.Signed != signed {
-		return File{}, errChanged
-	}
-	if written, err := d.encode(); err != nil || !bytes.Equal(written, data) {
+	written, err := d.encode()
+	if _, signed := f.split(); err != nil || d.Signed != signed || !isSameJSON(written, data) {
 		return File{}, errChanged
 	}
 	return f, nil
+}
+
+// isSameJSON reports whether two texts differ only in white space.
+func isSameJSON(a, b []byte) bool {
+	var first, second bytes.Buffer
+	err := errors.Join(json.Compact(&first, a), json.Compact(&second, b))
+	return err == nil && bytes.Equal(first.Bytes(), second.Bytes())
 }
 
 // Claims returns the tenant and tree size in the file, unverified, and whether the file has a

@@ -12,7 +12,7 @@ import (
 )
 
 // If the JSON has a second member "report", Hooktrail and other readers may take different ones. So
-// only the bytes that Made.JSON writes are accepted.
+// only the members that Made.JSON writes are accepted.
 func TestParse_OnlyAsWritten(t *testing.T) {
 	rep := Report{Exit: 11}
 	rep.Verdict.Completeness = verifier.Gaps

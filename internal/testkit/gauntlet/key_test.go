@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
@@ -33,7 +34,7 @@ func openKey(tb testing.TB, dir string) *key {
 	if k.signer, err = note.NewSigner(strings.TrimSpace(string(secret))); err != nil {
 		tb.Fatal(err)
 	}
-	if k.verifier, err = note.NewVerifier(own.Public()); err != nil {
+	if k.verifier, err = ledger.ParseKey(own.Public()); err != nil {
 		tb.Fatal(err)
 	}
 	return k

@@ -136,7 +136,7 @@ func (s *orderTrial) forgeApproval(amy note.Signer) {
 
 func (s *orderTrial) approve(signed []byte, by note.Signer) []byte {
 	s.Helper()
-	v, err := note.NewVerifier(s.key.Public())
+	v, err := ledger.ParseKey(s.key.Public())
 	if err != nil {
 		s.Fatal(err)
 	}

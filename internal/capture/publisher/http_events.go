@@ -64,9 +64,10 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 		return err
 	}
 	setUser(ctx, &e)
+	id := e.ID
 	waiting, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	_, err := h.to.Append(waiting, e)
+	stored, err := h.to.Append(waiting, e)
 	switch {
 	case errors.Is(err, publish.ErrDuplicate):
 		done.Duplicates++
@@ -74,9 +75,11 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 		done.Shed++ // not an error, because a retry would only enlarge the gap
 	case err != nil:
 		return err
+	default:
+		id = stored.ID
 	}
 	if done.Accepted++; done.Accepted <= maxIDs {
-		done.IDs = append(done.IDs, e.ID)
+		done.IDs = append(done.IDs, id)
 	}
 	return nil
 }

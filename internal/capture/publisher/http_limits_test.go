@@ -97,7 +97,7 @@ func TestRun_LargeEvent(t *testing.T) {
 	last := list[len(list)-1]
 	var named events.Common
 	for _, e := range list {
-		if senderID(e) == "large" {
+		if e.ID == "large" {
 			p, err := events.Payload[events.CustomData](e)
 			if err != nil {
 				t.Fatal(err)
@@ -105,8 +105,8 @@ func TestRun_LargeEvent(t *testing.T) {
 			named = p.Common
 		}
 	}
-	if senderID(last) != "small" || len(named.Blobs) != 1 || list[0].Kind() != events.BlobChunk {
-		t.Errorf("got %d events, the last %s, blobs %v", len(list), senderID(last), named.Blobs)
+	if last.ID != "small" || len(named.Blobs) != 1 || list[0].Kind() != events.BlobChunk {
+		t.Errorf("got %d events, the last %s, blobs %v", len(list), last.ID, named.Blobs)
 	}
 }
 

@@ -88,7 +88,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	if err != nil {
 		return sum, err
 	}
-	im := &importer{opts: opts, hookKey: key, sink: identified{p}, runs: map[string]struct{}{}, files: map[string]*file{}, total: found.bytes}
+	im := &importer{opts: opts, hookKey: key, sink: p, runs: map[string]struct{}{}, files: map[string]*file{}, total: found.bytes}
 	work, stop := lingering(ctx)
 	defer stop()
 	if opts.Follow {

@@ -19,10 +19,10 @@ type limited struct {
 // for events from senders, and returns a [quota.ExceededError] for an event above the
 // limits. The appender decided is for hooks and decisions, and never refuses an event.
 // Otherwise an agent could use up the limits, so that its next calls are neither decided
-// nor recorded. The appender sent also makes the ids of senders unique.
+// nor recorded.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
-	return limited{to: identified{to}, quotas: q, refuses: true}, limited{to: to, quotas: q}
+	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}
 }
 
 // Append implements [Appender]. It does not charge duplicates, so that a sender can

@@ -66,12 +66,12 @@ func TestRun_UserOfTheConnection(t *testing.T) {
 	r.end(t)
 	want := map[string]string{"socket": osuser.Current(), "tcp": ""}
 	for _, e := range srv.Events(t) {
-		user, ok := want[senderID(e)]
+		user, ok := want[e.ID]
 		if !ok {
 			continue
 		}
-		delete(want, senderID(e))
-		if e.User != user || len(e.Extra) != 2 || e.Extra[0].Name != claimedUser || string(e.Extra[0].Value) != `"boss"` {
+		delete(want, e.ID)
+		if e.User != user || len(e.Extra) != 1 || e.Extra[0].Name != claimedUser || string(e.Extra[0].Value) != `"boss"` {
 			t.Errorf("%s: user %q and %v, want user %q and the claim", e.ID, e.User, e.Extra, user)
 		}
 	}

@@ -52,7 +52,7 @@ func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, err
 		return err
 	})
 	defer lines.Close()
-	f := feed{sink: identified{admitting{p, opts.Tenants}}, runs: map[string]struct{}{}, tenants: map[string]struct{}{}}
+	f := feed{sink: admitting{p, opts.Tenants}, runs: map[string]struct{}{}, tenants: map[string]struct{}{}}
 	err = f.take(ctx, opts.Name, ingest.CloudEvents(ctx, lines, ingest.Options{
 		File: opts.Name, Tenant: orDefault(opts.Tenant), Only: opts.Tenant != "",
 	}))

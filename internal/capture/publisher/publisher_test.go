@@ -37,7 +37,7 @@ func open(tb testing.TB) (*natstest.Server, *broker.Broker) {
 func without(list []events.Event) (ids []string) {
 	for _, e := range list {
 		if e.Kind() != events.RunSealed {
-			ids = append(ids, senderID(e))
+			ids = append(ids, e.ID)
 		}
 	}
 	return ids

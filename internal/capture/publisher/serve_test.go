@@ -46,7 +46,7 @@ func TestRun_BrokerComesLater(t *testing.T) {
 	}
 	srv.Restart(t)
 	r.end(t)
-	if list := srv.Events(t); len(list) != 1 || senderID(list[0]) != "early" {
+	if list := srv.Events(t); len(list) != 1 || list[0].ID != "early" {
 		t.Errorf("in the stream: got %d events, want the one", len(list))
 	}
 }

@@ -103,9 +103,11 @@ func serving(tb testing.TB, args ...string) (url string, stop func()) {
 		_ = in.Close() // never fails
 	}()
 	found := make(chan string, 1)
+	last := "" // line of the log, read once found is closed
 	go func() {
 		defer close(found)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
+			last = lines.Text()
 			var line struct{ URL string }
 			if json.Unmarshal(lines.Bytes(), &line) == nil && strings.HasSuffix(line.URL, "/TENANT") {
 				found <- line.URL
@@ -116,10 +118,11 @@ func serving(tb testing.TB, args ...string) (url string, stop func()) {
 	return url, func() {
 		tb.Helper()
 		cancel()
-		if got := <-status; got != 0 {
-			tb.Errorf("%v: got status %d", args, got)
-		}
+		got := <-status
 		for range found {
+		}
+		if got != 0 {
+			tb.Errorf("%v: got status %d: %s", args, got, last)
 		}
 	}
 }

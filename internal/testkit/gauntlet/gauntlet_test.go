@@ -111,6 +111,9 @@ func (a *attack) check(t *testing.T, trial int, r verifier.Report) {
 //
 //guarantee:second-verifier
 func TestGauntlet(t *testing.T) {
+	if *update {
+		trials = trialsOfTable
+	}
 	g := newGauntlet(t)
 	g.second = pyverify.Start(t)
 	v := newVictim(t, g.random("victim"))

@@ -160,7 +160,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	}
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if given[f.Name] || !hasEnv(f) || slices.ContainsFunc(f.Annotations[exclusiveAnnotation], isGiven) {
+		if given[f.Name] || !HasVariable(f) || slices.ContainsFunc(f.Annotations[exclusiveAnnotation], isGiven) {
 			return
 		}
 		name, value := environment(f.Name)
@@ -191,7 +191,7 @@ func cause(err error) error {
 func describeEnv(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := EnvName(f.Name)
-		if !hasEnv(f) || strings.Contains(f.Usage, name) {
+		if !HasVariable(f) || strings.Contains(f.Usage, name) {
 			return
 		}
 		if second := natsVariables[f.Name]; second != "" {
@@ -201,15 +201,13 @@ func describeEnv(flags *pflag.FlagSet) {
 	})
 }
 
-func hasEnv(f *pflag.Flag) bool {
+// HasVariable reports whether the environment can set f.
+func HasVariable(f *pflag.Flag) bool {
 	if f.Annotations[variableAnnotation] != nil {
 		return true
 	}
 	return f.Name != "help" && f.Name != "version" && f.Annotations[lineOnlyAnnotation] == nil && !slices.Contains(selections, f.Name)
 }
-
-// HasVariable reports whether the environment can set f.
-func HasVariable(f *pflag.Flag) bool { return hasEnv(f) }
 
 // selections are flags that choose records. They ignore the environment, because a forgotten
 // variable would narrow the verdict of a command without notice.

@@ -215,7 +215,7 @@ func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err erro
 			if err != nil {
 				return err
 			}
-			if earlier.Arrivals == later.Arrivals && earlier.Arrivals > 0 && later.Position.Behind(earlier.Position) {
+			if earlier.Arrivals == later.Arrivals && earlier.Arrivals > 0 && later.Position.After(earlier.Position) {
 				return errFound
 			}
 			later = earlier

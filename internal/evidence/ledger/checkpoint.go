@@ -30,8 +30,8 @@ type Position struct {
 	Hash     events.Hash
 }
 
-// Behind reports whether q is behind p, because q is earlier in the stream or of an earlier epoch.
-func (p Position) Behind(q Position) bool {
+// After reports whether p is later in the stream than q, or of a later epoch.
+func (p Position) After(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
 

@@ -49,7 +49,7 @@ type Break struct {
 // checkpoint comes after the last arrival.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
-	if w.arrivals.Count == 0 || !p.Behind(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
+	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
 		return false
 	}
 	w.v.report.Breaks = append(w.v.report.Breaks, Break{

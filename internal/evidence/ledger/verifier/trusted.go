@@ -119,7 +119,7 @@ func (v *verifier) concludeTrusted() {
 			}
 			// A break of the stream adds a checkpoint but no leaf. Compare the positions to find
 			// out whether that checkpoint was removed.
-			if t.Arrivals == v.newest.Arrivals && t.Position.Behind(v.newest.Position) {
+			if t.Arrivals == v.newest.Arrivals && t.Position.After(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}
 			if v.newest.Tenant != t.Tenant {

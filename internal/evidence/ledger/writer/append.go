@@ -99,7 +99,7 @@ func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 		if err := l.refresh(); err != nil {
 			return err
 		}
-		if l.newest.Arrivals == 0 || !at.Behind(l.newest.Position) {
+		if l.newest.Arrivals == 0 || !at.After(l.newest.Position) {
 			return nil
 		}
 		_, err := l.seal(at)

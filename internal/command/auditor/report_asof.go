@@ -101,7 +101,11 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 		texts = append(texts, text)
 	}
 	for _, m := range a.Missing {
-		text := fmt.Sprintf("outbox %s of producer %s is gone", m.Outbox, m.Producer)
+		state := "is gone"
+		if m.Damaged {
+			state = "is damaged"
+		}
+		text := fmt.Sprintf("outbox %s of producer %s %s", m.Outbox, m.Producer, state)
 		if m.Last > 0 {
 			text += fmt.Sprintf(" (last known number %d)", m.Last)
 		}

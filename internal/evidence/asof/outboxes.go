@@ -124,13 +124,13 @@ func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 		return nil
 	}
 	all, err := publish.MissingOutboxes(dataDir)
-	if err != nil {
+	if err != nil && (o.err == nil || !strings.Contains(o.err.Error(), err.Error())) { // inspect may name it already
 		o.err = errors.Join(o.err, err)
 	}
 	isWaiting := slices.ContainsFunc(o.list, func(b outbox) bool { return b.now.Uses && b.counts() })
 	for _, m := range all {
 		if last, ok := m.Last[o.tenant]; ok && (!m.Recorded || isWaiting) {
-			list = append(list, verifier.MissingOutbox{Outbox: m.Outbox, Producer: m.Producer, Last: last})
+			list = append(list, verifier.MissingOutbox{Outbox: m.Outbox, Producer: m.Producer, Last: last, Damaged: m.Damaged})
 		}
 	}
 	return list

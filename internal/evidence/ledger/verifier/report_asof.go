@@ -25,11 +25,12 @@ type AsOf struct {
 }
 
 // MissingOutbox describes an outbox that disappeared from the data directory without being
-// closed.
+// closed, or that is damaged.
 type MissingOutbox struct {
 	Outbox   string `json:"outbox"`
 	Producer string `json:"producer"`
-	Last     uint64 `json:"last,omitempty"` // last known number of the tenant
+	Last     uint64 `json:"last,omitempty"`    // last known number of the tenant
+	Damaged  bool   `json:"damaged,omitempty"` // it exists and cannot be read
 }
 
 // Later counts the tenant's messages in the stream that the ledger lacks.

@@ -52,18 +52,26 @@ func (t runTrace) failure() error {
 
 func (f Fired) failure() error { return nil }
 
-const maxAltered = 20
-
 func writeAltered(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	for one := range t.All() {
+		list := make([]runtree.Doubt, len(one.Altered))
 		for i, a := range one.Altered {
-			if i == maxAltered {
-				fmt.Fprintf(w, "%s\n", paint.Bad(fmt.Sprintf("and %d more", len(one.Altered)-i)))
-				break
-			}
-			fmt.Fprintf(w, "%s leaf %d, %s, event %s: %s\n",
-				paint.Bad("ALTERED"), a.Leaf, a.Kind, shown(a.ID, maxDetail), shown(a.Reason, maxDetail))
+			list[i] = runtree.Doubt{Leaf: a.Leaf, ID: a.ID, Kind: a.Kind, Status: "ALTERED", Reason: a.Reason}
 		}
+		writeRecords(w, list, paint)
+	}
+}
+
+const maxRecords = 20
+
+func writeRecords(w io.Writer, list []runtree.Doubt, paint cli.Palette) {
+	for i, d := range list {
+		if i == maxRecords {
+			fmt.Fprintf(w, "%s\n", paint.Bad(fmt.Sprintf("and %d more", len(list)-i)))
+			return
+		}
+		fmt.Fprintf(w, "%s leaf %d, %s, event %s: %s\n",
+			paint.Bad(d.Status), d.Leaf, d.Kind, shown(d.ID, maxDetail), shown(d.Reason, maxDetail))
 	}
 }
 

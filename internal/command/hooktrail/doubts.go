@@ -84,18 +84,9 @@ func (d *doubts) put(leaf int64, status, reason string) {
 	d.byLeaf[leaf] = append(d.byLeaf[leaf], runtree.Doubt{Leaf: leaf, Status: status, Reason: reason})
 }
 
-const maxDoubts = 20
-
 func writeDoubts(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	for one := range t.All() {
-		for i, d := range one.Doubts {
-			if i == maxDoubts {
-				fmt.Fprintf(w, "%s\n", paint.Bad(fmt.Sprintf("and %d more", len(one.Doubts)-i)))
-				break
-			}
-			fmt.Fprintf(w, "%s leaf %d, %s, event %s: %s\n",
-				paint.Bad(d.Status), d.Leaf, d.Kind, shown(d.ID, maxDetail), shown(d.Reason, maxDetail))
-		}
+		writeRecords(w, one.Doubts, paint)
 	}
 	if t.Unchecked != "" {
 		fmt.Fprintf(w, "%s\n", paint.Warn("not marked: foreign records: "+t.Unchecked))

@@ -19,8 +19,8 @@ const demoLimit = 5 * time.Second
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
 var varying = []struct{ pattern, with string }{
-	{`\d+ messages of the stream`, "113 messages of the stream"},
-	{`\d+ leaf records`, "113 leaf records"},
+	{`\d+ messages of the stream`, "115 messages of the stream"},
+	{`\d+ leaf records`, "115 leaf records"},
 	{`signed \S+ by hooktrail\+[0-9a-f]{8}`, "signed 2026-11-20T09:14:07Z by hooktrail+8f3c1a2b"},
 	{`Took( +)\d+\.\d s`, "Took${1}1.2 s"},
 }

@@ -62,6 +62,9 @@ func TestIssuer_Command(t *testing.T) {
 		if status != want || !slices.Equal(r.NotEnrolled, append([]string{}, missing...)) {
 			t.Fatalf("exit %d, not enrolled %v, want %d and %v", status, r.NotEnrolled, want, missing)
 		}
+		if c := covered(t, want, append([]string{"--require-enrolled"}, at...)...); !slices.Equal(c.NotEnrolled, r.NotEnrolled) {
+			t.Errorf("coverage: not enrolled %v, want %v", c.NotEnrolled, r.NotEnrolled)
+		}
 	}
 	verify(11, first)
 	if _, out := command(t, append([]string{"verify"}, at...)...); !strings.Contains(out, "Enrolled:     0 of 1 producer; not enrolled: "+first+

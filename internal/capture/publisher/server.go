@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Listen listens on a TCP address, or on none if address is [NoAddress]. If the address is in use, the error names flag, the
-// command line flag for the address.
+// Listen listens on a TCP address, or on none if address is [NoAddress]. If the address is in use,
+// the error names flag, the command line flag for the address.
 func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	if address == NoAddress {
 		return &noListener{closed: make(chan struct{})}, nil

@@ -1,6 +1,6 @@
 // Package access records each use of evidence and lists the recorded uses.
 //
-// Before evidence is read, [Record] appends the use to an outbox in the data directory, even
-// without a broker or auditor. The auditor later sends it to the stream, so that it becomes a leaf
+// [Record] appends the use to an outbox in the data directory before the evidence is read. It needs
+// no broker and no auditor. The auditor later sends the use to the stream. The use becomes a leaf
 // of the tenant's ledger, where [List] reads it.
 package access

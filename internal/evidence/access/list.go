@@ -16,15 +16,15 @@ type Use struct {
 	Producer string             `json:"producer"` // of the outbox that sent it
 	Action   events.AuditAction `json:"action"`
 	By       string             `json:"by"` // person that the caller named
-	// User and host according to the operating system.
+	// User is the user of the operating system, with the host.
 	User   string                 `json:"user,omitempty"`
 	Reason string                 `json:"reason,omitempty"`
 	Ticket string                 `json:"ticket,omitempty"`
 	What   *events.AuditSelection `json:"selection,omitempty"` // nil means everything
 	As     string                 `json:"as,omitempty"`
-	// The record carries an order. auditor verify reports its effect.
+	// Order is true if the record contains an order. auditor verify reports its effect.
 	Order bool `json:"order"`
-	// OrderedBy is the person who gave the order, if By approved it.
+	// OrderedBy is the person who gave the order, if another person approved it.
 	OrderedBy string `json:"ordered_by,omitempty"`
 
 	// Unreadable means that the payload is invalid. Any producer can send such an event.
@@ -35,10 +35,9 @@ type Use struct {
 type Filter struct {
 	By     string
 	Action events.AuditAction
-	// Run selects uses that may have included records of this run. It excludes uses that name
-	// another run, or an event of another run.
+	// Run selects uses that may have included records of this run.
 	Run      string
-	From, To time.Time // when the use was recorded; zero is no limit
+	From, To time.Time // time of the use; zero means no limit
 }
 
 // List returns the uses in a ledger that match the filter, in ledger order.
@@ -60,8 +59,7 @@ func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	return list, nil
 }
 
-// Read decodes the record of a use. Any producer can publish such an event, so an invalid payload
-// only sets Unreadable.
+// Read decodes the record of a use. If the payload is invalid, it only sets Unreadable.
 func Read(e ledger.Entry) Use {
 	a := Use{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
 	event, err := events.Decode(e.Bytes)
@@ -93,7 +91,7 @@ func (f Filter) fits(ctx context.Context, r *ledger.Reader, a Use) (bool, error)
 	return f.mayTouch(ctx, r, a.What)
 }
 
-// mayTouch reports whether a use with this selection may have included records of the run f.Run.
+// mayTouch reports whether a use with this selection may have included records of f.Run.
 func (f Filter) mayTouch(ctx context.Context, r *ledger.Reader, selection *events.AuditSelection) (bool, error) {
 	if f.Run == "" || selection == nil {
 		return true, nil

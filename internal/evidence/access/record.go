@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Producer is the producer name of access records, and the name of their outbox.
+// Producer is the producer name of access records and of their outbox.
 const Producer = "auditor"
 
 const source = "/auditor"
@@ -22,11 +22,11 @@ const source = "/auditor"
 // Outbox returns the path of the outbox for access records in a data directory.
 func Outbox(dataDir string) string { return filepath.Join(dataDir, "outbox", Producer) }
 
-// Record records a use of a tenant's evidence and returns the stored event. Call it before using
-// the evidence, and do not use the evidence after an error.
+// Record records a use of a tenant's evidence and returns the stored event. Call it before you use
+// the evidence. If it fails, do not use the evidence.
 //
-// The event is on disk in the outbox when Record returns. The next auditor on the data directory
-// sends it. Several processes may call Record at the same time.
+// The event is on disk in the outbox when Record returns. The auditor sends it later. Several
+// processes may call Record at the same time.
 func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.AuditAccessed, source, d)
@@ -46,7 +46,7 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 	return stored[0], nil
 }
 
-// Unsent returns the number of records of a tenant that are still in the outbox.
+// Unsent returns how many access records of a tenant are still in the outbox.
 func Unsent(dataDir, tenant string) (uint64, error) {
 	state, err := publish.Inspect(Outbox(dataDir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,7 +60,7 @@ func SelectionOf(s ledger.Selection) events.AuditSelection {
 	return events.AuditSelection{Run: s.Run, From: timePointer(s.From), To: timePointer(s.To)}
 }
 
-// OrderRecord returns the access record of the order o with the signed text.
+// OrderRecord returns the access record of an order and its signed text.
 func OrderRecord(o ledger.Order, signed string) events.AuditAccessedData {
 	d := events.AuditAccessedData{Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Order: signed}
 	s := events.AuditSelection{

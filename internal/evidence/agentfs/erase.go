@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// readOrders reads the new erasure orders of the tenant. It marks each erased run in the state of
-// the run's file, so that catchUp erases the data there.
+// readOrders reads the new erasure orders of the tenant. It marks the files of the erased runs, and
+// catchUp later erases the data there.
 func (s *session) readOrders(ctx context.Context) error {
 	r := s.tenant.routes
 	last := r.orders
@@ -16,7 +16,7 @@ func (s *session) readOrders(ctx context.Context) error {
 			return fmt.Errorf("read orders: %w", err)
 		}
 		if e.Order > r.pos.leaf {
-			break // later runs may have events that are not routed yet
+			break // the events of later runs may not be routed yet
 		}
 		last = e.Order
 		name, ok, err := r.find(e.Run)
@@ -38,8 +38,8 @@ func (s *session) readOrders(ctx context.Context) error {
 	return r.commit()
 }
 
-// erase removes all data that erasure orders destroyed in the ledger, and commits f. The number of
-// the last order is saved at the very end, so that the erasure repeats after a crash.
+// erase removes all data from f that erasure orders destroyed in the ledger, and commits. It saves
+// the number of the last order at the end, so that a crash repeats the erasure.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrBusy is wrapped by [Writer.Sync] when another process has a file open.
+// ErrBusy means that another process has an AgentFS file open.
 var ErrBusy = errors.New("file is in use by another process")
 
 const busyTimeout = 20 * time.Millisecond
 
-// exclusive gives a connection sole access to its file. Exclusive locking avoids SQLite's shared
-// memory file, which the AgentFS clients do not support. A crash may lose the last commit, but its
-// position is lost with it, so Sync writes the same rows again.
+// exclusive gives a connection sole access to its file. The AgentFS clients do not support SQLite's
+// shared memory file, and exclusive locking avoids it. A crash may lose the last commit together
+// with its position. Sync then writes the same rows again.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
 // file is an AgentFS file that is open for one commit.
@@ -133,7 +133,7 @@ func (f *file) commitOrder(order int64) error {
 }
 
 // compact rewrites the file without free pages and empties its write-ahead log. The temporary copy
-// goes into the same folder, because containers may not allow writes to /tmp.
+// is in the same folder, because containers may not allow writes to /tmp.
 func (f *file) compact() error {
 	paths, err := texts(f.conn, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(paths) != 1 {

@@ -20,8 +20,8 @@ const (
 	rootInode  = 1
 )
 
-// fileSystem owns the tables of the AgentFS file system (fs_inode, fs_dentry, fs_data), and
-// hooktrail_files with the paths that this package wrote.
+// fileSystem owns the tables of the AgentFS file system and the table hooktrail_files. That table
+// has the paths that this package wrote.
 type fileSystem struct{ conn *sqlite.Conn }
 
 func (f *fileSystem) write(path string, content []byte, at time.Time) error {
@@ -44,7 +44,8 @@ func (f *fileSystem) truncate(ino int64) error {
 	return nil
 }
 
-// writeAt writes content at offset, a multiple of [chunkSize]. It does not truncate.
+// writeAt writes content at an offset, which is a multiple of [chunkSize]. It does not truncate the
+// file.
 func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) error {
 	size := offset + int64(len(content))
 	for index := offset / chunkSize; len(content) > 0; index++ {
@@ -60,8 +61,8 @@ func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) er
 	return nil
 }
 
-// link makes path a second name of the file at target. It removes path first if it names another
-// file.
+// link gives the file at target a second name, path. If path is the name of another file, link
+// removes that name first.
 func (f *fileSystem) link(target, path string, at time.Time) error {
 	ino, ok, err := f.lookup(target)
 	if err != nil || !ok {
@@ -83,8 +84,8 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 	return f.addEntry(folder, name, ino, path)
 }
 
-// create returns an inode for new content at path. It reuses the inode of path unless that inode
-// has a second name, because the old content must stay readable there.
+// create returns an inode for new content at path. It reuses the inode of path if it has no other
+// name. The content under another name must stay readable.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {

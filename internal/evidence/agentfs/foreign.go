@@ -11,27 +11,26 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count the rows and files of other tools after reset has removed ours. Folders do
-// not count, because reset leaves them.
+// foreignCounts count the rows and files of other tools after reset has removed the rows of this
+// package. They ignore folders, which reset leaves.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
 	`SELECT count(*) FROM fs_inode WHERE mode & 61440 <> 16384`,
 }
 
-// ErrChanged is wrapped by [Unchanged] if the file has another mark.
+// ErrChanged means that a file changed after its [Mark] was read.
 var ErrChanged = errors.New("another tool wrote to it in the meantime")
 
-// A Mark is the size and modification time of a version of a file.
+// A Mark identifies the version of a file by its size and modification time.
 type Mark struct {
 	bytes   int64
 	written time.Time
 }
 
-// Foreign copies only the rows and files of other tools from the AgentFS file at path to the file
-// out, which must not exist. If there are none, Foreign returns false and creates no file. Pass the
-// mark to [Unchanged] to detect later writes. The error wraps [ErrBusy] if another process has the
-// file open.
+// Foreign copies only the rows and files of other tools from the AgentFS file at path to a new file
+// out. If there are none, it returns false and creates no file. [Unchanged] uses the mark to detect
+// later writes. Errors wrap [ErrBusy] if another process has the file open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -59,8 +58,8 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 	return kept, mark, nil
 }
 
-// Unchanged returns an error if the file at path no longer has the mark that [Foreign] returned.
-// The error wraps [ErrChanged] or [ErrBusy].
+// Unchanged returns [ErrChanged] if the file at path was written since [Foreign] returned the mark.
+// It returns [ErrBusy] if another process has the file open.
 func Unchanged(ctx context.Context, path string, mark Mark) error {
 	err := read(ctx, path, leaveTimeout, func(r *reader) error {
 		now, err := markOf(r.conn, path)
@@ -75,8 +74,8 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// markOf returns the mark of the file at path, which conn has open. The checkpoint comes first
-// because SQLite would otherwise do it on close and change the file.
+// markOf returns the mark of the open file at path. It runs a SQLite checkpoint first. Otherwise
+// SQLite would run one on close and change the file.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
@@ -88,8 +87,8 @@ func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes the rows of this package from the file at path. It reports whether other tools have
-// rows or files there.
+// strip removes the rows of this package from the file at path. It reports whether rows or files of
+// other tools are left.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {
@@ -112,6 +111,5 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 	return left, f.compact()
 }
 
-// Routes returns the path of a tenant's routes database, relative to the folder of the AgentFS
-// files.
+// Routes returns the path of a tenant's routes database, relative to the folder of the files.
 func Routes(tenant string) string { return filepath.Join(".routes", escapeID(tenant)+".db") }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxPart is the maximum length of an escaped id in bytes. Two ids, the separators and a suffix of
-// SQLite such as "-wal" then fit into a file name of 255 bytes.
+// maxPart is the maximum length of an escaped id in bytes. A file name of 255 bytes then has room
+// for two ids, the separators and a suffix of SQLite such as "-wal".
 const maxPart = 112
 
 // FileName returns the name of an agent's first AgentFS file. AgentFS tools open the file by the
@@ -20,8 +20,8 @@ const maxPart = 112
 //	Explore, default           Explore_xu1__default.db
 //
 // Letters, digits, "-" and "_" stay. Every other byte becomes "_x" and two hex digits. An
-// underscore is escaped at either end of the id, before "x" or "X", and before anything but a
-// letter, digit or "-".
+// underscore also becomes "_x5F" at the start and end of the id, before "x" or "X", and before any
+// byte that is not a letter, digit or "-".
 //
 // An id with capital letters ends in "_xu" and a hex number. Bit n of the number is set if byte n
 // is a capital letter. No two pairs of ids share a name, even on disks that ignore case.
@@ -45,9 +45,9 @@ func partName(base string, part int) string {
 }
 
 type fileName struct {
-	base          string // common to all files of the agent and tenant
+	base          string // the same for all files of the agent and tenant
 	agent, tenant string // escaped
-	part          int    // number of the file, from 1; 0 if this is not the name of an AgentFS file
+	part          int    // number of the file, from 1; 0 for other names
 }
 
 func parseName(name string) fileName {
@@ -101,7 +101,7 @@ const (
 	withCapitals = "_xu"
 )
 
-// unescapeID returns the id that escapeID escaped. A shortened id ends with "…".
+// unescapeID reverses escapeID. A shortened id ends with "…".
 func unescapeID(escaped string) string {
 	escaped, _, long := strings.Cut(escaped, shortened)
 	escaped, _, _ = strings.Cut(escaped, withCapitals)
@@ -114,7 +114,7 @@ func unescapeID(escaped string) string {
 		}
 		c, err := hex.DecodeString(rest[:min(2, len(rest))])
 		if err != nil || len(c) != 1 {
-			break // the id was shortened in the middle of an escape
+			break // the id was cut within an escape
 		}
 		b.WriteByte(c[0])
 		escaped = rest[2:]
@@ -137,7 +137,7 @@ var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
-// text replaces invalid UTF-8 and NUL bytes, which SQLite and the AgentFS clients do not accept.
+// text replaces invalid UTF-8 and NUL bytes. SQLite and the AgentFS clients do not accept them.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -23,8 +23,8 @@ type reference struct {
 	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// Ids in paths are escaped, so that an id cannot lead into another folder. An escaped id has no dot
-// and every file name outside =blobs has one, so they never collide.
+// Ids in paths are escaped, so that they cannot lead into another folder. An escaped id has no dot.
+// File names outside =blobs have one, so the two never collide.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
@@ -89,9 +89,8 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns the form of value that is stored in a row. If value is larger than maxInline, or
-// arrived in chunks and is listed in blobs, field puts it into a file at path and returns a
-// reference.
+// field returns value as it is stored in a row. If value is too large for the row, or arrived in
+// chunks, field stores it in a file at path and returns a reference.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -114,7 +113,7 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns message. If message is too long for a row, errorText stores it in a file and
+// errorText returns message as it is stored in a row. It stores a long message in a file and
 // returns its first 1,024 bytes and the path.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
@@ -132,9 +131,9 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob makes path a second name of the file at chunksPath, which contains a payload that arrived in
-// chunks. It returns a reference to path. If the file does not have the hash in b, the reference
-// says that the payload is missing.
+// blob returns a reference to a payload that arrived in chunks. It gives the file at chunksPath a
+// second name, path, if the file has the right hash. Otherwise the reference says that the payload
+// is missing.
 func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(chunksPath)
@@ -154,8 +153,8 @@ func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at tim
 	return ref, p.files.link(chunksPath, path, at)
 }
 
-// addChunk writes a chunk of a payload. All chunks come before the event that refers to the
-// payload.
+// addChunk writes a chunk of a payload. The event that refers to the payload comes after all
+// chunks.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
@@ -172,8 +171,8 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// The file gets its second name when its hash is verified. A chunk that arrives again after
-	// that could only damage the file.
+	// The file gets its second name after its hash is verified. A repeated chunk could then only
+	// damage the file.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

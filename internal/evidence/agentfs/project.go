@@ -32,7 +32,8 @@ var projections = []projection{
 	{events.BlobChunk, decoded((*projector).blobChunk)},
 }
 
-// decoded decodes the payload of an event for apply. Events with unreadable payloads get no row.
+// decoded returns a function that decodes the payload of an event and calls apply. It ignores
+// events with unreadable payloads.
 func decoded[T any](apply func(*projector, events.Event, T) error) func(*projector, events.Event) error {
 	return func(p *projector, e events.Event) error {
 		payload, err := events.Payload[T](e)
@@ -119,7 +120,7 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }
 func stepKey(run, step string) string { return "steps:" + keyPart(run) + ":" + keyPart(step) }
 
-// mergeMeta merges the fields of the run's start and end. Fields of the end win.
+// mergeMeta merges the fields of the run's start and end. If both have a field, the end wins.
 func (p *projector) mergeMeta(e events.Event, change func(*sources)) error {
 	key := metaKey(e.Run)
 	s, err := p.values.sources(key)

@@ -15,11 +15,11 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrErased is wrapped by [Copy] if the file has data that an erasure order destroyed in the
-// ledger.
+// ErrErased means that a file still has data that an erasure order destroyed in the ledger.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long to wait for a file that another process has open. A commit takes less.
+// leaveTimeout is how long to wait for a file that another process has open. It is longer than a
+// commit.
 const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
@@ -70,11 +70,11 @@ type Contents struct {
 	Ours  int64 // rows in tool_calls that come from the ledger
 	Leaf  int64 // last applied leaf, or -1
 
-	HasRun bool // the file has rows of the run passed to Inspect
+	HasRun bool // the file has rows of the given run
 }
 
-// Inspect describes the file at path and looks for rows of run, unless run is empty. The error
-// wraps [ErrBusy] if another process has the file open.
+// Inspect describes the file at path. If run is not empty, it also looks for rows of that run.
+// Errors wrap [ErrBusy] if another process has the file open.
 func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
 	err := read(ctx, path, lookTimeout, func(r *reader) (err error) {
@@ -103,9 +103,9 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	return c, err
 }
 
-// Copy copies the file at path to the file out, which must not exist. The copy has mode 0600 and no
-// write-ahead log. A failed Copy leaves no file. The error wraps [ErrErased] if the file has erased
-// data, and [ErrBusy] if another process has it open.
+// Copy copies the file at path to a new file out with mode 0600. The copy has no write-ahead log. A
+// failed Copy leaves no file. Errors wrap [ErrErased] if the file has erased data, and [ErrBusy] if
+// another process has it open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists: choose another file or remove it", out)
@@ -144,8 +144,8 @@ func removed(path string) error {
 	return nil
 }
 
-// Unerased returns the names of a tenant's files in dir that still have erased data according to
-// src. The error wraps [ErrBusy] and names the files that other processes have open.
+// Unerased returns the names of a tenant's files in dir that still have data which the ledger has
+// erased. Errors wrap [ErrBusy] and name the files that other processes have open.
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -171,7 +171,7 @@ func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, er
 type reader struct {
 	conn    *sqlite.Conn
 	orders  int64 // last applied erasure order, or -1
-	foreign bool  // the file was not written by this package
+	foreign bool  // this package did not write the file
 }
 
 func read(ctx context.Context, path string, patience time.Duration, fn func(*reader) error) (err error) {
@@ -183,8 +183,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
 	conn.SetBusyTimeout(patience)
-	// Exclusive locking avoids SQLite's shared memory file, which the AgentFS clients do not
-	// support.
+	// The AgentFS clients do not support SQLite's shared memory file, which exclusive locking
+	// avoids.
 	if err := executeAll(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
 		return err
 	}
@@ -201,8 +201,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable replaces SQLite's vague error by the error of the operating system if this process may not
-// write the file at path. Readers also need write permission, because they lock the file.
+// notWritable returns the operating system's error if this process may not write the file at path.
+// SQLite's error would be vague. Readers also need write permission, because they lock the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -231,8 +231,8 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// hasBefore reports whether the file has rows of the erased run that are older than the order e.
-// The id of a row contains its leaf. For a run without rows, hasBefore looks for payload files.
+// hasBefore reports whether the file has rows of the erased run from before the order. The id of a
+// row contains its leaf. If the run has no rows, hasBefore looks for payload files.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

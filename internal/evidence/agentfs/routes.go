@@ -16,11 +16,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rowsPerFile is the default limit of rows in a file. AgentFS clients load the whole list of rows.
+// rowsPerFile is the default limit of rows in a file. AgentFS clients load all rows of a file.
 const rowsPerFile = 100_000
 
-// routes maps the runs of a tenant to AgentFS files and tracks how much of the ledger each file
-// has. The database can be rebuilt from the ledger. tenant.mu guards all fields.
+// routes records which file each run of a tenant belongs to, and which records each file has. It
+// can be rebuilt from the ledger. tenant.mu guards all fields.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
@@ -34,7 +34,8 @@ type routes struct {
 	states map[string]*fileState // loaded since the last commit
 }
 
-// A database with another routesVersion is emptied, and Sync computes the routes again.
+// If a database has another routesVersion, openRoutes empties it and Sync computes the routes
+// again.
 const routesVersion = 2
 
 var routesSchema = []string{
@@ -47,7 +48,7 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens or creates the routes database of a tenant. It replaces a damaged one.
+// openRoutes opens or creates the routes database of a tenant. It replaces a damaged database.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -8,12 +8,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// chunkSize is the size of a row of fs_data. The AgentFS clients rely on it.
+// chunkSize is the size in bytes of a row of fs_data. The AgentFS clients rely on it.
 const chunkSize = 4096
 
-// clientSchema has the tables and indexes exactly as agentfs-sdk 0.6 creates them. The AgentFS
-// clients refuse files in which they differ, or in which any table has triggers, CHECK, generated
-// columns or WITHOUT ROWID. The root folder has time 0 because no event creates it.
+// clientSchema has the same tables and indexes as agentfs-sdk 0.6. The AgentFS clients refuse files
+// in which these tables differ. They also refuse any table with triggers, CHECK, generated columns
+// or WITHOUT ROWID. The root folder has time 0 because no event creates it.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,

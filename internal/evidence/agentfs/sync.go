@@ -21,7 +21,7 @@ type session struct {
 
 type work struct {
 	state  *fileState
-	before int64 // last leaf that the file must have before items apply
+	before int64 // last leaf that the file needs before the items
 	behind bool  // the file lacks earlier records
 	items  []item
 }
@@ -61,9 +61,9 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkFiles clears the states of missing files, so that catchUp writes them again. At the first
-// Sync after a start it marks files that have erased runs, because each could be an older copy with
-// the data.
+// checkFiles clears the states of missing files, so that catchUp writes them again. A file with
+// erased runs could be an old copy that still has the data. checkFiles therefore marks such files
+// for erasure at the first Sync after a start.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode decodes the event of entry. It returns false for unreadable records, which the verifier
-// reports, and for those without an event or run.
+// decode decodes the event of a record. It returns false if the record is unreadable or has no
+// event or run. The verifier reports unreadable records.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false
@@ -226,7 +226,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// The ledger has no more records for the file, even if the stored routes say so.
+	// The ledger has no more records for the file, even if the stored routes say that it does.
 	state.last = f.pos.leaf
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // idsPerLeaf is the number of ids in tool_calls per leaf. The id of a row depends only on its leaf,
-// so a rebuilt row gets the same id. Rows of other tools use ids in between. JavaScript can
+// so a rebuilt row has the same id. Rows of other tools use the ids in between. JavaScript can
 // represent the ids of 2³³ leaves.
 const idsPerLeaf = 1 << 20
 
@@ -21,7 +21,7 @@ const (
 	failed  status = "error"
 )
 
-// row is a new row of tool_calls. The status decides whether result or failure is stored.
+// row is a new row of tool_calls. It stores either result or failure, depending on the status.
 type row struct {
 	key        string // see rowKey
 	name       string
@@ -47,7 +47,8 @@ func rowKey(kind, run, id string) string {
 	return kind + ":" + keyPart(run) + ":" + keyPart(id)
 }
 
-// toolCalls owns the tables tool_calls and hooktrail_rows, which lists the rows of this package.
+// toolCalls owns the tables tool_calls and hooktrail_rows. The second table lists the rows of this
+// package.
 type toolCalls struct {
 	conn *sqlite.Conn
 	leaf int64 // leaf of the current event, for the ids of new rows
@@ -100,7 +101,7 @@ func (t *toolCalls) put(r row) error {
 	return nil
 }
 
-// setCall completes a row that was created from a result.
+// setCall adds the call to a row that was created from a result.
 func (t *toolCalls) setCall(id int64, r row) error {
 	var parameters any
 	if len(r.parameters) > 0 {
@@ -143,8 +144,8 @@ func (t *toolCalls) removeAll() error {
 	})
 }
 
-// columns returns the columns after the id as AgentFS clients expect them: whole seconds, no empty
-// JSON, and exactly one of result and error in a finished row.
+// columns returns the columns after the id as AgentFS clients expect them. Times are whole seconds
+// and JSON is never empty. A finished row has either a result or an error.
 func (r row) columns() []any {
 	var parameters, result, failure any
 	if len(r.parameters) > 0 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// update calls change with the file of state and commits. A failure goes to s.failures, so that
-// Sync continues with other files. update returns an error only if ctx is done.
+// update opens the file of state, calls change and commits. It stores a failure in s.failures, so
+// that Sync continues with other files. update returns an error only if ctx is done.
 func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
 	if err := s.pause(ctx, state.name); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *session) commit(ctx context.Context, state *fileState, change func(*fil
 	return nil
 }
 
-// check resets f if it needs a rebuild or is not from this tenant's ledger.
+// check resets f if it needs a rebuild or belongs to another ledger.
 func (s *session) check(ctx context.Context, f *file, state *fileState) error {
 	if state.rebuild {
 		return f.reset()

@@ -18,13 +18,13 @@ import (
 
 // Source reads a tenant's ledger.
 type Source interface {
-	// After yields the records after the given leaf, or all with -1, in ledger order. The source
-	// must not reuse the bytes of an Entry.
+	// After yields the records after a leaf in ledger order. -1 yields all records. The source must
+	// not reuse the bytes of an Entry.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
 	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
-	// Erased yields the runs that orders after the given leaf (-1: all orders) have erased, in
-	// ledger order.
+	// Erased yields the runs that orders after a leaf have erased, in ledger order. -1 yields the
+	// runs of all orders.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
@@ -32,10 +32,10 @@ type Source interface {
 type Entry struct {
 	Leaf  int64
 	Hash  events.Hash // of the original bytes, even after an erasure
-	Event []byte      // nil if the record has no event or the event was erased
+	Event []byte      // nil if the record has no event or was erased
 }
 
-// An Erasure says that the erasure order at leaf Order erased payloads of Run.
+// An Erasure says that an erasure order erased payloads of a run. Order is the leaf of the order.
 type Erasure struct {
 	Order int64
 	Run   string
@@ -46,10 +46,10 @@ type Options struct {
 	// Interval is the minimum time between two commits of a file during one Sync. The default is
 	// one second.
 	Interval time.Duration
-	// RowsPerFile is the number of rows after which new runs go into the agent's next file. The
-	// default is 100,000.
+	// RowsPerFile is the number of rows in a file after which new runs go into the agent's next
+	// file. The default is 100,000.
 	RowsPerFile int64
-	// ChunkEvents and ChunkBytes limit the events of one commit. The defaults are 20,000 and 32
+	// ChunkEvents and ChunkBytes limit the size of a commit. The defaults are 20,000 events and 32
 	// MiB.
 	ChunkEvents int
 	ChunkBytes  int
@@ -75,8 +75,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Writer updates the AgentFS files in one folder from the ledgers of all tenants. It is safe for
-// concurrent use. Calls for the same tenant run one after the other.
+// A Writer updates the AgentFS files in a folder from the ledgers of all tenants. It is safe for
+// concurrent use, but calls for the same tenant run one after the other.
 type Writer struct {
 	dir  string
 	opts Options
@@ -86,7 +86,8 @@ type Writer struct {
 	calls   uint64
 }
 
-// maxRoutes limits the open routes databases, because each needs file descriptors and memory.
+// maxRoutes limits the number of open routes databases, because each needs file descriptors and
+// memory.
 const maxRoutes = 32
 
 type tenant struct {
@@ -103,10 +104,10 @@ func Open(dir string, opts Options) *Writer {
 	return &Writer{dir: dir, opts: opts.withDefaults(), tenants: map[string]*tenant{}}
 }
 
-// Sync applies all new records of src to the files of the tenant called name, and returns when they
-// are durable. It skips files that it cannot write and retries them in the next call. The error
-// names them and wraps [ErrBusy] for files that another process has open. With many records, Sync
-// commits each file in chunks, at most one per [Options.Interval].
+// Sync applies all new records of src to the files of the tenant called name. The changes are
+// durable when it returns. Sync skips files that it cannot write and retries them in the next call.
+// The error names these files and wraps [ErrBusy] if another process has one open. With many
+// records, Sync commits a file several times, at most once per [Options.Interval].
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	t := w.tenant(name)
 	t.mu.Lock()
@@ -181,8 +182,7 @@ func (w *Writer) evict() error {
 	return errors.Join(errs...)
 }
 
-// open loads the stored routes of a tenant. If they belong to another ledger than src, open
-// discards them and starts empty.
+// open loads the stored routes of a tenant. It discards them if they belong to another ledger.
 func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) error {
 	if t.routes != nil {
 		return nil
@@ -206,8 +206,8 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. New routes may
-// place a run elsewhere than the lost routes did, because the run's first event may be erased.
+// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. The order may
+// have erased a run's first event, so the new routes may place the run in another file.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

@@ -22,14 +22,14 @@ type Options struct {
 
 	File       File                 // for the newest checkpoints; may be empty
 	Witnesses  *transparency.Policy // asked for cosignatures; may be nil
-	Bucket     *bucket.Bucket       // stores checkpoints and the lease; nil if it is not used
+	Bucket     *bucket.Bucket       // stores checkpoints and the lease; may be nil
 	Timestamps Timestamps           // authority that gives time stamps
 
-	// Candidate identifies this auditor when several auditors compete for the lease. An auditor
-	// uploads nothing while another auditor holds the lease.
+	// Candidate identifies this auditor. If several auditors compete for the lease, only its holder
+	// uploads.
 	Candidate bucket.Candidate
 
-	// Drain makes Finish wait until a stopped previous holder's lease expires.
+	// Drain makes Finish wait until the lease of a stopped auditor expires.
 	Drain bool
 
 	Logger *slog.Logger
@@ -46,15 +46,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Anchors upload the newest checkpoints. A slow anchor does not delay the others. Safe for
-// concurrent use.
+// Anchors upload the newest checkpoints. A slow anchor does not delay the others. Anchors are safe
+// for concurrent use.
 type Anchors struct {
 	all       []*uploads
 	bucket    *bucketAnchor // nil without a bucket
 	finishing atomic.Bool   // Finish was called
 }
 
-// New returns the anchors that o configures. They upload only in Run and Finish.
+// New returns the anchors that are set in o. They upload only in Run and Finish.
 func New(o Options) *Anchors {
 	o = o.withDefaults()
 	a := new(Anchors)
@@ -84,8 +84,8 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// holdTimestamps delays time stamps until the end of a drain. Otherwise a ledger could get its only
-// time stamp of an interval before all its events are written.
+// holdTimestamps delays time stamps until the end of a drain. Otherwise the only time stamp in an
+// interval could come before the last events of a ledger.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload
@@ -99,8 +99,8 @@ func (a *Anchors) Changed(tenant string) {
 	}
 }
 
-// Run uploads checkpoints until ctx ends. It starts with the checkpoints of all ledgers, because
-// the ledgers may have grown since the last Run.
+// Run uploads checkpoints until ctx ends. It first uploads the checkpoints of all ledgers, because
+// they may have grown since the last Run.
 func (a *Anchors) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	if a.bucket != nil {
@@ -135,8 +135,8 @@ func (a *Anchors) Finish(ctx context.Context) {
 	}
 }
 
-// Failure returns why uploads fail, or nil. The error wraps [ErrForked] if a ledger does not
-// continue a checkpoint that was uploaded before.
+// Failure returns why uploads fail, or nil. Errors wrap [ErrForked] if a ledger does not continue a
+// checkpoint that was uploaded before.
 func (a *Anchors) Failure() error {
 	var errs error
 	for _, u := range a.all {

@@ -15,14 +15,14 @@ const (
 	maxPause   = time.Minute
 )
 
-// target is a ledger at a witness. An empty tenant stands for all ledgers.
+// target is a ledger at a witness. An empty tenant means all ledgers.
 type target struct {
 	tenant  string
 	witness int
 }
 
-// backoff tracks how much of each ledger each witness has cosigned, and pauses requests to failing
-// witnesses. It is not stored.
+// backoff pauses requests to failing witnesses. It also records how many leaves of each ledger each
+// witness has cosigned. It is not stored on disk.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
@@ -67,12 +67,12 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed starts a pause of requests to the witness after err. If the witness refused only this
-// ledger, requests for other ledgers continue.
+// failed starts a pause of requests to the witness. If the witness refused only this ledger,
+// requests for other ledgers continue.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.sizes, of) // the next answer of the witness has its size
+	delete(b.sizes, of) // the next answer of the witness contains its size
 	t := target{witness: of.witness}
 	if errors.Is(err, witness.ErrForked) || errors.Is(err, witness.ErrUnknownLog) {
 		t = of

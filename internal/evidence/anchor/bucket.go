@@ -9,11 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// drainRefreshes is the number of refreshes after which a stopped auditor's lease has expired.
+// drainRefreshes is the number of refreshes until the lease of a stopped auditor has expired.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
-// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. Otherwise it
-// compares those in the bucket with the local ledgers.
+// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. At other times
+// it compares the checkpoints in the bucket with the local ledgers.
 type bucketAnchor struct {
 	leadership *leadership
 	storage    *bucketStorage
@@ -50,8 +50,8 @@ func (b *bucketAnchor) run(ctx context.Context) {
 	}
 }
 
-// refresh refreshes the lease and reports whether this auditor has just taken it. After a change of
-// holder it queues all ledgers, because it does not know what the previous holder uploaded.
+// refresh refreshes the lease and reports whether this auditor has just taken it. If the holder
+// changed, refresh queues all ledgers. It does not know what the previous holder uploaded.
 func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
 	changed, taken := b.leadership.refresh(ctx)
 	if changed {
@@ -129,8 +129,8 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the local ledger has the same history as the checkpoint in the bucket. The
-// ledger may be behind the checkpoint.
+// compare checks that the local ledger has the same history as the checkpoint in the bucket. It
+// accepts a ledger with fewer records than the checkpoint.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)
@@ -140,8 +140,8 @@ func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.uploads.record(ctx, tenant, err)
 }
 
-// awaitLease refreshes the lease. With Drain it repeats this until it holds the lease or another
-// holder proves to be running.
+// awaitLease refreshes the lease once. With Drain it continues until this auditor holds the lease
+// or another holder answers.
 func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	lease := b.leadership.lease
 	tick := time.NewTicker(bucket.RefreshInterval)

@@ -6,11 +6,12 @@
 // logged, and [Anchors.Failure] reports them. Each anchor gets at most one checkpoint of a ledger
 // per second.
 //
-// A stored checkpoint is replaced only if the ledger continues it. If a ledger was truncated or
-// rewritten, the stored checkpoint therefore remains as evidence.
+// An anchor replaces a stored checkpoint only if the ledger continues it. If a ledger was truncated
+// or rewritten, the stored checkpoint remains as evidence.
 //
 // Several auditors with copies of the same key can share a lease in a bucket (see package bucket).
-// Only its holder uploads checkpoints to the bucket. The others compare those with their ledgers.
+// Only the holder of the lease uploads checkpoints to the bucket. The other auditors compare these
+// checkpoints with their ledgers.
 //
-// While a goroutine holds a mutex of this package, it locks no other one.
+// No goroutine locks two mutexes of this package at the same time.
 package anchor

@@ -20,11 +20,12 @@ const tenantMark = "{tenant}"
 // FileUsage is the help text of a flag with a [File] value.
 const FileUsage = "`file` outside the data directory for the newest checkpoint (\"{tenant}\" in its name is replaced by the tenant)"
 
-// File is the path of a file that stores the newest checkpoint, or "" for none. If it contains
+// File is the path of a file for the newest checkpoint, or "" for none. If the path contains
 // "{tenant}", each tenant has a separate file.
 type File string
 
-// Validate returns an error if several tenants would share the file f. An empty tenant means all.
+// Validate returns an error if several tenants would share the file. An empty tenant means all
+// tenants.
 func (f File) Validate(tenant string) error {
 	if f != "" && tenant == "" && !strings.Contains(string(f), tenantMark) {
 		return fmt.Errorf("checkpoint file %s: all tenants share one file: put %s into its name, or select one tenant",
@@ -60,8 +61,8 @@ func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 
 const maxNote = 1 << 20
 
-// readNote reads a file that other users may control. It refuses large files, and pipes because
-// they could block.
+// readNote reads a file that other users may control. It refuses large files, and also pipes,
+// because they could block.
 func readNote(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -87,7 +88,7 @@ func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) e
 	return atomicfile.Write(path, signed)
 }
 
-// Checkpoint returns the checkpoint of tenant in the file for a verification.
+// Checkpoint returns the tenant's checkpoint in the file, for a verification.
 func (f File) Checkpoint(ctx context.Context, tenant string) verifier.Anchored {
 	k := verifier.Anchored{From: string(f)}
 	if path, err := f.path(tenant); err == nil {

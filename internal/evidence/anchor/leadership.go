@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// reportAfter is the number of failed refreshes in a row after which they are reported.
+// reportAfter is the number of consecutive failed refreshes after which they are reported.
 const reportAfter = 3
 
 type leadership struct {
@@ -22,7 +22,7 @@ type leadership struct {
 	logger  *slog.Logger
 
 	mu       sync.Mutex // mu guards the fields below.
-	leading  bool       // this auditor holds the lease, as last logged
+	leading  bool       // this auditor holds the lease, according to the log
 	yielded  bool       // the log already names the other holder
 	taken    int        // lease.Taken at the last change
 	known    bool       // the lease was read at least once
@@ -30,8 +30,9 @@ type leadership struct {
 	failed   error      // of the last refresh
 }
 
-// allowsUploads reports whether this auditor may upload to the other anchors. It may if it holds
-// the lease. If the bucket is missing or was never readable, every auditor except a standby may.
+// allowsUploads reports whether this auditor may upload to the other anchors. The holder of the
+// lease may. If the bucket is missing or was never readable, every auditor that is not a standby
+// may.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true

@@ -21,7 +21,7 @@ type storage interface {
 	name() string
 	// load returns the stored note, or nil, and its revision.
 	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
-	// store replaces the stored note. A bucket first checks that the note has this revision.
+	// store replaces the stored note. A bucket does so only if the note still has this revision.
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
 
@@ -47,8 +47,8 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the checkpoint that should replace the stored one, or nil if there is nothing to
-// replace. revision is the revision of the stored checkpoint.
+// prepare returns the checkpoint that should replace the stored one, and the stored one's revision.
+// It returns nil if there is nothing to replace.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -66,19 +66,19 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 	return newest, revision, err
 }
 
-// ErrForked is wrapped if a ledger does not continue a checkpoint that was stored outside it.
+// ErrForked means that a ledger does not continue a checkpoint that was stored outside it.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind is wrapped with [ErrForked] if the ledger has fewer records and an earlier stream
-// position than the stored checkpoint. The ledger is an older copy or still reads the stream.
+// errBehind means that the ledger has fewer records than the stored checkpoint, and has read less
+// of the stream. It is an older copy or still reads the stream. The error also wraps [ErrForked].
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
-// errShort is wrapped with [ErrForked] if the ledger has fewer records although it has read as much
-// of the stream.
+// errShort means that the ledger has fewer records although it has read as much of the stream. The
+// error also wraps [ErrForked].
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 
-// next returns the checkpoint that should replace storedNote, or nil if storedNote should stay.
+// next returns the checkpoint that should replace the stored note, or nil if that note should stay.
 func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote []byte) (newest []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, a.keys)
@@ -102,7 +102,7 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote [
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		// Another auditor may have signed a later checkpoint of the same ledger, which must stay.
+		// Another auditor may have signed a later checkpoint of the same ledger. It must stay.
 		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
 			newest = signed
 		}
@@ -111,7 +111,8 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote [
 	return newest, err
 }
 
-// continues checks that the tree of the checkpoint newer begins with the tree of older.
+// continues returns an error if the newer checkpoint's tree does not begin with the older one's
+// tree.
 func continues(newer, older ledger.Checkpoint, hashes tlog.HashReader) error {
 	if newer.Tenant != older.Tenant {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, older.Tenant)

@@ -26,11 +26,11 @@ const (
 	minTimestampInterval     = time.Second
 )
 
-// Timestamps configure the time stamp authority (TSA) that gives time stamps of checkpoints.
+// Timestamps configure the time stamps of checkpoints from a time stamp authority (TSA).
 type Timestamps struct {
 	URL *url.URL // nil means none
-	// Interval is the shortest time between two time stamps of one ledger. It is
-	// [DefaultTimestampInterval] if it is 0.
+	// Interval is the minimum time between two time stamps of one ledger. The default is
+	// [DefaultTimestampInterval].
 	Interval time.Duration
 }
 
@@ -42,8 +42,8 @@ func (t Timestamps) Validate() error {
 	return nil
 }
 
-// timestampAnchor asks a TSA for time stamps of the newest checkpoints, and stores them next to
-// the ledgers. A ledger that has grown gets one per interval. Time stamps are never replaced or
+// timestampAnchor requests time stamps of the newest checkpoints from a TSA and stores them next to
+// the ledgers. A growing ledger gets one time stamp per interval. Time stamps are never replaced or
 // deleted.
 type timestampAnchor struct {
 	uploads   *uploads
@@ -54,7 +54,7 @@ type timestampAnchor struct {
 	now       func() time.Time
 
 	mu    sync.Mutex           // guards the fields due and pause
-	due   map[string]time.Time // when a ledger may get its next time stamp; set at its first upload
+	due   map[string]time.Time // next time stamp of each ledger; set at its first upload
 	pause pause                // after a failure of the TSA
 }
 
@@ -99,8 +99,8 @@ func (a *timestampAnchor) stamp(ctx context.Context, tenant string) error {
 	return a.ask(ctx, tenant, path, signed, size)
 }
 
-// newestStamp returns the newest readable time stamp of a ledger. The token is nil if there is
-// none.
+// newestStamp returns the newest readable time stamp of a ledger. The token is nil if the ledger
+// has none.
 func newestStamp(path string) (s timestamp.Stored, t *timestamp.Token, err error) {
 	names, err := timestamp.Names(path)
 	for _, name := range slices.Backward(names) {
@@ -122,8 +122,8 @@ func (a *timestampAnchor) dueAt(tenant string) (due time.Time, known bool) {
 	return due, known
 }
 
-// setDue sets when a ledger is due for its next time stamp. last is the time of the latest one.
-// That time can be in the future, because the clock of the TSA may be ahead.
+// setDue sets when a ledger may get its next time stamp, one interval after the last. The time of
+// the last one can be in the future, because the clock of the TSA may be ahead.
 func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,8 +134,8 @@ func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 }
 
 // next returns the newest checkpoint of a ledger and its size. It returns nil if the ledger is
-// empty, or has not grown since its last time stamp. A ledger that does not continue the checkpoint
-// of that time stamp gets no new one.
+// empty or has not grown since its last time stamp. If the ledger does not continue the checkpoint
+// of that time stamp, next returns an error.
 func (a *timestampAnchor) next(ctx context.Context, tenant string, last timestamp.Stored) (newest []byte, size int64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -185,7 +185,7 @@ func (a *timestampAnchor) ask(ctx context.Context, tenant, path string, signed [
 	return nil
 }
 
-// paused returns the error that caused the pause of the TSA, or nil.
+// paused returns the error that started the current pause, or nil if there is no pause.
 func (a *timestampAnchor) paused() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -195,8 +195,8 @@ func (a *timestampAnchor) paused() error {
 	return nil
 }
 
-// record ends the pause after a successful request, and starts a longer one after a failure. A
-// failure during a pause does not change the pause.
+// record ends the pause after a successful request. After a failure it starts a longer pause. A
+// failure during a pause changes nothing.
 func (a *timestampAnchor) record(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// After each round, uploads pause for four times the duration of the round, within these
-	// limits. This leaves most of the machine to the ledgers.
+	// A pause after each round lasts four times as long as the round, within these limits. It
+	// leaves most of the machine to the ledgers.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
@@ -27,20 +27,20 @@ type uploads struct {
 	tenant    string // empty means all
 	where     string // for messages, such as "in FILE"
 	logger    *slog.Logger
-	timeout   time.Duration // of a round; 0 if upload has its own limit
+	timeout   time.Duration // of a round; 0 if upload sets a limit
 	workers   int           // concurrent uploads
 
 	upload  func(ctx context.Context, tenant string) error
 	release func()
 
-	// uploadAll, if set, replaces upload and gets all tenants of a round.
+	// uploadAll replaces upload if it is set. It gets all tenants of a round.
 	uploadAll func(ctx context.Context, tenants []string)
 	mayUpload func() bool // false while another auditor uploads
 
 	mu      sync.Mutex // guards pending, failed and late
 	pending map[string]bool
 	failed  map[string]error // by tenant
-	late    string           // first tenant that the last round did not reach
+	late    string           // first tenant without an upload in the last round
 }
 
 func newUploads(o Options, where string, upload func(context.Context, string) error) *uploads {
@@ -61,7 +61,7 @@ func (u *uploads) changed(tenant string) {
 }
 
 func (u *uploads) run(ctx context.Context) {
-	u.queueAll(ctx) // the ledgers may have grown while this process was stopped
+	u.queueAll(ctx) // ledgers may have grown while the process was stopped
 	clock := time.NewTimer(0)
 	defer clock.Stop()
 	for {
@@ -118,8 +118,8 @@ func (u *uploads) round(ctx context.Context) {
 	_ = group.Wait() // record has stored the errors
 }
 
-// finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The next
-// start of the auditor uploads the remaining checkpoints.
+// finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The auditor
+// uploads the remaining checkpoints at its next start.
 func (u *uploads) finish(ctx context.Context) {
 	u.round(ctx)
 	for u.isBehind() && u.failure() == nil && u.mayUpload() {
@@ -147,8 +147,8 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the time of the round is over. If so, it queues tenants for the next
-// round. A late tenant is not a failure of the anchor.
+// isLate reports whether the time limit of the round is over. If so, it queues the tenants for the
+// next round and records no failure.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false

@@ -44,7 +44,7 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnessAnchor asks witnesses to cosign the newest checkpoint of each ledger. It stores the
+// witnessAnchor asks witnesses to cosign the newest checkpoint of each ledger and stores the
 // cosigned checkpoint next to the ledger.
 type witnessAnchor struct {
 	uploads   *uploads
@@ -66,7 +66,7 @@ func newWitnessAnchor(o Options) *witnessAnchor {
 	return w
 }
 
-// ValidatePolicy returns an error if the policy has witnesses and none of them has a URL.
+// ValidatePolicy returns an error if the policy has witnesses but no witness has a URL.
 func ValidatePolicy(policy *transparency.Policy) error {
 	if policy == nil || len(policy.Witnesses) == 0 ||
 		slices.ContainsFunc(policy.Witnesses, func(w transparency.Witness) bool { return w.URL != "" }) {
@@ -112,11 +112,11 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store writes the note cosigned to disk in place of storedNote, unless only storedNote meets the
-// policy. It returns an error if cosigned does not meet the policy.
+// store writes the cosigned note to disk. It keeps the stored note if only that one meets the
+// policy. store returns an error if the cosigned note does not meet the policy.
 func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
-	// An older note that meets the policy is better than a newer one that does not.
+	// An older note that meets the policy is better than a newer note that does not.
 	if !bytes.Equal(cosigned, storedNote) && (found.Met() || !w.policy.Check(storedNote).Met()) {
 		if err := ledger.WriteWitnessed(path, cosigned); err != nil {
 			return err
@@ -129,8 +129,9 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask requests the missing cosignatures from the witnesses and adds them to the note. err always
-// says why cosignatures are missing. The caller ignores err if the note meets the policy.
+// ask requests the missing cosignatures from the witnesses and adds them to the note. It always
+// returns an error with the reasons for missing cosignatures. The caller ignores the error if the
+// note meets the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {
@@ -192,8 +193,7 @@ func (w *witnessAnchor) askOne(ctx context.Context, tenant string, number int, c
 			w.backoff.succeeded(ctx, of, c.Size, w.policy.Witnesses[number].Name)
 			return line, nil
 		}
-		// It is not the witness's failure if the ledger cannot prove that it continues the old
-		// tree.
+		// If the ledger cannot prove that it continues the old tree, the witness has not failed.
 		if ctx.Err() == nil && unproved == nil {
 			w.backoff.failed(ctx, of, err, w.policy.Witnesses[number].Name)
 		}

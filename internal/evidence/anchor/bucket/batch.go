@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Error codes of the NATS server. codeWrongLast means that another write came first.
+// Error codes of the NATS server. codeWrongLast means that another process wrote first.
 // codeWrongLastBatch means that another batch is open.
 const (
 	codeWrongLast      = 10071
@@ -22,10 +22,11 @@ const (
 	codeStoreFailed    = 10077 // the reason is in the description
 )
 
-// errUnanswered means that it is unknown whether a write was stored.
+// errUnanswered means that the server may or may not have stored a write.
 var errUnanswered = errors.New("no answer")
 
-// write is a message for the bucket, stored only if revision is still the last of its subject.
+// write is a message for the bucket. The server stores it only if the last message of the subject
+// has this revision.
 type write struct {
 	subject  string
 	data     []byte
@@ -41,7 +42,8 @@ func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// putAll stores all writes with consecutive revisions, or none. It returns the last revision.
+// putAll stores all writes with consecutive revisions, or none of them. It returns the last
+// revision.
 func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	nc := b.js.Conn()
 	inbox := nc.NewInbox()

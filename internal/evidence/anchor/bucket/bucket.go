@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ErrConflict is wrapped if another process has replaced the lease or a checkpoint.
+// ErrConflict means that another process has replaced the lease or a checkpoint.
 var ErrConflict = errors.New("somebody else wrote there meanwhile")
 
 // Bucket is the checkpoint bucket of a deployment.
@@ -27,7 +27,7 @@ type Bucket struct {
 // At returns the checkpoint bucket of a broker. It sends no request.
 func At(js jetstream.JetStream, space subjects.Space) *Bucket { return &Bucket{js: js, space: space} }
 
-// Name returns the name of the bucket in NATS tools.
+// Name returns the name of the bucket for NATS tools.
 func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 
 // Entry is the value of a key and its revision. It is zero for a missing key.
@@ -36,8 +36,8 @@ type Entry struct {
 	Revision uint64 // 0 if the key never existed
 }
 
-// Newest returns the signed checkpoint of tenant without verifying it. It reads from the leader of
-// the stream, so the checkpoint is never outdated.
+// Newest returns the signed checkpoint of tenant without verifying it. It reads from the stream's
+// leader, because a replica may have an older checkpoint.
 func (b *Bucket) Newest(ctx context.Context, tenant string) (Entry, error) {
 	key, subject, err := b.space.CheckpointKey(tenant)
 	if err != nil {
@@ -78,13 +78,13 @@ func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Any replica may answer direct reads, and one that is behind would return old revisions.
+	// A direct read may reach a replica with old revisions.
 	stream.CachedInfo().Config.AllowDirect = false
 	b.stream = stream
 	return stream, nil
 }
 
-// forget makes the next call look up the stream again, in case it was recreated.
+// forget makes the next call look up the stream again, because it may have been recreated.
 func (b *Bucket) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,14 +2,13 @@
 // broker. Users who can write to the files of the ledgers cannot write to the bucket. A [Lease]
 // ensures that only one auditor at a time stores checkpoints.
 //
-// The lease needs no synchronised clocks, and no writes while only one process wants it. A process
-// that wants the lease challenges its holder by writing its name into the lease. The holder answers
-// by removing that name. If the holder does not answer within [TakeoverAfter], the challenger takes
+// The lease needs no synchronised clocks. While only one process wants it, it needs no writes. A
+// second process challenges the holder by writing its name into the lease. The holder answers by
+// removing that name. If the holder does not answer within [TakeoverAfter], the challenger takes
 // the lease. Every write is a compare-and-set on the last revision that the writer has read.
 //
-// [Lease.Put] writes the lease and the checkpoints in one atomic batch. If a process is suspended
-// and another one takes the lease meanwhile, the first one can no longer store anything, because
-// its batch names an old revision of the lease.
+// [Lease.Put] writes the lease and the checkpoints in one atomic batch. The batch names the lease's
+// revision. A process that was suspended and has lost the lease therefore cannot store anything.
 //
-// A [Bucket] and a [Lease] may be used concurrently.
+// A [Bucket] and a [Lease] are safe for concurrent use.
 package bucket

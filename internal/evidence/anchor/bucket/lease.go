@@ -17,22 +17,22 @@ const (
 	// RefreshInterval is how often to call [Lease.Refresh].
 	RefreshInterval = 250 * time.Millisecond
 	// HeldFor is how long [Lease.Held] trusts a refresh. It is shorter than TakeoverAfter, so that
-	// two processes never believe at the same time that they hold the lease.
+	// two processes never hold the lease at the same time.
 	HeldFor = TakeoverAfter - 2*RefreshInterval
 
-	// Other processes challenge a holder that has not written for challengeAfter.
+	// challengeAfter is the time without a write after which other processes challenge the holder.
 	challengeAfter = 3 * RefreshInterval
 )
 
 // A Candidate is a process that competes for a lease.
 type Candidate struct {
-	Durable string // name shared by the auditors of the lease, see [subjects.Space.LeaseKey]
+	Durable string // name of the lease, see [subjects.Space.LeaseKey]
 	Standby bool   // wait TakeoverAfter before taking a free lease
 
 	now func() time.Time // for tests
 }
 
-// A Lease is one process's view of a lease in the bucket.
+// A Lease is a process's view of a lease in the bucket.
 type Lease struct {
 	bucket       *Bucket
 	key, subject string
@@ -46,7 +46,7 @@ type Lease struct {
 	record   record // as last read or written
 	revision uint64
 	seen     time.Time // when this revision was first read; zero after an error
-	// True after the first write. Before that, a challenge does not wait for challengeAfter.
+	// True after the first write. The first challenge does not wait for challengeAfter.
 	challenged bool
 	taken      int // how often this process took the lease
 
@@ -55,7 +55,8 @@ type Lease struct {
 	checked time.Time
 }
 
-// Lease returns a Lease for the candidate c. It sends no request. Refresh takes the lease.
+// Lease returns a Lease for the candidate without sending a request. [Lease.Refresh] takes the
+// lease.
 func (b *Bucket) Lease(c Candidate) *Lease {
 	if c.now == nil {
 		c.now = time.Now
@@ -69,22 +70,23 @@ func (b *Bucket) Lease(c Candidate) *Lease {
 	return l
 }
 
-// Held reports whether this process holds the lease, so that no other can store checkpoints. After
-// a suspension it returns false until the next Refresh.
+// Held reports whether this process holds the lease. No other process can store checkpoints then.
+// After the process was suspended, Held returns false until the next Refresh.
 func (l *Lease) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.held && l.now().Sub(l.checked) < HeldFor
 }
 
-// Holder returns the last holder of the lease that was read, and whether that is another process.
+// Holder returns the holder of the lease at the last read, and whether it is another process.
 func (l *Lease) Holder() (name string, other bool) {
 	l.op.Lock()
 	defer l.op.Unlock()
 	return l.record.Holder, l.record.Holder != "" && l.record.Holder != l.id
 }
 
-// Answered reports whether the lease is held by another process that has answered our challenge.
+// Answered reports whether another process holds the lease and has answered a challenge of this
+// process.
 func (l *Lease) Answered() bool {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -92,7 +94,7 @@ func (l *Lease) Answered() bool {
 	return r.Holder != "" && r.Holder != l.id && l.challenged && r.Writer == r.Holder
 }
 
-// Taken returns how often this process took the lease. It also counts retaking the lease after the
+// Taken returns how often this process took the lease. This includes taking it again after the
 // bucket was emptied.
 func (l *Lease) Taken() int {
 	l.op.Lock()
@@ -100,8 +102,8 @@ func (l *Lease) Taken() int {
 	return l.taken
 }
 
-// Refresh reads the lease. If needed, it answers a challenge, challenges the holder, or takes a
-// lease that is free or expired. It fails only if the bucket cannot be read or written.
+// Refresh reads the lease. It answers a challenge of another process, challenges another holder, or
+// takes a lease that is free or expired. It fails only if it cannot read or write the bucket.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -110,7 +112,7 @@ func (l *Lease) Refresh(ctx context.Context) error {
 	began := l.now()
 	entry, err := l.bucket.read(ctx, l.key, l.subject)
 	if err != nil {
-		// Restart the holder's time to answer, because the holder may not reach the bucket either.
+		// The holder may not reach the bucket either, so its time to answer starts again.
 		l.seen = time.Time{}
 		return err
 	}
@@ -137,7 +139,7 @@ func (l *Lease) observe(e Entry) {
 			r = record{Holder: "unreadable"} // never answers
 		}
 	}
-	// A recreated bucket can have another record with the same revision.
+	// After the bucket is recreated, another record can have the same revision.
 	if e.Revision == l.revision && r == l.record && !l.seen.IsZero() {
 		return
 	}
@@ -187,9 +189,9 @@ type Upload struct {
 // MaxUploads limits the uploads of one [Lease.Put].
 const MaxUploads = 256
 
-// Put stores all checkpoints or none. They are on the broker's disk when it returns nil. The error
-// wraps [ErrConflict] if another process has written the lease since the last Refresh or replaced
-// one of the checkpoints. After any other error they may or may not be stored.
+// Put stores all checkpoints or none. They are on the broker's disk when it returns nil. Errors
+// wrap [ErrConflict] if another process has written the lease since the last Refresh, or has
+// replaced one of the checkpoints. After any other error, the checkpoints may or may not be stored.
 func (l *Lease) Put(ctx context.Context, all []Upload) error {
 	l.op.Lock()
 	defer l.op.Unlock()

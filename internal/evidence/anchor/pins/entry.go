@@ -36,7 +36,7 @@ func DirOf(dataDir string) (string, error) {
 	return dir, nil
 }
 
-// Canonical returns the only form of a verifier key that entries use.
+// Canonical returns a verifier key in the form that entries use.
 func Canonical(key string) (string, error) {
 	v, text, err := ledger.ParseVerifier(key)
 	if err != nil {
@@ -50,7 +50,7 @@ func Canonical(key string) (string, error) {
 	return ledger.KeyID(v) + "+" + base64.StdEncoding.EncodeToString(key64), nil
 }
 
-// String returns e as a line of the file.
+// String returns the entry as a line of the file.
 func (e Entry) String() string {
 	dir := e.Dir
 	if dir != AnyDir {
@@ -59,7 +59,7 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %s %s %s", e.Origin, dir, e.Key, e.Seen.UTC().Format(time.RFC3339))
 }
 
-// ParseEntry parses a line of [Entry.String] and rejects every other line.
+// ParseEntry parses a line of [Entry.String]. It rejects other forms of the line.
 func ParseEntry(line string) (e Entry, err error) {
 	origin, rest, ok := strings.Cut(line, " ")
 	if !ok {

@@ -26,8 +26,8 @@ func DefaultPath() (string, error) {
 	return filepath.Join(dir, "hooktrail", "known_ledgers"), nil
 }
 
-// Read returns the entries of the file at path, none if it is missing. A line that cannot be parsed
-// is an error, because it may be the pin that the caller needs.
+// Read returns the entries of the file at path. It returns none if the file is missing. An invalid
+// line is an error, because it may be the pin that the caller needs.
 func Read(path string) ([]Entry, error) {
 	_, entries, err := read(path)
 	if err != nil {
@@ -67,18 +67,18 @@ const (
 	Added     Outcome = "added"
 	Unchanged Outcome = "unchanged" // the key was already pinned
 	Replaced  Outcome = "replaced"
-	// Pin did not pin the key, because no signed change leads to it from the pinned key.
+	// Pin did not replace the pinned key, because no signed change leads to the new key.
 	Refused Outcome = "refused"
 )
 
-// Pin adds e to the file at path. If another key is pinned for the same origin and data directory,
-// Pin replaces it only if follows returns true for that key. The result before is the entry that
-// was pinned until now.
+// Pin adds an entry to the file at path. If another key is pinned for the same origin and data
+// directory, Pin calls follows with that key. It replaces the key only if follows returns true.
+// before is the entry that was pinned until now.
 func Pin(ctx context.Context, path string, e Entry, follows func(key string) bool) (o Outcome, before Entry, err error) {
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err
 	}
-	// Usually the key is already pinned. This needs no lock and works on a read-only file.
+	// Usually the key is already pinned. This check needs no lock and works on a read-only file.
 	if _, entries, err := read(path); err == nil {
 		if old, ok := find(entries, e); ok && old.Key == e.Key {
 			return Unchanged, old, nil

@@ -16,7 +16,7 @@ const (
 	idle      = 90 * time.Second // time after which an idle connection is closed
 )
 
-// A Client asks a TSA for tokens over HTTP. It may be used concurrently.
+// A Client requests tokens from a TSA over HTTP. It is safe for concurrent use.
 type Client struct {
 	url  *url.URL
 	http *http.Client
@@ -31,7 +31,7 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// NewClient returns a client of the TSA at u. The caller must close it.
+// NewClient returns a client for the TSA at the URL. The caller must close it.
 func NewClient(u *url.URL) *Client {
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: idle, MaxIdleConnsPerHost: 4,
@@ -39,7 +39,7 @@ func NewClient(u *url.URL) *Client {
 	}
 	return &Client{url: u, http: &http.Client{
 		Transport: transport,
-		// Redirects are not followed, because only the configured address may answer.
+		// Redirects are not followed. Only the configured address may answer.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -47,10 +47,10 @@ func NewClient(u *url.URL) *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Name returns the address without user, path and query, which may contain secrets.
+// Name returns the scheme and host of the address. The other parts may contain secrets.
 func (c *Client) Name() string { return c.url.Scheme + "://" + c.url.Host }
 
-// Stamp asks the TSA for a token about data, and checks it as [Request.Open] does.
+// Stamp requests a token for data from the TSA and checks the answer with [Request.Open].
 func (c *Client) Stamp(ctx context.Context, data []byte) (der []byte, t *Token, err error) {
 	r, err := NewRequest(data)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// der reads the elements of a value in DER. After an element that is not as expected, bad is
-// true, and the results mean nothing.
+// der reads the elements of a DER value. bad is true after an unexpected element. The results are
+// then invalid.
 type der struct {
 	in  cryptobyte.String
 	bad *bool // shared with the values inside
@@ -33,7 +33,7 @@ func (d *der) enter(t tag.Tag) der {
 	return inside
 }
 
-// enterOnly reads an element that nothing follows, and returns its content.
+// enterOnly reads the last element and returns its content.
 func (d *der) enterOnly(t tag.Tag) der {
 	inside := d.enter(t)
 	d.end()

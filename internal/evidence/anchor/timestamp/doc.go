@@ -4,15 +4,15 @@
 // token proves that the data existed at that time. It does not prove who made the data,
 // because every client can request a token for any data.
 //
-// The package parses tokens in DER only, and is stricter than the RFC requires. [Parse]
-// accepts exactly one signature, SHA-2 hashes and no unknown critical extension.
-// [Token.CheckSignature] takes the certificate that the signed attribute signing-certificate
-// names, and never one that merely lies in the token. The only purpose of that certificate
-// must be time stamping, in a critical extension. [Token.Verify] also checks its chain at
-// the time of the token. Revocation is not checked.
+// The package parses only DER and is stricter than the RFC requires. [Parse] accepts exactly one
+// signature, SHA-2 hashes and no unknown critical extension. A token may contain several
+// certificates. [Token.CheckSignature] uses only the certificate that the signed attribute
+// signing-certificate names. Time stamping must be the only purpose of that certificate, in a
+// critical extension. [Token.Verify] also checks its chain at the time of the token. Revocation is
+// not checked.
 //
-// The package uses no library for CMS. Those for Go accept several signatures, BER, SHA-1 and
-// tokens without signed attributes, and find the certificate by its issuer and number only.
+// The package uses no library for CMS. The Go libraries accept several signatures, BER, SHA-1 and
+// tokens without signed attributes. They identify the certificate only by its issuer and number.
 //
 // [Stored] is the file format for a token and its data.
 package timestamp

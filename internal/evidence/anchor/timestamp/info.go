@@ -11,10 +11,10 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// Info is the content of a token: TSTInfo of RFC 3161.
+// Info is the content of a token, called TSTInfo in RFC 3161.
 type Info struct {
 	Time     time.Time
-	Accuracy time.Duration // how far Time may be off; 0 if the TSA does not say
+	Accuracy time.Duration // possible error of Time; 0 if the TSA gives none
 	Serial   *big.Int
 	Policy   string // OID of the TSA's policy
 
@@ -28,7 +28,7 @@ var (
 	errCritical = errors.New("it has a critical extension, which is not known")
 )
 
-// maxAccuracy is far more than any accuracy that makes sense.
+// maxAccuracy is larger than the accuracy of any real TSA.
 const maxAccuracy = 24 * time.Hour
 
 func parseInfo(data []byte) (info Info, err error) {
@@ -81,7 +81,7 @@ func readRest(in der) error {
 	return nil
 }
 
-// generalizedTime is the form of RFC 3161: UTC, with seconds and without trailing zeros.
+// generalizedTime is the time format of RFC 3161, in UTC with seconds and without trailing zeros.
 var generalizedTime = regexp.MustCompile(`^\d{14}(\.\d{0,8}[1-9])?Z$`)
 
 func readTime(in *der) (time.Time, error) {
@@ -116,7 +116,7 @@ func readAccuracy(parts der) (total time.Duration, err error) {
 	return total, nil
 }
 
-// Covers returns nil if the token is about data.
+// Covers returns nil if the token is for this data.
 func (info Info) Covers(data []byte) error {
 	h := info.hash.New()
 	h.Write(data)
@@ -126,6 +126,5 @@ func (info Info) Covers(data []byte) error {
 	return nil
 }
 
-// Latest returns the time at which the data existed at the latest: the time of the token and
-// its accuracy.
+// Latest returns the latest time at which the token was made. The data existed by then.
 func (info Info) Latest() time.Time { return info.Time.Add(info.Accuracy) }

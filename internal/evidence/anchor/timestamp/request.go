@@ -11,10 +11,10 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// nonceBits is the length of the random number that binds an answer to its request.
+// nonceBits is the length of the random number that links an answer to its request.
 const nonceBits = 64
 
-// A Request asks for a token about some data.
+// A Request is a request for a token.
 type Request struct {
 	imprint [sha256.Size]byte
 	nonce   *big.Int
@@ -26,7 +26,8 @@ func NewRequest(data []byte) (Request, error) {
 	return Request{sha256.Sum256(data), nonce}, err
 }
 
-// Encode returns the request in DER. It asks for the certificates of the TSA in the token.
+// Encode returns the request in DER. The request asks the TSA to include its certificates in the
+// token.
 func (r Request) Encode() ([]byte, error) {
 	var b cryptobyte.Builder
 	b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
@@ -44,12 +45,12 @@ func (r Request) Encode() ([]byte, error) {
 	return b.Bytes()
 }
 
-// ErrRefused is wrapped if the TSA answers that it gives no token.
+// ErrRefused means that the TSA refused to give a token.
 var ErrRefused = errors.New("the time stamp authority refuses")
 
-// Open checks the answer of a TSA to the request, and returns the token in it. The answer must
-// grant a token with the hash and the nonce of the request, and a signature by its own
-// certificate. Open does not check who issued that certificate.
+// Open checks a TSA's answer and returns its token. The token must have the hash and the nonce of
+// the request, and a valid signature of its certificate. Open does not check who issued the
+// certificate.
 func (r Request) Open(answer []byte) (der []byte, t *Token, err error) {
 	if der, err = openAnswer(answer); err != nil {
 		return nil, nil, err
@@ -69,7 +70,7 @@ func (r Request) Open(answer []byte) (der []byte, t *Token, err error) {
 	return der, t, nil
 }
 
-// openAnswer returns the token in a TimeStampResp. Errors quote no text of the TSA.
+// openAnswer returns the token in a TimeStampResp. Errors contain no text from the TSA.
 func openAnswer(answer []byte) ([]byte, error) {
 	outer := newDER(answer)
 	in := outer.enterOnly(tag.SEQUENCE)

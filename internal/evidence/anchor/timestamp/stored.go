@@ -19,14 +19,13 @@ const (
 	header = "hooktrail/timestamp/v1"
 	folder = "timestamps"
 	suffix = ".timestamp"
-	// maxStored limits the size of a file: a token in base64 and a checkpoint.
+	// maxStored limits the size of a file with a token in base64 and a checkpoint.
 	maxStored = 256 << 10
-	// MaxFiles limits how many time stamps of one ledger are read.
+	// MaxFiles limits how many time stamps of a ledger are read.
 	MaxFiles = 100_000
 )
 
-// Stored is a token with the data that it is about, a signed checkpoint. Its file has these
-// parts:
+// Stored is a signed checkpoint with its time stamp token. Its file has these parts:
 //
 //	hooktrail/timestamp/v1
 //	MIIKXQYJKoZIhvcNAQcC…         the token in base64, in one line
@@ -37,7 +36,7 @@ type Stored struct {
 	Name  string // name of the file
 	Note  []byte
 	Token []byte // DER
-	Err   error  // why the file could not be read; Note and Token are nil then
+	Err   error  // error of reading the file; Note and Token are nil then
 }
 
 // Encode returns the content of the file.
@@ -49,8 +48,8 @@ func (s Stored) Encode() []byte {
 
 var errStored = errors.New("it is not a stored time stamp")
 
-// ParseStored parses a text that [Stored.Encode] returned. It rejects every other text. It
-// checks neither the token nor the note.
+// ParseStored parses the text of [Stored.Encode] and rejects every other text. It does not verify
+// the token or the note.
 func ParseStored(text []byte) (s Stored, err error) {
 	first, rest, _ := bytes.Cut(text, []byte("\n"))
 	line, note, ok := bytes.Cut(rest, []byte("\n\n"))
@@ -71,9 +70,8 @@ func ParseStored(text []byte) (s Stored, err error) {
 // Dir returns the folder with the time stamps of the ledger at path.
 func Dir(ledgerPath string) string { return filepath.Join(filepath.Dir(ledgerPath), folder) }
 
-// Write stores a time stamp of a checkpoint with size leaves, next to the ledger at path. The
-// names of the files sort by size, then by the time of the token. If Write returns nil, the file
-// is on disk.
+// Write stores a time stamp next to the ledger at path. size is the number of leaves of its
+// checkpoint. File names sort by size and then by time. The file is on disk when Write returns nil.
 func Write(ledgerPath string, s Stored, size int64, t *Token) error {
 	dir := Dir(ledgerPath)
 	if err := os.Mkdir(dir, 0o700); err == nil {
@@ -88,8 +86,7 @@ func Write(ledgerPath string, s Stored, size int64, t *Token) error {
 	return atomicfile.Write(filepath.Join(dir, name), s.Encode())
 }
 
-// Names returns the names of the files with time stamps of the ledger at path, in their order.
-// The folder may be missing.
+// Names returns the sorted file names of a ledger's time stamps. The folder may be missing.
 func Names(ledgerPath string) (names []string, err error) {
 	dir, err := os.Open(Dir(ledgerPath))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,8 +109,7 @@ func Names(ledgerPath string) (names []string, err error) {
 	return names, nil
 }
 
-// Read reads one time stamp of the ledger at path. If the file cannot be read or parsed, the
-// result has the error.
+// Read reads one time stamp of a ledger. If it fails, Stored.Err has the error.
 func Read(ledgerPath, name string) Stored {
 	s, err := read(filepath.Join(Dir(ledgerPath), name))
 	s.Name, s.Err = name, err
@@ -139,7 +135,7 @@ func read(path string) (s Stored, err error) {
 	return ParseStored(text)
 }
 
-// All reads the time stamps of the ledger at path, the newest [MaxFiles] of them.
+// All reads the newest [MaxFiles] time stamps of a ledger, the oldest first.
 func All(ledgerPath string) ([]Stored, error) {
 	names, err := Names(ledgerPath)
 	names = names[max(0, len(names)-MaxFiles):]

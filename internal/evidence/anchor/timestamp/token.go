@@ -13,7 +13,7 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// MaxTokenBytes limits the size of a token, which has the certificates of the TSA.
+// MaxTokenBytes limits the size of a token, which contains the certificates of the TSA.
 const MaxTokenBytes = 64 << 10
 
 var (
@@ -28,7 +28,7 @@ var (
 	oidSHA512        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 3}
 )
 
-// errToken is returned for bytes that are not a token in the required encoding.
+// errToken means that the bytes are not a token in DER.
 var errToken = errors.New("it is not a time stamp token in DER")
 
 // A Token is a parsed time stamp token. Its signature is not checked yet.
@@ -76,7 +76,7 @@ func Parse(token []byte) (*Token, error) {
 	return t, err
 }
 
-// signedData reads the content and the certificates, and returns the signatures.
+// signedData reads the content and the certificates. It returns the signatures.
 func (t *Token) signedData(in der) (signers der, err error) {
 	in.integer() // version
 	in.enter(tag.SET)
@@ -101,8 +101,8 @@ func (t *Token) signedData(in der) (signers der, err error) {
 
 func (t *Token) readCerts(in der) {
 	for !in.in.Empty() && !*in.bad {
-		// Skip certificates that Go cannot parse, because they may be unrelated. A signer with such
-		// a certificate is not accepted.
+		// Skip certificates that Go cannot parse. They may be unrelated. If the signer's
+		// certificate is skipped, the token is rejected later.
 		if c, err := x509.ParseCertificate(in.anyElement()); err == nil {
 			t.certs = append(t.certs, c)
 		}
@@ -132,7 +132,7 @@ func parseSigner(in der) (s signerInfo, err error) {
 	if in.end(); *in.bad {
 		return s, errToken
 	}
-	// The signature is over the attributes with the tag of a SET (RFC 5652, 5.4).
+	// The signature covers the attributes with the tag SET (RFC 5652, 5.4).
 	s.signed = bytes.Clone(attributes)
 	s.signed[0] = byte(tag.SET)
 	s.attributes, err = parseAttributes(newDER(attributes))
@@ -159,7 +159,7 @@ func parseAttributes(in der) (map[string][]byte, error) {
 	return found, nil
 }
 
-// hashOf reads an AlgorithmIdentifier of a hash. It accepts SHA-2 only.
+// hashOf reads the identifier of a hash function. It accepts only SHA-2.
 func hashOf(algorithm der) (crypto.Hash, error) {
 	switch oid := algorithm.oid(); {
 	case *algorithm.bad:

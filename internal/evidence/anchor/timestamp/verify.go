@@ -27,8 +27,8 @@ type algorithm struct {
 	is     x509.SignatureAlgorithm
 }
 
-// algorithms are the accepted signature algorithms. If an algorithm does not name a hash function,
-// the signature uses the hash function of the signer's digest.
+// algorithms are the accepted signature algorithms. Some do not name a hash function and are used
+// with the hash function of the signer's digest.
 var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{oidRSA, crypto.SHA256, x509.SHA256WithRSA},
 	{oidRSA, crypto.SHA384, x509.SHA384WithRSA},
@@ -45,8 +45,8 @@ var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{asn1.ObjectIdentifier{1, 3, 101, 112}, crypto.SHA512, x509.PureEd25519},
 }
 
-// Roots reads the certificates that the user trusts from PEM. It returns an error if there is
-// none, or if there is something else.
+// Roots reads the user's trusted certificates from PEM. It returns an error if the text has no
+// certificate or other PEM blocks.
 func Roots(text []byte) (*x509.CertPool, error) {
 	pool, n := x509.NewCertPool(), 0
 	for {
@@ -70,8 +70,8 @@ func Roots(text []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// CheckSignature checks the signature of the token. The signer must be the certificate that the
-// signed attribute signing-certificate names, and the certificate must be for time stamping.
+// CheckSignature checks the signature of the token and returns the signer's certificate. The signed
+// attribute signing-certificate must name this certificate, and its purpose must be time stamping.
 // CheckSignature does not check who issued it.
 func (t *Token) CheckSignature() (*x509.Certificate, error) {
 	s := t.signer
@@ -110,8 +110,8 @@ func (s signerInfo) checkContent(content []byte) error {
 	return nil
 }
 
-// signingCert returns the certificate that the signed attribute signing-certificate names (RFC
-// 5035, RFC 5816). The signature must name the same certificate.
+// signingCert returns the certificate in the signed attribute signing-certificate (RFC 5035, RFC
+// 5816). The signature must name the same certificate.
 func (t *Token) signingCert() (*x509.Certificate, error) {
 	hash, want, err := t.signer.certHash()
 	if err != nil {
@@ -128,8 +128,8 @@ func (t *Token) signingCert() (*x509.Certificate, error) {
 	return nil, errors.New("the token lacks the certificate of its signer")
 }
 
-// certHash returns the hash of the signer's certificate in the first ESSCertID or ESSCertIDv2,
-// and the function that computes it.
+// certHash returns the hash of the signer's certificate from the first ESSCertID or ESSCertIDv2,
+// and the hash function.
 func (s signerInfo) certHash() (hash func([]byte) []byte, want []byte, err error) {
 	value, v2 := s.attributes[oidSigningCertV2.String()]
 	if !v2 {
@@ -145,7 +145,7 @@ func (s signerInfo) certHash() (hash func([]byte) []byte, want []byte, err error
 	digest := crypto.SHA256
 	switch {
 	case !v2:
-		digest = crypto.SHA1 // the only hash of RFC 2634; it only finds the certificate
+		digest = crypto.SHA1 // the only hash of RFC 2634; only to find the certificate
 	case first.has(tag.SEQUENCE):
 		if digest, err = hashOf(first.enter(tag.SEQUENCE)); err != nil {
 			return nil, nil, err
@@ -161,7 +161,7 @@ func (s signerInfo) certHash() (hash func([]byte) []byte, want []byte, err error
 	}, want, nil
 }
 
-// names reports whether the signature names the certificate c.
+// names reports whether the signature names a certificate as its signer.
 func (s signerInfo) names(c *x509.Certificate) bool {
 	if s.keyID != nil {
 		return bytes.Equal(s.keyID, c.SubjectKeyId)
@@ -174,7 +174,7 @@ func (s signerInfo) names(c *x509.Certificate) bool {
 	return bytes.Equal(in.bytes(tag.INTEGER), s.serial) && bytes.Equal(c.RawIssuer, s.issuer)
 }
 
-// checkPurpose checks that c is for time stamping alone, as RFC 3161, 2.3 requires.
+// checkPurpose checks that time stamping is the certificate's only purpose (RFC 3161, 2.3).
 func checkPurpose(c *x509.Certificate) error {
 	i := slices.IndexFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidExtKeyUsage) })
 	if i < 0 || !c.Extensions[i].Critical || !slices.Equal(c.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageTimeStamping}) || len(c.UnknownExtKeyUsage) > 0 {
@@ -186,8 +186,8 @@ func checkPurpose(c *x509.Certificate) error {
 	return nil
 }
 
-// Verify checks the signature of the token, and the chain of its certificate to one of roots at
-// the time of the token. It returns the name of the TSA.
+// Verify checks the signature of the token and returns the name of the TSA. At the time of the
+// token, the chain of the signer's certificate must lead to one of the roots.
 func (t *Token) Verify(roots *x509.CertPool) (by string, err error) {
 	cert, err := t.CheckSignature()
 	if err != nil {

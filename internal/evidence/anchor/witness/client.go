@@ -23,23 +23,23 @@ const (
 	sizeType      = "text/x.tlog.size"
 
 	maxAnswerBytes = 64 << 10
-	attempts       = 3                // per checkpoint, because the witness can report another size each time
+	attempts       = 3                // per checkpoint, if the witness reports new sizes
 	idle           = 90 * time.Second // closes idle connections
 )
 
 var (
-	// ErrForked is wrapped if the checkpoint does not continue the tree that the witness has
-	// cosigned. The log was rewritten or is an older copy.
+	// ErrForked means that the checkpoint does not continue the tree that the witness has cosigned.
+	// The log was rewritten or is an older copy.
 	ErrForked = errors.New("the witness has cosigned another history of this log")
-	// ErrUnknownLog is wrapped if the witness does not know the log or its key.
+	// ErrUnknownLog means that the witness does not know the log or its key.
 	ErrUnknownLog = errors.New("the witness does not know this log by this key: register its origin and verifier key there")
 )
 
-// A Checkpoint is a signed checkpoint that a witness should cosign.
+// A Checkpoint is a signed checkpoint for a witness to cosign.
 type Checkpoint struct {
 	Note []byte // signed by the log
 	Size int64  // leaves in its tree
-	// Prove returns the proof that the tree continues the tree of its first size leaves.
+	// Prove returns the proof that the tree continues an older tree with size leaves.
 	Prove func(ctx context.Context, size int64) ([]tlog.Hash, error)
 }
 
@@ -54,7 +54,7 @@ func NewClient() *Client {
 	}
 	return &Client{http: &http.Client{
 		Transport: transport,
-		// Only the address in the policy may answer.
+		// Redirects are not followed. Only the address in the policy may answer.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -62,9 +62,10 @@ func NewClient() *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Cosign submits cp to the witness w and returns the line with the verified cosignature, including
-// its line feed. oldSize is the number of leaves that w has cosigned before, or 0 if unknown.
-// Repetitions are harmless. An error that wraps [ErrForked] or [ErrUnknownLog] needs an operator.
+// Cosign submits a checkpoint to a witness. It returns the line with the verified cosignature,
+// including its line feed. oldSize is the number of leaves that the witness has cosigned, or 0 if
+// unknown. Repeated calls are harmless. Errors that wrap [ErrForked] or [ErrUnknownLog] need an
+// operator.
 func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, oldSize int64) (line []byte, err error) {
 	for range attempts {
 		if oldSize > cp.Size {
@@ -151,7 +152,7 @@ func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, erro
 		return nil, fmt.Errorf("the witness answers with status %d", a.status)
 	}
 	n, err := note.Open(append(bytes.Clone(signed), a.body...), note.VerifierList(w.Verifier))
-	// The witness must not extend the text of the log.
+	// The witness must not add text to the log's text.
 	if err != nil || !strings.HasPrefix(string(signed), n.Text+"\n") {
 		// Do not quote the untrusted answer.
 		return nil, errors.New("the witness answers without a valid cosignature of its key in the policy")

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// These are purposes of certificates, the extended key usages.
+// Extended key usages of certificates.
 var (
 	TimeStamping = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 8}
 	CodeSigning  = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 3}
@@ -29,11 +29,11 @@ var (
 type Options struct {
 	Name     string                  // common name; "Test TSA" by default
 	Purposes []asn1.ObjectIdentifier // time stamping by default
-	Lax      bool                    // the extension with the purposes is not critical
-	From, To time.Time               // validity of the TSA's certificate; now, for a day, by default
+	Lax      bool                    // the key usage extension is not critical
+	From, To time.Time               // validity of the certificate; by default for a day
 	RSA      bool                    // an RSA key instead of ECDSA
 	Digest   string                  // digest of the signature, sha256 by default
-	ESS      string                  // digest of the attribute signing-certificate, sha256 by default
+	ESS      string                  // digest in signing-certificate; sha256 by default
 	KeyUsage x509.KeyUsage           // digital signature by default
 }
 
@@ -78,7 +78,7 @@ func (o Options) newKey(tb testing.TB) crypto.Signer {
 	return key
 }
 
-// write makes a CA and a certificate of the TSA, and writes them and the key to dir.
+// write writes a CA certificate, a TSA certificate and its key to dir.
 func (o Options) write(tb testing.TB, dir string) {
 	tb.Helper()
 	purposes, err := asn1.Marshal(o.Purposes)
@@ -118,8 +118,8 @@ func signed(tb testing.TB, c, by *x509.Certificate, key, byKey crypto.Signer) []
 	return der
 }
 
-// Sign signs content like a token of the TSA, but with openssl cms, which does not check the
-// purpose of the certificate. more has further arguments for openssl.
+// Sign signs content like a token of the TSA. It uses openssl cms, which does not check the purpose
+// of the certificate. openssl gets more as further arguments.
 func (a *TSA) Sign(tb testing.TB, content []byte, more ...string) []byte {
 	tb.Helper()
 	in, out := filepath.Join(a.dir, "content"), filepath.Join(a.dir, "signed")
@@ -142,7 +142,7 @@ func (a *TSA) Sign(tb testing.TB, content []byte, more ...string) []byte {
 	return der
 }
 
-// Certificate returns the file with the certificate of the TSA, in PEM.
+// Certificate returns the path of the TSA's certificate in PEM.
 func (a *TSA) Certificate() string { return filepath.Join(a.dir, "tsa.pem") }
 
 func put(tb testing.TB, path string, data []byte) {
@@ -152,5 +152,5 @@ func put(tb testing.TB, path string, data []byte) {
 	}
 }
 
-// Key returns the file with the private key of the TSA.
+// Key returns the path of the TSA's private key.
 func (a *TSA) Key() string { return filepath.Join(a.dir, "tsa.key") }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Content returns the signed content of a token, its TSTInfo.
+// Content returns the signed content (TSTInfo) of a token.
 func Content(tb testing.TB, der []byte) []byte {
 	tb.Helper()
 	var info struct {
@@ -29,7 +29,7 @@ func Content(tb testing.TB, der []byte) []byte {
 	return info.Data.Content.Data
 }
 
-// Redirect changes a token so that it is about other data. It replaces the SHA-256 of the old data,
+// Redirect changes a token so that it is for other data. It replaces the SHA-256 of the old data
 // and all digests that an attacker can replace without the TSA's key.
 func Redirect(tb testing.TB, der, from, to []byte) []byte {
 	tb.Helper()

@@ -1,5 +1,4 @@
-// Package timestamptest runs time stamp authorities for tests. Their tokens come from the real
-// openssl ts.
+// Package timestamptest runs time stamp authorities for tests. They create tokens with openssl ts.
 package timestamptest
 
 import (
@@ -16,19 +15,19 @@ import (
 	"testing"
 )
 
-// TSA is a time stamp authority that listens on the loopback.
+// TSA is a time stamp authority that listens on the loopback interface.
 type TSA struct {
 	URL   string
-	Roots string // file with the certificate of its CA, in PEM
+	Roots string // path of the CA certificate in PEM
 
 	dir    string
 	hits   atomic.Int64
-	mu     sync.Mutex // guards answer and the files of openssl, such as its serial number
+	mu     sync.Mutex // guards answer and the files of openssl
 	answer http.HandlerFunc
 }
 
-// Has reports whether openssl is installed. It fails the test if openssl is missing and
-// HOOKTRAIL_TEST_REQUIRE is 1.
+// Has reports whether openssl is installed. If it is missing and HOOKTRAIL_TEST_REQUIRE is 1, the
+// test fails.
 func Has(tb testing.TB) bool {
 	tb.Helper()
 	_, err := exec.LookPath("openssl")
@@ -73,7 +72,7 @@ ess_cert_id_alg = %s
 // Hits returns the number of requests so far.
 func (a *TSA) Hits() int64 { return a.hits.Load() }
 
-// Answer replaces the answers of the TSA. nil restores them.
+// Answer makes h answer all requests. A nil handler restores the TSA.
 func (a *TSA) Answer(h http.HandlerFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package witnesstest runs a C2SP witness for tests. It uses libraries of transparency-dev and no
-// code of this module.
+// other package of this module.
 package witnesstest
 
 import (
@@ -63,7 +63,7 @@ func New(tb testing.TB, name string) *Witness {
 	return w
 }
 
-// Watch makes the witness cosign checkpoints of the log with the given origin and verifier key.
+// Watch makes the witness cosign the checkpoints of a log, which has this origin and verifier key.
 func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	tb.Helper()
 	key, err := note.NewVerifier(strings.TrimSpace(vkey))
@@ -75,7 +75,7 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Answer makes handler answer all requests instead of the witness. A nil handler ends this.
+// Answer makes handler answer all requests. A nil handler restores the witness.
 func (w *Witness) Answer(handler http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -64,8 +64,8 @@ type Context struct {
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events contains at least one event. If no hook was asked, record these events, and
-	// otherwise the events that Decided returns.
+	// Events contains at least one event. Record them if no hook was asked. Otherwise,
+	// record the events of Decided.
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
@@ -74,7 +74,7 @@ type Payload struct {
 	Document hooks.Document
 	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string
-	// Event is the tool's name of the hook event; empty if unknown.
+	// Event is the name that the tool gives to the hook event. It is empty if unknown.
 	Event string
 
 	tool      *Tool
@@ -99,15 +99,15 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse implements Parse. If the callback identified is not nil, parse calls it after
-// reading the identity of the payload and before adding an event.
+// parse implements Parse. Before it adds the first event, it calls identified, which may
+// be nil.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
 	}
 	b := t.builder(c)
 	raw, ok := storable(payload)
-	if !ok { // hooks judge the payload without the values that are nested too deep for an event
+	if !ok { // hooks get the payload without values that are nested too deep for an event
 		if raw, _ = storable(pruned(payload)); raw == nil {
 			return t.Unreadable(payload, c), nil
 		}
@@ -142,9 +142,9 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after the hooks returned o. If the tool cannot ask
-// a person, an ask becomes a deny. If the tool ignores a deny, only its reason is
-// recorded, without a verdict. Decided marks a denied call in CallIDs. For the same
+// Decided returns the events to record when the hooks have decided. If the tool cannot
+// ask a person, an ask becomes a deny. If the tool ignores a deny, the event has only the
+// reason, without a verdict. Decided marks a denied call in CallIDs. For the same
 // payload, different outcomes give different event ids.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
@@ -170,11 +170,11 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey is the same for outcomes with the same verdict, reason, context and changed
-// arguments. It is empty if o has none of them.
+// answerKey joins the verdict, the reason, the context and the changed arguments. It is
+// empty if the outcome has none of them.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
-	if o.Verdict == hooks.None { // a reason without a verdict comes from a denial that the tool ignores
+	if o.Verdict == hooks.None { // None and an empty verdict mean the same
 		o.Verdict = ""
 	}
 	if now, changed := p.newArgs(o); changed {
@@ -215,8 +215,8 @@ func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	return o
 }
 
-// Reply returns the answer to p in the format of t. It is empty if the tool does not
-// wait or the hooks changed nothing.
+// Reply encodes the outcome of the hooks for the tool. It is empty if the tool does not
+// wait for an answer, or the hooks changed nothing.
 func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	if !p.Decides {
 		return Reply{}
@@ -224,8 +224,8 @@ func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	return t.reply(p, p.supported(o))
 }
 
-// FailClosed returns the answer that denies p when no decision was possible. It is
-// empty if the tool cannot deny at the hook point of p. An unreadable payload is denied
+// FailClosed returns an answer that denies the payload because no decision was possible.
+// It is empty if the tool cannot deny at this hook point. An unreadable payload is denied
 // with exit status 2, which every tool understands.
 func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	if len(p.raw) == 0 {

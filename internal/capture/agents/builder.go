@@ -17,7 +17,7 @@ type builder struct {
 	context  Context
 	raw      json.RawMessage
 	at       time.Time
-	identity string // distinguishes the payload from all others; may be empty
+	identity string // unique to the payload; may be empty
 	scope    scope
 	p        Payload
 
@@ -58,7 +58,7 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 }
 
 // deriveID derives an event id from the payload and the secret key. A client without the
-// key cannot predict the id, and so cannot send another event with this id first.
+// key cannot predict the id and use it for another event first.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {
@@ -73,8 +73,8 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls the callback identified once, before the first event. The callback can set
-// a missing identity.
+// settle calls the callback in identified, but only once. The callback can set a missing
+// identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -112,8 +112,8 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// identify sets the identity of the payload to a hash of values. No other payload may
-// have the same values.
+// identify sets the identity of the payload to a hash of the values. Together, the values
+// must be unique to the payload.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {
@@ -125,8 +125,8 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// stepID returns the id of the step that a prompt begins, for tools that send no step id.
-// The package runtree assigns later events to the step by their time.
+// stepID returns a step id for a prompt of a tool that sends none. The package runtree
+// assigns later events to the step by their time.
 func (b *builder) stepID() string {
 	if b.identity == "" {
 		return ""

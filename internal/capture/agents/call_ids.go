@@ -8,19 +8,18 @@ import (
 )
 
 // CallIDs assigns ids to tool calls without an id. A call and its result get the same id.
-// Of several calls with the same key, the first call gets the first result. Calls and
-// results may arrive in any order, and more than once. The methods are safe for
+// If several calls have the same key, the first result belongs to the first call. Calls
+// and results may arrive in any order, and more than once. The methods are safe for
 // concurrent use.
 type CallIDs interface {
-	// Call returns the id of the call that a payload announces. Payloads with the same
-	// identity are copies of one payload and get the same id. If identity is empty, the
-	// payload is a new call.
+	// Call returns the id of a call. Payloads with the same identity are copies and get
+	// the same id. An empty identity means a new call.
 	Call(k Key, identity string) string
-	// Result returns the id of the call whose result a payload contains.
+	// Result returns the id of the call to which a result belongs.
 	Result(k Key, identity string) string
 	// Denied records that the call with this id gets no result.
 	Denied(k Key, id string)
-	// IsDenied reports whether any call with the key k is denied.
+	// IsDenied reports whether any call with this key was denied.
 	IsDenied(k Key) bool
 }
 
@@ -84,8 +83,8 @@ func (c *calls) find(known, free func(slot) bool) int {
 	return len(*c) - 1
 }
 
-// denied marks the call with this id as denied. If the tool itself sent the id, the call
-// has no slot yet, and denied adds one.
+// denied marks a call as denied. If the id came from the tool, the call has no slot yet,
+// and denied adds one.
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
 		if callID(k, i) == id {

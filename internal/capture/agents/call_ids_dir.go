@@ -11,10 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// SharedCallIDs returns CallIDs for processes that each read only one payload. They
-// share files below dir, one folder for each session and a locked file for each key. If
-// a file stays locked for 50 ms, the call is not paired with its result. A new session
-// removes folders that got no new key for a week.
+// SharedCallIDs returns CallIDs for processes that each read only one payload. The
+// processes share a folder for each session and a file for each key. If a file stays
+// locked for 50 ms, the call is not paired with its result. Each new session deletes the
+// folders that had no new key for a week.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }

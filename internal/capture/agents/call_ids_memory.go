@@ -26,7 +26,7 @@ type cached struct {
 	calls calls
 }
 
-// of marks k as recently used. The caller holds mu.
+// of returns the calls of a key and marks the key as recently used. The caller holds mu.
 func (m *memory) of(k Key) *calls {
 	hash := k.hash()
 	if r, ok := m.keys[hash]; ok {

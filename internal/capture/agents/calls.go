@@ -141,8 +141,8 @@ func outcomeOf(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
 	return now, err == nil && now.Status != ""
 }
 
-// newResult returns the result after the hooks ran, and whether a hook changed it. A
-// withheld result becomes the error text of the hooks.
+// newResult returns the result after the hooks ran, and whether a hook changed it. If a
+// hook withheld the result, newResult returns the error text of the hooks.
 func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	now, ok := outcomeOf(o)
 	if p.Document.Point != events.ToolResult || !ok {

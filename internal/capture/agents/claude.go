@@ -48,9 +48,8 @@ var claudeEvents = map[string]func(r *claudeReader){
 	"SubagentStop":       (*claudeReader).subagent,
 }
 
-// read adds the events of the payload. step is the name of the member with the step id.
-func (r *claudeReader) read(step string) {
-	r.locate(step)
+func (r *claudeReader) read(stepMember string) {
+	r.locate(stepMember)
 	if agent := ident(r.in.text("agent_id")); agent != "" {
 		r.b.scope = r.b.scope.subagent(agent)
 	}
@@ -75,8 +74,8 @@ func (r *claudeReader) locate(step string) {
 	}
 }
 
-// oncePerStep lists events whose payload never occurs twice in a step. A payload that
-// also has a step id is therefore unique.
+// oncePerStep lists events that occur at most once in a step. Their payload is unique if
+// it has a step id.
 var oncePerStep = map[string]bool{
 	"UserPromptSubmit": true, "Stop": true, "SubagentStart": true, "SubagentStop": true, "SessionEnd": true, "StopFailure": true,
 }

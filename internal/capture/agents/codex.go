@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// codex describes Codex. It has the payloads of Claude Code with a turn_id instead
-// of the prompt_id. The result of a command often has no exit status.
+// codex describes Codex. Its payloads have the format of Claude Code, but a turn_id
+// instead of the prompt_id. The result of a command often has no exit status.
 var codex = &Tool{
 	name: "codex", read: readCodex, reply: replyCodex,
 	can: map[events.Kind]power{
@@ -80,8 +80,8 @@ func codexExit(text string) (*int, string) {
 	return nil, text
 }
 
-// replyCodex must not send an unknown member, an ask, or an allow without a change,
-// because Codex treats these as a failure of the hook.
+// replyCodex omits unknown members, an ask, and an allow without a change. Codex treats
+// them as a failure of the hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

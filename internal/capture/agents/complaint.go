@@ -24,9 +24,9 @@ const (
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the line of output that proves that the command failed, and the
-// exit status if the line implies one. The line must be an error message of a program
-// that decides the exit status of the command, because other programs can print any text.
+// complaintOf returns the line of output that proves that the command failed. It also
+// returns the exit status if the line implies one. Only an error message of a program
+// that decides the exit status is proof, because other programs can print any text.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {
@@ -184,8 +184,7 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, path.Base(name))
 }
 
-// literal returns the text of a word. It is empty if the shell would expand the word to
-// an unknown text.
+// literal returns the text of a word. It is empty if the shell would expand the word.
 func literal(w *syntax.Word) string {
 	var b strings.Builder
 	queue := w.Parts

@@ -13,10 +13,10 @@ import (
 )
 
 // copilotCLI describes Copilot CLI. The spelling of an event name in its configuration
-// selects one of two shapes. One has camelCase members and no event name. The other has
-// snake_case members, the event name and different tool names. Both contain a time, by
-// which the same payload in both shapes is recognized. Calls have no id. A sub-agent has
-// a separate session and names the session of its parent.
+// selects one of two payload formats. The first has camelCase members and no event name.
+// The second has snake_case members, the event name and different tool names. The time
+// identifies the same payload in both formats. Calls have no id. A sub-agent has a
+// separate session and names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
@@ -107,8 +107,8 @@ func (r *copilotReader) locate() {
 	)
 }
 
-// copilotArgs also reads arguments that are JSON inside a string, as older versions
-// send them.
+// copilotArgs returns the arguments of a call. Older versions send them as JSON in a
+// string.
 func copilotArgs(in object) json.RawMessage {
 	args := in.raw("toolArgs", "tool_input", "toolInput")
 	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CopilotEvents yields the events of a session that Copilot CLI stores in events.jsonl
-// with one JSON object per line.
+// CopilotEvents yields the events of a Copilot CLI session, which is a file events.jsonl.
+// The session is a run. Each sub-agent is a run below it. The events of a run are
 //
 // The session is a run. Each sub-agent is a run below it. The events of a run are
 //

@@ -104,7 +104,7 @@ var (
 )
 
 // geminiResult reads the exit status of a shell command from llmContent. The member error
-// is present only if the tool could not run.
+// exists only if the tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -146,8 +146,8 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// replyGemini changes a result by denying it with the new text as the reason, as Gemini
-// CLI requires.
+// replyGemini replaces a result by a denial. The reason of the denial is the new text, as
+// Gemini CLI requires.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

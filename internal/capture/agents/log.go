@@ -14,13 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Log yields the events of stored hook payloads in a JSON array, or one after the
-// other. It guesses from the members of a payload which tool sent it.
+// Log yields the events of stored hook payloads. The input is a JSON array or a sequence
+// of objects. Log guesses the tool from the members of each payload.
 //
-// If opts contains the key of the data directory, events get the same ids as in the
-// live hook, so that importing a recorded run adds nothing. Exceptions are ids that a
-// decision changed, and payloads without an identity, whose ids depend on their content
-// and the number of equal payloads before them.
+// If opts contains the key of the data directory, the events get the same ids as in the
+// live hook. Importing a recorded run then adds nothing. The ids differ if a decision
+// changed them, or if a payload has no identity.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}}
@@ -89,8 +88,8 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession reports whether an event is from Gemini CLI although Copilot CLI uses the
-// same event name. Only Gemini CLI sends a transcript path with such an event.
+// geminiSession distinguishes events of Gemini CLI and Copilot CLI that have the same
+// name. Only Gemini CLI sends a transcript path with them.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

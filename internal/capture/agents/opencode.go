@@ -99,8 +99,8 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial makes Decided mark a denied call in CallIDs. The bus later reports the call as
-// failed, and messagePart must not record this report as a result.
+// denial makes Decided mark a denied call in CallIDs. The bus later reports the denied
+// call as failed, and the mark lets messagePart recognise this report.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }
@@ -206,8 +206,8 @@ func (r *openCodeReader) message(info object) {
 	})
 }
 
-// messagePart turns a report of a failed call into the result of the call, unless our
-// denial made the call fail.
+// messagePart turns a report of a failed call into the result of the call. If our denial
+// made the call fail, the report becomes a custom event.
 func (r *openCodeReader) messagePart(part object) {
 	state := part.object("state")
 	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}

@@ -52,9 +52,9 @@ func (o object) yes(name string) bool { return string(o[name]) == "true" }
 
 func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
 
-// moment returns the time in the first of the named members that is present. It returns
-// false unless that member is a string in RFC 3339, with UTC as the default zone, or a
-// number of milliseconds since 1970.
+// moment returns the time in the first named member that is present. The time is a string
+// in RFC 3339, with UTC as the default zone, or a number of milliseconds since 1970. For
+// any other value, moment returns false.
 func (o object) moment(names ...string) (time.Time, bool) {
 	raw := o.raw(names...)
 	var ms int64

@@ -39,8 +39,7 @@ func (a answer) decide(o hooks.DocumentOutcome) {
 	}
 }
 
-// decideFor answers a permission request in place of a person, if the verdict of o is
-// allow or deny.
+// decideFor answers a permission request if the verdict is allow or deny.
 func (a answer) decideFor(o hooks.DocumentOutcome) {
 	if d := decisionOf(o); d != nil {
 		a.set("decision", d)
@@ -80,8 +79,8 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 }
 
 // shaped gives a changed result the JSON shape of the original, because a tool ignores
-// any other shape. If only changed is a string, it replaces the longest string inside
-// original, and the other strings become empty.
+// other shapes. If a hook returned a string for another shape, the string replaces the
+// longest string of the original. The other strings become empty.
 func shaped(original, changed hooks.JSON) hooks.JSON {
 	text, isText := textOf(changed.Raw())
 	if _, same := textOf(original.Raw()); !isText || same {

@@ -21,10 +21,10 @@ type Options struct {
 	Tenant   string          // the only accepted tenant; empty accepts all, and assigns "default" to documents without one
 	Space    subjects.Space
 	Caller   func(ctx context.Context) (tenant string)               // tenant of an HTTP request, "" for any; may be nil
-	User     func(ctx context.Context, claimed string) (user string) // user to record for a request; nil accepts the claim
+	User     func(ctx context.Context, claimed string) (user string) // returns the user to record; nil records the claimed user
 	Admit    func(tenant string) error                               // rejects an unknown tenant; may be nil
 	Timeout  time.Duration                                           // upper limit for one decision; 0 is [DefaultTimeout]
-	MaxOpen  int                                                     // limit of concurrent decisions, half of it for one tenant; 0 is [DefaultMaxOpen]
+	MaxOpen  int                                                     // limit of concurrent decisions; a tenant gets half; 0 is [DefaultMaxOpen]
 	Logger   *slog.Logger
 }
 
@@ -93,8 +93,8 @@ func refused(err error) *refusal {
 	return &refusal{http.StatusInternalServerError, "the decision could not be made"}
 }
 
-// decide runs the hooks. The document in data must belong to tenant, unless tenant is
-// empty.
+// decide runs the hooks for a document. The document must belong to the tenant, unless
+// tenant is empty.
 func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeout time.Duration) (hooks.JSON, error) {
 	leave, ok := s.enter(tenant)
 	if !ok {
@@ -133,8 +133,7 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 }
 
 // enter reserves a slot for a decision, or returns false if none is free. One tenant gets
-// at most half of the slots. If enter returns true, the caller must call leave after the
-// decision.
+// at most half of the slots. The caller calls leave after the decision.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	serviceVersion = "1.0.0"
 )
 
-// DrainTime is how long open decisions may continue after a service ends. Then the
+// DrainTime is how long open decisions may continue when the service stops. Then the
 // service cancels their hooks and responds with the outcome so far.
 const DrainTime = 5 * time.Second
 
@@ -54,7 +54,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	s.opts.Logger.InfoContext(ctx, "decision service listening", "subject", subject)
 	<-ctx.Done()
 	err = service.Stop()
-	// After this round trip, all requests on their way have arrived.
+	// After this round trip, no request is still on its way.
 	if err := nc.FlushTimeout(flushTimeout); err != nil {
 		s.opts.Logger.DebugContext(ctx, "decision service ended without broker", "error", err)
 	}

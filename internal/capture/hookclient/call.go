@@ -26,7 +26,7 @@ const (
 // Options configure [Answer].
 type Options struct {
 	DataDir string
-	Tenant  string       // empty is the tenant of the token or "default"
+	Tenant  string       // if empty, the tenant of the token, or "default"
 	Tool    *agents.Tool // nil if the command line does not name a tool
 	Event   string       // name of the hook event, for payloads without one
 
@@ -38,7 +38,7 @@ type Options struct {
 	Redactor   publish.Redactor // nil for all rules of pkg/redact
 
 	Problems []string // problems of the command line, to be recorded
-	Invalid  error    // error of the command line; if FailClosed is set, it denies the call
+	Invalid  error    // error in the command line; denies the call if FailClosed is set
 }
 
 // Result is the outcome of one payload.
@@ -75,7 +75,7 @@ type call struct {
 	problems  []string
 	hooks     *hooks.Registry
 	idKey     []byte
-	remote    error // why the publisher at a socket could not be asked
+	remote    error // the error of asking a publisher at a socket
 }
 
 func newCall(opts Options) *call {
@@ -115,7 +115,7 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 		}
 	}
 	reply, list := c.decide(ctx, p)
-	if !strict { // a strict reply counts only once it is recorded
+	if !strict { // a call that fails closed must be recorded before the reply
 		c.setFallback(runOf(list), reply)
 	}
 	if len(c.problems) > 0 {
@@ -131,7 +131,7 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 
 func (c *call) parse(raw []byte) (agents.Payload, error) {
 	key, err := IDKey(c.DataDir)
-	if c.Publisher == "" { // with a publisher, the data directory need not be usable
+	if c.Publisher == "" { // the data directory matters only without a publisher URL
 		c.note(err)
 	}
 	c.idKey = key
@@ -162,8 +162,8 @@ func closedReason(err error) string {
 
 const problemRun = "publisher-hook"
 
-// problemEvent returns an event that reports problems. raw is the payload of an unknown
-// tool, or nil.
+// problemEvent returns an event that reports problems. It includes the payload of an
+// unknown tool.
 func problemEvent(tenant, run string, problems []string, raw []byte) []events.Event {
 	data := struct {
 		events.CustomData

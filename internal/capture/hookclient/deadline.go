@@ -34,9 +34,8 @@ func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+grace)
 }
 
-// answer implements Answer. limit is the time from the start to the deadline. The
-// goroutine that answer starts owns the call, and may still run after answer has
-// returned.
+// answer implements Answer with a time limit. It starts a goroutine, which owns the call
+// and may continue after answer returns.
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)
@@ -64,8 +63,8 @@ func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Durat
 	}
 }
 
-// giveUp records in the spool that an event is missing, because the outbox may be the
-// part that hangs.
+// giveUp records in the spool that an event is missing. It does not use the outbox, which
+// may hang.
 func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
 	list := problemEvent(opts.Tenant, f.run, r.Problems, nil)

@@ -33,8 +33,8 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 	return c.Tool.Reply(p, *out), p.Decided(*out)
 }
 
-// dispatch asks the local hooks. Unless they deny or fail, it then asks the publisher.
-// The outcome is nil if neither the local hooks nor the publisher returned an outcome.
+// dispatch asks the local hooks and then the publisher. It stops if the local hooks deny
+// or fail. The outcome is nil if there is none.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if c.remote != nil || p.Document.Point == "" {
 		return nil, c.remote

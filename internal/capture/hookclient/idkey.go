@@ -13,19 +13,19 @@ import (
 
 const idKeyName = "hook-ids.key"
 
-// unkeyed is the content of the key file if the data directory has events of an earlier
-// version, whose ids were derived without a key.
+// unkeyed in the key file means that the data directory has events of an earlier version.
+// Their ids were derived without a key.
 const unkeyed = "unkeyed\n"
 
 const idKeyBytes = 32
 
-// IDKey returns the secret from which the processes of a data directory derive the ids of
-// hook events. The first call creates it. A client that does not know the secret cannot
-// predict the ids, and so cannot send other events with these ids first.
+// IDKey returns the secret that makes the ids of hook events unpredictable. Without the
+// secret, a client cannot send other events with these ids first. The first call creates
+// the secret.
 //
-// In a data directory with events of an earlier version, IDKey returns nil, and the ids
-// are derived without a key as before. An existing outbox indicates such events, so
-// call IDKey before opening one.
+// If the data directory has events of an earlier version, IDKey returns nil, and the ids
+// are derived without a key. An existing outbox indicates such events, so call IDKey
+// before opening an outbox.
 func IDKey(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, idKeyName)
 	data, err := os.ReadFile(path)

@@ -11,7 +11,7 @@ import (
 
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// merge combines the outcomes of two chains of hooks, of which either may be nil. The
+// merge combines the outcomes of two chains of hooks. Either outcome may be nil. The
 // second chain saw the changes of the first.
 func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
@@ -35,8 +35,8 @@ func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	return &out
 }
 
-// mergeValues merges two JSON objects. Where they conflict, or are not objects, second
-// wins.
+// mergeValues merges two JSON objects. The second value wins in a conflict, or if a value
+// is not an object.
 func mergeValues(first, second hooks.JSON) hooks.JSON {
 	if first == "" || second == "" {
 		return first + second
@@ -53,8 +53,8 @@ func mergeValues(first, second hooks.JSON) hooks.JSON {
 	return merged
 }
 
-// patched returns d with the changes in out, as input for the next chain of hooks. A
-// withheld result stays withheld.
+// patched returns the document with the changes of the hooks, as input for the next
+// chain. A withheld result stays withheld.
 func patched(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
 	if out == nil {
 		return d

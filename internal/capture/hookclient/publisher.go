@@ -80,8 +80,7 @@ func (p *publisherClient) post(ctx context.Context, path, contentType string, bo
 	return reply, err
 }
 
-// do posts body. The response must start within the duration wait, and end before ctx
-// ends.
+// do sends a POST request. It fails if the response takes longer than wait to start.
 func (p *publisherClient) do(ctx context.Context, path string, header http.Header, body []byte, wait time.Duration) (http.Header, []byte, error) {
 	base, client, err := p.connect()
 	if err != nil {
@@ -161,8 +160,8 @@ func isSocket(text string) bool {
 	return err == nil && u.Scheme == unixScheme
 }
 
-// CheckURL returns an error unless text is an http or https URL, or a unix URL. The
-// publisher at a unix URL decides with its own hooks file, so hooks must then be empty.
+// CheckURL returns an error unless the scheme is http, https or unix. The publisher at a
+// unix URL uses its own hooks file, so the parameter hooks must be empty for such a URL.
 func CheckURL(text, hooks string) error {
 	_, err := parseURL(text)
 	if err == nil && isSocket(text) && hooks != "" {

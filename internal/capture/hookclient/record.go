@@ -34,10 +34,10 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record redacts events and stores them, even after ctx has ended. If there is a
-// publisher URL, record sends the events to that publisher, and spools them if that
-// fails. Otherwise it appends them to the shared outbox. The publisher of the data
-// directory gets events only from that outbox, so each event arrives once.
+// record redacts events and stores them, even after ctx has ended. It sends them to the
+// publisher at the URL, or spools them if that fails. Without a URL, it appends them to
+// the shared outbox. The publisher of the data directory reads only that outbox, so each
+// event arrives once.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -72,8 +72,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 	return warnings, err
 }
 
-// store appends events to the shared outbox. If the outbox is blocked, store spools
-// them. If it is full, they are lost, and the outbox records a gap.
+// store appends events to the shared outbox. If the outbox is blocked, store spools them.
+// If the outbox is full, the events are lost, and the outbox records a gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

@@ -18,13 +18,12 @@ const (
 	IDKeyHeader  = "Hooktrail-Id-Key" // id key of the sender, in hexadecimal, so that both sides derive the same event ids
 )
 
-// errOwnHooks rejects a hooks file together with a publisher at a socket, because the
-// user of the audited agent could change the file.
+// errOwnHooks rejects a hooks file if the publisher is at a socket. The user of the
+// audited agent could change the file.
 var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its own hooks; start it with this file")
 
-// answerRemote lets the publisher at a socket decide about the payload raw and record
-// it. That publisher runs as another user, so the record does not depend on this
-// process.
+// answerRemote lets the publisher at a socket decide about a payload and record it. That
+// publisher runs as another user, so the record does not depend on this process.
 func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
 	wait := quickResponse
 	if p.Decides && isDecision(p.Document.Point) {

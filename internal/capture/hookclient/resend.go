@@ -22,7 +22,7 @@ const maxResend = 200
 type ResendOptions struct{ DataDir, Tenant, Publisher, Token string }
 
 // Resend sends all spooled events of a data directory to the publisher, which drops
-// events that it already has. It returns the number of files.
+// duplicates. It returns the number of files.
 func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir}}
 	for {
@@ -64,9 +64,9 @@ func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
 	return sent, err
 }
 
-// sendFile sends the events in a file and removes it. If another process has locked the
-// file, it returns false without an error. It renames a file that the publisher refuses,
-// so that the error occurs only once.
+// sendFile sends the events in a spool file and removes the file. It skips a file that
+// another process has locked. It renames a file that the publisher refuses, so that the
+// error occurs only once.
 func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {

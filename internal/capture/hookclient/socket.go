@@ -19,9 +19,9 @@ const SocketName = "publisher.sock"
 // maxSocketPath is the longest socket path that every system accepts, in bytes.
 const maxSocketPath = 103
 
-// SocketPath returns a path for the socket called name in the folder dir. If the path is
-// too long for a socket, SocketPath opens the folder and returns a shorter path through
-// /proc. That path works until the caller calls done.
+// SocketPath returns the path of a socket in a folder. If the path is too long,
+// SocketPath opens the folder and returns a shorter path through /proc. That path works
+// until the caller calls done.
 func SocketPath(dir, name string) (path string, done func(), err error) {
 	if path = filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, func() {}, nil

@@ -17,9 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A hook that is suspended with its agent while it appends blocks the shared outbox.
-// Other calls then write spool files, which Sweep moves into the outbox once it is
-// free.
+// If a hook is suspended while it appends, it blocks the shared outbox. Other hook
+// commands then write spool files. Sweep later moves these files into the outbox.
 
 // SpoolDir returns the folder of the spool files in a data directory.
 func SpoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
@@ -97,8 +96,8 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	return nil
 }
 
-// spooled returns nothing if another process has removed the file. It renames an
-// unreadable file, so that the error occurs only once.
+// spooled reads the events in a spool file. It returns none if the file is gone. It
+// renames a damaged file, so that the error occurs only once.
 func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

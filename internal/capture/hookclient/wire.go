@@ -9,7 +9,7 @@ import (
 )
 
 // DocumentType is the media type of a request for a decision. The publisher does not
-// record it, because the hook command records the payload.
+// record such a request, because the hook command records the payload.
 const DocumentType = "application/vnd.hooktrail.document+json"
 
 type wireDocument struct {
@@ -61,8 +61,8 @@ func EncodeOutcome(out hooks.DocumentOutcome) ([]byte, error) {
 
 var errOutcome = errors.New("its answer cannot be read; is it of this version?")
 
-// DecodeOutcome reads the response to a document. point is the hook point of that
-// document. The error contains no text of body.
+// DecodeOutcome reads the response to a document with this hook point. The error contains
+// no text of the body.
 func DecodeOutcome(point events.Kind, body []byte) (hooks.DocumentOutcome, error) {
 	var w wireOutcome
 	if err := json.Unmarshal(body, &w); err != nil || !w.valid() {

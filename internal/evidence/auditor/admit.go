@@ -19,20 +19,20 @@ const (
 	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the content of the file that lists the tenants refused by Options.Admit. Their
+// refusedTenants is the content of a file. It lists tenants that Options.Admit refused. Their
 // messages stay in the stream. If Admit accepts such a tenant at a later start, the auditor reads
-// the stream again to fill the tenant's ledger.
+// the stream again to fill its ledger.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
 
-	// Policy is the [Options.Policy] that refused the unlisted tenants. They stay refused until
-	// Options.Policy changes.
+	// Policy is the [Options.Policy] under which unlisted tenants were refused. They stay refused
+	// until Options.Policy changes.
 	Policy string `json:"policy,omitempty"`
 }
 
 // admissions decides which tenants get a ledger. A refused tenant stays refused until the next
-// start, because its ledger would lack messages. ledgers.mu guards admissions.
+// start, because a ledger that began now would lack messages. ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -42,7 +42,7 @@ type admissions struct {
 	has     map[string]bool // tenants with a ledger
 	refused map[uint64]bool // hashes of refused tenants
 	file    refusedTenants
-	before  refusedTenants // content at the start, if the stream is read again
+	before  refusedTenants // content at the start if the stream is read again
 	changed bool
 	logged  int
 }
@@ -73,8 +73,8 @@ func newAdmissions(o Options) (*admissions, error) {
 	return a, nil
 }
 
-// readAgain reports whether the auditor must read the stream again for a tenant that it refused
-// earlier. If so, it clears the list of refused tenants.
+// readAgain reports whether the auditor must read the stream again because it now accepts a refused
+// tenant. If so, it clears the list of refused tenants.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {
@@ -123,16 +123,16 @@ func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequ
 	return false
 }
 
-// save must be called before the stream position is committed, so that no refused message is
-// forgotten.
+// save stores the refused tenants. It must be called before the stream position is committed, so
+// that a crash loses no refusal.
 func (a *admissions) save() error {
 	if !a.changed {
 		return nil
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		// Keep the old policy. If the process stops now, the next start must also see that the
-		// policy changed and read the stream again.
+		// Keep the old policy. After a crash, the next start must also see that the policy changed
+		// and read the stream again.
 		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)
@@ -147,8 +147,8 @@ func (a *admissions) save() error {
 	return nil
 }
 
-// committed removes the tenants of the previous start from the file, because the saved stream
-// position is now before their messages.
+// committed removes the tenants of the previous start from the file. The saved stream position is
+// now before their messages.
 func (a *admissions) committed() error {
 	if a.before.Tenants == nil {
 		return nil

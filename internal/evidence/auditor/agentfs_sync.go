@@ -21,8 +21,8 @@ const (
 	syncLatest = 30 * time.Second // interval after a sync that took long
 )
 
-// syncWorkers is the number of tenants that are synced in parallel, so that a tenant with many
-// changes does not delay the others.
+// syncWorkers is the number of tenants that are synced in parallel. A tenant with many changes then
+// does not delay the others.
 const syncWorkers = 4
 
 const logAgain = time.Minute
@@ -53,7 +53,7 @@ func (s *fileSync) changed(tenant string) {
 	s.pending[tenant] = true
 }
 
-// run calls tick at the start and every renewEvery.
+// run syncs the files of changed ledgers. It also calls tick at the start and every renewEvery.
 func (s *fileSync) run(ctx context.Context, tick func()) {
 	s.all(ctx)
 	tick()
@@ -102,7 +102,7 @@ func (s *fileSync) all(ctx context.Context) {
 	}
 }
 
-// sync writes the files of all pending tenants. A tenant that fails stays pending.
+// sync writes the files of all pending tenants. A tenant stays pending if its sync fails.
 func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(s.pending))
@@ -152,11 +152,10 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records implements [agentfs.Source]. An entry has bytes only if it is an event that was not
-// erased.
+// records implements [agentfs.Source]. Only entries with an event that was not erased have bytes.
 type records struct{ *ledger.Reader }
 
-// AgentFSSource returns r as the source of AgentFS files.
+// AgentFSSource returns the ledger of r as the source of AgentFS files.
 func AgentFSSource(r *ledger.Reader) agentfs.Source { return records{r} }
 
 // After implements agentfs.Source.

@@ -25,8 +25,8 @@ const (
 	durable        = "auditor"
 	standbyDurable = "auditor-standby"
 
-	// A ledger signs a checkpoint at least every signEvents messages. A batch has more messages,
-	// because it contains messages of several tenants.
+	// A ledger signs a checkpoint at least every signEvents messages. A batch is larger, because it
+	// has messages of several tenants.
 	signEvents  = 1000
 	batchEvents = 32 * signEvents
 	batchBytes  = 32 << 20
@@ -40,44 +40,44 @@ type Options struct {
 	Broker  *broker.Broker // required
 	DataDir string         // required; ledgers, keys and AgentFS files
 	Tenant  string         // empty means all tenants
-	Drain   bool           // return after the messages that are in the stream at the start
+	Drain   bool           // return after all messages that the stream has at the start
 	// Retention says how long payloads are stored. The first matching rule applies. Payloads that
 	// match no rule are stored permanently.
 	Retention []ledger.RetentionRule
-	// Floor is the minimum retention in all ledgers, in whole seconds. A ledger with a higher
-	// floor keeps it.
+	// Floor is the minimum retention in all ledgers, in whole seconds. It does not lower the floor
+	// of a ledger.
 	Floor time.Duration
-	// Silence is the time without events after which a run counts as ended, by default 30
+	// Silence is the time without events after which a run counts as ended. The default is 30
 	// minutes.
 	Silence time.Duration
 
-	// Signer says where the signing key is, in the syntax of [writer.ParsePlace]. If it is
-	// empty, the key stays where it is, or is created as a file.
+	// Signer is the place of the signing key, in the syntax of [writer.ParsePlace]. If it is empty,
+	// an existing key stays in its place, and a new key is a file.
 	Signer string
 
-	// CheckpointFile stores the newest checkpoints. The writers of the ledgers should not be
-	// able to write to its disk. If CheckpointFile, Witnesses or the bucket fail, the ledgers
-	// continue, and the log and Progress report the failure.
+	// CheckpointFile stores the newest checkpoints. Its disk should not be writable for the users
+	// who can write to the ledgers. If CheckpointFile, Witnesses or the bucket fail, the ledgers
+	// continue. The log and Progress report the failure.
 	CheckpointFile anchor.File
 
-	// KnownLedgers is the path of the file that pins the key for the user, see package pins. If
-	// it is empty, the key is not pinned.
+	// KnownLedgers is the path of the file that pins the key for the user, see package pins. If it
+	// is empty, the key is not pinned.
 	KnownLedgers string
 
 	// Witnesses cosign the newest checkpoints.
 	Witnesses *transparency.Policy
 
-	// Timestamps configure the authority that gives time stamps of the newest checkpoints. If it
-	// fails, the ledgers continue too.
+	// Timestamps configure the time stamps of the newest checkpoints. If the authority fails, the
+	// ledgers continue.
 	Timestamps anchor.Timestamps
 
-	// NoBucket turns off the bucket in the broker. The bucket stores each checkpoint at most a
-	// second after the ledger, and a lease for auditors with copies of the same key. Only the
+	// NoBucket turns off the bucket in the broker. The bucket gets a ledger's newest checkpoint at
+	// most once a second. It also has a lease for auditors with copies of the same key. Only the
 	// auditor with the lease stores checkpoints.
 	NoBucket bool
 
 	// Standby makes this auditor the standby of another auditor. It needs a separate data directory
-	// and a copy of that auditor's key.
+	// and a copy of the other auditor's key.
 	Standby bool
 
 	// TilesListen is the address on which [tiles.Handler] serves the ledgers. If it is empty,
@@ -85,27 +85,27 @@ type Options struct {
 	TilesListen  string
 	TilesTenants []string // served tenants; empty means Tenant
 
-	// Admit decides about a tenant that has no ledger yet. After an error, the tenant gets no
-	// ledger and its messages stay in the stream. Admit is not called if Tenant is set. A nil
-	// Admit accepts every tenant.
+	// Admit decides whether a new tenant gets a ledger. If it returns an error, the tenant gets no
+	// ledger and its messages stay in the stream. A nil Admit accepts every tenant. Admit is not
+	// called if Tenant is set.
 	Admit func(tenant string) error
 
-	// Policy identifies the rules of Admit, and changes with them. If not all refused tenants could
-	// be listed, the auditor reads the stream again only after Policy changes.
+	// Policy identifies the rules of Admit and must change with them. If too many tenants were
+	// refused to list them all, the auditor reads the stream again only after Policy changes.
 	Policy string
 
 	Reports Reports
 
-	CacheBytes int64 // size of the caches of all open ledgers; 0 means the default
+	CacheBytes int64 // cache size of all open ledgers; 0 means the default
 
 	Logger   *slog.Logger
 	Progress func(consume.Progress)
 	Now      func() time.Time // time.Now by default
 
-	Heartbeat time.Duration // of the outbox of access records, as in [publish.Options]
+	Heartbeat time.Duration // of the outbox of access records, see [publish.Options]
 
-	tooLong func() <-chan time.Time // for tests; fires when a slow ledger gets a backlog
-	tick    func() <-chan time.Time // for tests; fires when to look for missing reports
+	tooLong func() <-chan time.Time // for tests; fires when a ledger is too slow
+	tick    func() <-chan time.Time // for tests; fires when missing reports are due
 	stream  ledger.Stream           // stream of a new state database, see Rebuild
 }
 
@@ -131,8 +131,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckStandby returns an error if o is not valid for a standby of the broker at url. Options
-// without Standby are valid.
+// CheckStandby returns an error if a standby cannot run with these options and the broker at url.
+// It does nothing without Standby.
 func (o Options) CheckStandby(url string) error {
 	switch {
 	case !o.Standby:
@@ -174,13 +174,13 @@ func KeyDir(dataDir string) string { return filepath.Join(dataDir, "keys") }
 // AgentFSDir returns the folder of the AgentFS files in a data directory.
 func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs") }
 
-// Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir. It
-// returns nil when ctx ends. With o.Drain it returns after the last message that was in the
-// stream at the start, and an earlier end of ctx is an error. If another auditor runs on the
-// data directory, Run waits for its end.
+// Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir. It returns
+// nil when ctx ends. With o.Drain it returns after the messages that the stream has at the start.
+// It then returns an error if ctx ends earlier. If another auditor runs on the data directory, Run
+// waits until it ends.
 //
-// Run suspends a damaged ledger and continues with the others. It reports the error, which
-// wraps [ledger.ErrDamaged], to o.Progress, and returns it at the end.
+// Run suspends a damaged ledger and continues with the others. It reports the error to o.Progress
+// and returns it at the end. The error wraps [ledger.ErrDamaged].
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Broker == nil || o.DataDir == "" {
@@ -217,7 +217,7 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func (o Options) beforeServing(ctx context.Context, err error) error {
-	// A ctx that ends during the start is a clean stop.
+	// If ctx ends during the start, this is a clean stop.
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err) == sqlite.ResultInterrupt) {
 		if !o.Drain {
 			return nil

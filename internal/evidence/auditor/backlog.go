@@ -17,22 +17,21 @@ const (
 	maxBacklogBytes = batchBytes + 16<<20
 
 	maxBacklogs = 16               // each needs file descriptors and a goroutine
-	patience    = time.Second      // a ledger that takes longer for a batch gets a backlog
-	busyPause   = time.Second / 10 // pause between attempts to write to a locked file
+	patience    = time.Second      // a ledger gets a backlog if a batch takes longer
+	busyPause   = time.Second / 10 // pause between attempts to write a locked file
 	slowWrite   = 10 * time.Second // readiness reports a ledger that takes longer
 )
 
 var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
 
-// A backlog queues messages for a slow ledger. The state database already records them as
-// written. After a crash, the next start finds that the ledger is behind and reads the stream
-// again.
+// A backlog queues messages for a slow ledger. The state database already counts them as written.
+// After a crash, the next start sees that the ledger is behind and reads the stream again.
 type backlog struct {
 	ledger *writer.Ledger
 	append func(context.Context, *writer.Ledger, queued) error
 	since  time.Time
 	scrub  bool          // exists because of a scrub
-	done   chan struct{} // closed when the goroutine has left the ledger
+	done   chan struct{} // closed when the goroutine no longer uses the ledger
 
 	scrubErr error // valid after done is closed
 
@@ -61,7 +60,7 @@ func (q queued) target(tenant string) ledgerPosition {
 	return ledgerPosition{tenant: tenant, epoch: q.stream.Epoch, sequence: q.messages[len(q.messages)-1].Sequence}
 }
 
-// add returns false if the goroutine of b has stopped.
+// add queues messages. It returns false if the goroutine of the backlog has stopped.
 func (b *backlog) add(q queued) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +71,7 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first closes done and returns false if the queue is empty.
+// first returns the first queued messages. If the queue is empty, it closes done and returns false.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,8 +113,8 @@ func (b *backlog) isDone() bool {
 	}
 }
 
-// run writes the queued messages and closes done. While the ledger's file is locked, run
-// retries. After any other error, or when ctx ends, it leaves messages for flush.
+// run writes the queued messages and closes done. While the ledger's file is locked, run retries.
+// After another error or the end of ctx, it leaves the remaining messages for flush.
 func (b *backlog) run(ctx context.Context) error {
 	for {
 		q, ok := b.first()
@@ -140,7 +139,7 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the messages that are left after run. The caller waits for done first.
+// flush writes the messages that run has left. The caller must wait for done first.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A batch is one write to several ledgers. It locks ledgers.mu from begin until end.
+// A batch is one write to several ledgers. It holds ledgers.mu from begin until end.
 type batch struct {
 	ledgers *ledgers
 
@@ -54,8 +54,8 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone moves messages from byTenant to the backlogs of their tenants. If a backlog cannot take
-// its messages, postpone waits until the backlog is written, and leaves them in byTenant.
+// postpone moves messages from byTenant to the tenants' backlogs. If a backlog is full or has
+// stopped, postpone waits until it is written. The messages then stay in byTenant.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -78,8 +78,9 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes q to the ledger l. If the write takes too long and q fits into the budget left,
-// or if ctx ends, writeOne returns a backlog that continues the write in the background.
+// writeOne writes queued messages to a ledger. If the write takes too long and the budget allows
+// it, writeOne returns a backlog that continues the write in the background. It does the same if
+// ctx ends.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })
@@ -102,8 +103,8 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 	}
 }
 
-// each calls fn in parallel with each tenant and its ledger, or with nil for a suspended ledger. If
-// fn reports damage, each suspends the ledger and calls fn again. It stores the results of fn.
+// each calls fn for all tenants in parallel and stores the results. The ledger is nil for a
+// suspended tenant. If fn reports damage, each suspends the ledger and calls fn again.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Without an endorsement of the issuer, the producers of the data directory are not enrolled.
+// The producers of the data directory are enrolled only if the issuer has an endorsement.
 func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	path, err := broker.IssuerKey(o.DataDir)
 	if err == nil {
@@ -28,8 +28,8 @@ func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// Endorse writes an endorsement of the issuer at path into a file next to it, unless there is
-// one by the key public. The endorsement is for one tenant, or for all if tenant is empty.
+// Endorse writes an endorsement of the issuer at path into a file next to it. It keeps an
+// endorsement that the same key has signed for the same tenant. An empty tenant means all tenants.
 func Endorse(path, tenant, public string, signer note.Signer) error {
 	issuer, err := publish.OpenIssuer(path)
 	if err != nil {

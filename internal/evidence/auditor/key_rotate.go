@@ -11,10 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RotateKey replaces the signing key of a data directory. signer says where the new key is, in
-// the syntax of [writer.ParsePlace]. It is a file if signer is empty, but signer is required if
-// the current key is in an ssh-agent. RotateKey fails while an auditor runs on the data
-// directory.
+// RotateKey replaces the signing key of a data directory. signer is the place of the new key, in
+// the syntax of [writer.ParsePlace]. If it is empty, the new key is a file. signer is required if
+// the current key is in an ssh-agent. RotateKey fails while an auditor runs on the data directory.
 func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
 	place, err := placeOfNext(KeyDir(dataDir), signer)
 	if err != nil {
@@ -35,8 +34,8 @@ func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer strin
 	})
 }
 
-// newestOf returns the newest checkpoints of all readable ledgers. The auditor reports unreadable
-// ledgers at its next start.
+// newestOf returns the newest checkpoints of all ledgers. It skips unreadable ledgers, which the
+// auditor reports at its next start.
 func newestOf(ctx context.Context, dataDir string, tenants []string) map[string][]byte {
 	newest := make(map[string][]byte)
 	for _, tenant := range tenants {
@@ -66,11 +65,11 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 	return place, err
 }
 
-// sendKeyChanges records the signed key changes that a ledger lacks as access records, so that the
-// stream delivers them. Sending an order twice is harmless, because it takes effect once.
+// sendKeyChanges records signed key changes that a ledger lacks as access records. The stream then
+// delivers them to the ledger. An order takes effect only once, so it may be sent twice.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
-		return nil // the stream delivers the orders of the other auditor
+		return nil // the stream delivers the other auditor's orders
 	}
 	changes, err := ledger.ReadKeyChanges(KeyDir(l.opts.DataDir))
 	if err != nil || len(changes) == 0 {

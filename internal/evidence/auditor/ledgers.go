@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to all ledgers. mu prevents a batch, a renewal and the start of a scrub from
-// running at the same time.
+// ledgers writes to all ledgers. mu ensures that a batch, a renewal and the start of a scrub run
+// one after the other.
 type ledgers struct {
 	opts     Options
 	state    *state
@@ -31,7 +31,7 @@ type ledgers struct {
 	admitted  *admissions
 	backlogs  map[string]*backlog  // by tenant
 	suspended map[string]error     // by tenant
-	awaited   map[string]time.Time // when to renew the checkpoint again, by tenant
+	awaited   map[string]time.Time // next renewal of the checkpoint, by tenant
 }
 
 func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *admissions) *ledgers {
@@ -44,9 +44,9 @@ func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *a
 	return l
 }
 
-// suspend stops all writes to a damaged ledger until the next start, which reads the skipped
-// messages again. Until then, even a restored ledger stays suspended, because it lacks these
-// messages. The caller must hold l.mu.
+// suspend stops all writes to a damaged ledger until the next start. Even a restored ledger stays
+// suspended until then, because it lacks the messages that were skipped. The next start reads them
+// again. The caller must hold l.mu.
 func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	if l.suspended[tenant] != nil {
 		return
@@ -92,7 +92,7 @@ func (l *ledgers) newBacklog(of *writer.Ledger, first ...queued) *backlog {
 	return b
 }
 
-// queuedMessages counts the messages that slow ledgers have not written.
+// queuedMessages returns the number of messages that wait for slow ledgers.
 func (l *ledgers) queuedMessages() (n uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +110,8 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach takes the ledger of tenant out of the set for a scrub, with a backlog for messages
-// that arrive meanwhile. It returns nil if the ledger is suspended.
+// detach removes a tenant's ledger from the set for a scrub. It returns a backlog for messages that
+// arrive during the scrub, or nil if the ledger is suspended.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,7 +121,7 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	if l.backlogs[tenant] != nil {
 		return nil, errDetached
 	}
-	// Only the operator who restores a suspended ledger may change its files.
+	// Only an operator may change the files of a suspended ledger.
 	if l.suspended[tenant] != nil {
 		l.scrubs.done(tenant)
 		return nil, nil //nolint:nilnil // nothing to scrub
@@ -141,8 +141,8 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	return b, nil
 }
 
-// attach puts ledgers whose backlog has stopped back into the set. It may be called again after an
-// error.
+// attach returns ledgers to the set after their backlogs have stopped. It may be called again after
+// an error.
 func (l *ledgers) attach(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +160,7 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the messages that are left in b, and puts its ledger back into the set. The
+// attachOne writes the remaining messages of a backlog and returns its ledger to the set. The
 // caller must hold l.mu, and b.done must be closed.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
@@ -187,7 +187,7 @@ func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	return nil
 }
 
-// await waits until b has stopped, and puts its ledger back into the set. The caller must hold
+// await waits until a backlog has stopped and returns its ledger to the set. The caller must hold
 // l.mu.
 func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	select {
@@ -208,8 +208,8 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish puts all ledgers back. It does not hold l.mu while it waits, so that readiness can
-// report slow ledgers.
+// finish returns all ledgers to the set. It does not hold l.mu while it waits, so that readiness
+// checks can report slow ledgers.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()
 	rest := slices.Collect(maps.Values(l.backlogs))
@@ -251,7 +251,7 @@ func (l *ledgers) logAppended(ctx context.Context, tenant string, done writer.Ap
 		"leaves", done.Leaves, "seen_again", done.Repetitions, "copies", done.Copies)
 }
 
-// close returns an error if a backlog is not empty.
+// close closes all ledgers. It returns an error if a backlog still has messages.
 func (l *ledgers) close() error {
 	l.stopWorkers()
 	l.workers.Wait()

@@ -9,9 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// lockName is the lock file of a data directory. The auditor of all tenants locks it
-// exclusively. The auditor of one tenant takes a shared lock on it, and an exclusive one on the
-// tenantLock.
+// lockName is the lock file of a data directory. The auditor of all tenants takes an exclusive
+// lock. The auditor of one tenant takes a shared lock and an exclusive lock on its tenantLock.
 const lockName = "auditor.lock"
 
 type locks []*filelock.Lock
@@ -25,7 +24,7 @@ func (t locks) Unlock() error {
 	return errs
 }
 
-// acquire waits for the locks of an auditor. It completes or removes an interrupted rebuild.
+// acquire waits for the locks of an auditor. It also completes or removes an interrupted rebuild.
 func acquire(ctx context.Context, o Options) (_ locks, err error) {
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, err
@@ -44,8 +43,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		}
 		return locks{l}, nil
 	}
-	// Only an exclusive holder may complete a rebuild. If another process has the lock, it has
-	// completed the rebuild.
+	// Completing a rebuild needs the exclusive lock. If another process has the lock, it has
+	// already completed the rebuild.
 	if l, err := filelock.Try(path); err == nil {
 		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err
@@ -72,8 +71,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 
 func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
 
-// ownFile returns the path of a file that belongs to the auditor of tenant. The empty tenant stands
-// for all tenants. The dot in the file name distinguishes it from all ledger folders.
+// ownFile returns the path of a file that belongs to a tenant's auditor. An empty tenant means the
+// auditor of all tenants. No ledger folder has a dot in its name, so the names never collide.
 func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {
@@ -82,8 +81,8 @@ func ownFile(dataDir, tenant, extension string) (string, error) {
 	return filepath.Join(LedgerDir(dataDir), name+extension), nil
 }
 
-// tryLock takes the lock of the auditor of all tenants. held is the error text if another process
-// has that lock.
+// tryLock takes the lock of the auditor of all tenants. If another process has the lock, it returns
+// an error with the text held.
 func tryLock(dataDir, held string) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return nil, err

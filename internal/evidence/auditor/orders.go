@@ -11,8 +11,8 @@ import (
 )
 
 // GiveOrders signs orders, records them in the outbox and returns their ids. It splits an order
-// that is too large for one event. An order whose id is returned is durable, even after an
-// error. It takes effect at its position in the stream.
+// that is too large for one event. The orders with returned ids are durable, even after an error.
+// They take effect when the ledger gets them from the stream.
 func GiveOrders(ctx context.Context, dataDir string, orders []ledger.Order) (ids []string, err error) {
 	if !writer.HasKey(KeyDir(dataDir)) {
 		return nil, fmt.Errorf("signing key not found in %s: orders are signed with it", KeyDir(dataDir))

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A projector is the auditor's [consume.Projection]. One goroutine calls its methods.
+// A projector is the auditor's [consume.Projection]. Only one goroutine calls its methods.
 type projector struct {
 	opts    Options
 	ledgers *ledgers
@@ -42,7 +42,7 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	stream, isNew := p.tracker.streamOf(next)
 	if isNew {
 		at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created}
-		if len(messages) == 0 { // both streams have the same messages up to the position next
+		if len(messages) == 0 { // both streams have the same messages up to next
 			at.Sequence, at.Hash = next.Sequence, next.Hash
 		}
 		if err := p.recordBreak(ctx, b, at); err != nil {
@@ -60,9 +60,9 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write writes messages and records holes in the stream as breaks. It records only the first and
-// the last hole, because a break costs a commit in every ledger and the last one marks all
-// producers.
+// write writes messages and records holes in the stream as breaks. A break costs a commit in every
+// ledger, and the last break marks all producers. Therefore write records only the first and the
+// last hole.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {
@@ -85,7 +85,7 @@ func (p *projector) write(
 	return b.write(ctx, stream, messages)
 }
 
-// recordBreak records in every ledger that messages before the position at may be missing.
+// recordBreak records in every ledger that messages before a position may be missing.
 func (p *projector) recordBreak(ctx context.Context, b *batch, at ledger.Position) error {
 	if err := p.ledgers.awaitAll(ctx); err != nil {
 		return err

@@ -15,7 +15,7 @@ const pruneEach = time.Hour
 type pruner struct {
 	opts     Options
 	standsBy func() bool
-	waiting  map[string]string // last order that the ledger did not have yet, by tenant
+	waiting  map[string]string // last order that the ledger lacked, by tenant
 }
 
 func (r *pruner) run(ctx context.Context) {
@@ -78,8 +78,8 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 
 func (r *pruner) hasWork() bool { return len(r.opts.Retention) > 0 || r.opts.Floor > 0 }
 
-// orders returns an order that raises the retention floor if it is too low. Otherwise it returns
-// orders that prune expired records, or none while such an order waits for its approval.
+// orders returns the orders to give now. If the retention floor is too low, this is an order that
+// raises it. Otherwise they prune expired records, unless an earlier one still waits for approval.
 func (r *pruner) orders(ctx context.Context, reader *ledger.Reader) ([]ledger.Order, error) {
 	in, err := reader.Orders().Rules(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *pruner) orders(ctx context.Context, reader *ledger.Reader) ([]ledger.Or
 
 const retentionName = "retention"
 
-// Expired returns orders for [GiveOrders] that prune the records whose retention has ended.
+// Expired returns orders for [GiveOrders] that prune records after their retention.
 func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.RetentionRule, now time.Time) (orders []ledger.Order, err error) {
 	found, err := r.Orders().Expired(ctx, rules, now)
 	for _, o := range found {

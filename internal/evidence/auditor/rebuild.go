@@ -26,19 +26,19 @@ type RebuildOptions struct {
 	DataDir string         // required
 	Tenant  string         // empty means all tenants
 
-	// Admit is like [Options.Admit]. It must accept all tenants with a ledger.
+	// Admit is like [Options.Admit]. It must accept every tenant that has a ledger.
 	Admit func(tenant string) error
 
-	// From are ledger files to start from, at most one for each tenant. They supply records
-	// that the stream no longer has. They may be the ledgers of the data directory. Rebuild
-	// verifies them first.
+	// From are ledger files to start from, at most one per tenant. They have records that the
+	// stream no longer has. They may be the ledgers of the data directory. Rebuild verifies them
+	// first.
 	From []string
 	// AgentFS rebuilds only the AgentFS files.
 	AgentFS bool
 
 	Logger *slog.Logger
-	// Progress is called with the name of the step. It counts messages while the stream is
-	// read, and tenants after that.
+	// Progress is called with the name of the step. It counts messages during the step "read", and
+	// tenants in later steps.
 	Progress func(what string, done, total uint64)
 }
 
@@ -48,26 +48,24 @@ type Rebuilt struct {
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
 	Checkpoint time.Time `json:"checkpoint"`
-	// Compared describes the checkpoint of the old ledger that the new ledger was compared with and
-	// continues. It is empty if no checkpoint was readable.
+	// Compared describes the old ledger's checkpoint that the new ledger continues. It is empty if
+	// the old ledger has no readable checkpoint.
 	Compared string   `json:"compared,omitempty"`
-	Kept     []string `json:"kept,omitempty"` // AgentFS files with copied rows of other tools
+	Kept     []string `json:"kept,omitempty"` // AgentFS files with rows of other tools
 }
 
-// ErrLess is wrapped if a new ledger does not continue the old one, because the stream lacks
-// records.
+// ErrLess means that a new ledger does not continue the old one, because the stream lacks records.
 var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 
-// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder. It
-// replaces the old ones when all new ones are complete, so that readers never see a payload
-// that a later order erases. After a crash, the next start of an auditor or of Rebuild
-// completes the replacement or removes the folder. Rebuild fails while an auditor runs on the
-// data directory.
+// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder. It replaces
+// the old files when all new ones are complete. Readers therefore never see a payload that a later
+// order erases. After a crash, the next auditor or Rebuild completes the replacement or removes the
+// folder. Rebuild fails while an auditor runs on the data directory.
 //
-// Rebuild copies the rows of other tools into the new AgentFS files. It replaces nothing if a
-// tool writes to a file after that, and the error wraps [agentfs.ErrChanged]. It also replaces
-// nothing if a new ledger does not agree with the newest readable checkpoint of the old one,
-// and the error wraps [ErrLess].
+// Rebuild copies the rows of other tools into the new AgentFS files. If a tool writes to a file
+// after that, Rebuild replaces nothing and returns an error that wraps [agentfs.ErrChanged]. If a
+// new ledger does not continue the old one's newest readable checkpoint, Rebuild replaces nothing
+// and returns an error that wraps [ErrLess].
 func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -97,7 +95,7 @@ type rebuilding struct {
 	RebuildOptions
 	staging staging
 	key     note.Verifier
-	marks   map[string]agentfs.Mark // state of each AgentFS file when its rows were copied, by name
+	marks   map[string]agentfs.Mark // version of each AgentFS file when its rows were copied
 	done    []Rebuilt
 }
 
@@ -214,8 +212,8 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the newest stream of the old ledgers, so that the new ledgers use the same
-// epoch number for it.
+// oldStream returns the newest stream of the old ledgers. The new ledgers give it the same epoch
+// number.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// agentFiles writes the new AgentFS files from complete ledgers in source, so that no payload
-// is written that a later order erases.
+// agentFiles writes the new AgentFS files from the ledgers in source. The ledgers are complete, so
+// no payload is written that a later order erases.
 func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) {
 	tenants, err := Options{DataDir: source, Tenant: r.Tenant}.tenants()
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 	return kept, nil
 }
 
-// unwritten returns an error if a tool has written to an AgentFS file since its rows were copied.
+// unwritten returns an error if a tool has written to an AgentFS file after its rows were copied.
 func (r *rebuilding) unwritten(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
 		if err := agentfs.Unchanged(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {
@@ -75,8 +75,8 @@ func (r *rebuilding) unwritten(ctx context.Context) error {
 	return nil
 }
 
-// replaceFiles lists the replacements for the AgentFS files of tenant. It removes old files
-// without a new version, except those that a tool created after foreign ran.
+// replaceFiles lists the replacements for a tenant's AgentFS files. An old file without a new
+// version is removed, unless a tool created it after foreign ran.
 func (r *rebuilding) replaceFiles(tenant string) error {
 	made, err := agentfs.List(AgentFSDir(r.staging.fresh()), tenant)
 	if err != nil {

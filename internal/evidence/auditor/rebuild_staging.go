@@ -19,15 +19,15 @@ import (
 //	rebuild/swap    the list of replacements, written when all of them are complete
 //	rebuild/old     the replaced files
 //
-// A rebuild has no effect before rebuild/swap exists. Once it exists, the next process that holds
-// the auditor's lock completes the replacements.
+// A rebuild takes effect when rebuild/swap is written. After a crash, the next process with the
+// auditor's lock completes the replacements.
 type staging struct {
 	dataDir      string
 	replacements *[]replacement
 }
 
 type replacement struct {
-	Path string `json:"path"`           // relative to the data directory and to rebuild/new
+	Path string `json:"path"`           // relative to the data directory and rebuild/new
 	Gone bool   `json:"gone,omitempty"` // remove the old file
 }
 
@@ -78,8 +78,8 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	return s.finish(ctx, logger)
 }
 
-// finish applies the list of replacements. Without a list the rebuild was not complete, and
-// finish removes its folder. The caller must have the auditor's lock.
+// finish applies the list of replacements and removes the folder. Without a list the rebuild is
+// incomplete, and finish only removes the folder. The caller must have the auditor's lock.
 func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	return s.remove()
 }
 
-// replace does nothing if the replacement was applied before.
+// replace moves a new file to its place. It does nothing if this was done before.
 func (s staging) replace(one replacement) error {
 	if !filepath.IsLocal(one.Path) {
 		return errors.New("path is not below the data directory")
@@ -132,8 +132,7 @@ func (s staging) replace(one replacement) error {
 }
 
 func (s staging) remove() error {
-	// Remove the list first, so that an interrupted removal does not look like a complete
-	// rebuild.
+	// Remove the list first. An interrupted removal then does not look like a complete rebuild.
 	if err := os.Remove(s.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

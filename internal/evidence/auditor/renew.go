@@ -13,9 +13,9 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs a new checkpoint in each ledger that has received nothing for the time of
-// Silence. The verifier needs the newer checkpoint to count open runs as ended. If open producers
-// count as silent only later, renewIdle signs another checkpoint then.
+// renewIdle signs a new checkpoint in each ledger without messages for the time of Silence. The
+// verifier needs the newer checkpoint to count open runs as ended. Some open producers may count as
+// silent only later. renewIdle then signs another checkpoint at that time.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -28,7 +28,7 @@ func (l *ledgers) renewIdle(ctx context.Context) {
 		if l.suspended[tenant] != nil || l.backlogs[tenant] != nil || now.Before(l.awaited[tenant]) {
 			continue
 		}
-		// An interruption between signing and storing would repeat the renewal.
+		// If the renewal were interrupted before it is stored, it would be repeated.
 		failed := l.renew(context.WithoutCancel(ctx), tenant, now)
 		if errors.Is(failed, ledger.ErrDamaged) {
 			l.suspend(ctx, tenant, failed)
@@ -59,7 +59,7 @@ func (l *ledgers) renew(ctx context.Context, tenant string, now time.Time) error
 	return l.state.setRenewed(ctx, tenant, now)
 }
 
-// awaitedUntil returns when all open producers of a tenant count as silent.
+// awaitedUntil returns the time at which all open producers of a tenant count as silent.
 func (l *ledgers) awaitedUntil(ctx context.Context, tenant string) (until time.Time, err error) {
 	r, err := ledger.OpenTenant(LedgerDir(l.opts.DataDir), tenant)
 	if err != nil {

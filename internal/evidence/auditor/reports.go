@@ -25,19 +25,19 @@ const (
 	maxReportWait = 64 // longest pause after failures, in ticks
 	oneDay        = 24 * time.Hour
 
-	// maxMissed limits the missed days for which reports are made later.
+	// maxMissed limits the number of missed days that are reported later.
 	maxMissed = 366
 
 	recordWait = 30 * time.Second
 	recordPoll = 100 * time.Millisecond
 )
 
-// Reports are the settings of daily reports, which are made in the background. Failures are
+// Reports are the settings of daily reports. The reports are made in the background. Failures are
 // logged and retried.
 type Reports struct {
-	// Dir is the folder for the reports. For each tenant and day in UTC it gets the files
-	// TENANT/DAY.txt and TENANT/DAY.json, in the formats of [daily.Made], readable by the owner
-	// only. If Dir is empty, no reports are made.
+	// Dir is the folder for the reports. If it is empty, no reports are made. Each tenant and day
+	// in UTC has the files TENANT/DAY.txt and TENANT/DAY.json, in the formats of [daily.Made]. Only
+	// the owner can read them.
 	Dir string
 	// At is the time of day in UTC after which the previous day is reported.
 	At time.Duration
@@ -115,8 +115,8 @@ func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
 	return nil
 }
 
-// missingDays returns the days after the newest report in dir up to the day before now, or only
-// that day if dir has no report.
+// missingDays returns the days after the newest report in dir, up to yesterday. If dir has no
+// report, it returns only yesterday.
 func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	last := now.UTC().Truncate(oneDay).Add(-oneDay)
 	entries, err := os.ReadDir(dir)
@@ -127,7 +127,7 @@ func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".txt")
 		if made, err := time.Parse(time.DateOnly, name); ok && err == nil {
-			first = made.Add(oneDay) // sorted, so the last name is the newest
+			first = made.Add(oneDay) // names are sorted, so the last one is the newest
 		}
 	}
 	if limit := last.Add(-maxMissed * oneDay); first.Before(limit) {
@@ -142,7 +142,7 @@ func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, from time.Time) error {
 	to := from.Add(oneDay)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		// Skip the days before the first record of a new tenant.
+		// A new tenant gets no reports about days before its first record.
 		older, err := reader.Activity().Kinds(ctx, ledger.Stored{To: to, Before: 1})
 		if err != nil || len(older) == 0 {
 			return err
@@ -181,7 +181,7 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	return nil
 }
 
-// write writes the text last, because its existence means that the report is complete.
+// write writes the text last. If the text exists, the report is complete.
 func write(path string, made daily.Made) error {
 	document, err := made.JSON()
 	if err == nil {
@@ -193,8 +193,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records the access for a report and waits until the record is in the ledger. The ledger
-// then has a checkpoint that is newer than the reported day and covers all of it.
+// record records the access for a report and waits until the ledger has the record. The ledger then
+// has a checkpoint that covers the whole reported day.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",
@@ -208,7 +208,7 @@ func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to t
 	for {
 		_, ok, err := reader.Find(ctx, use.ID)
 		switch {
-		case ctx.Err() != nil: // better a report without the record than none
+		case ctx.Err() != nil: // a report without the record is better than none
 			return nil
 		case ok || err != nil:
 			return err

@@ -17,9 +17,9 @@ type resumption struct {
 	expected consume.Position
 }
 
-// resume decides where to continue reading the stream. This is the position in the state
-// database, or an earlier one if a ledger is behind its stored position. With a new state
-// database it is the beginning. The ledgers skip messages that they have.
+// resume decides where to continue reading the stream. This is the position in the state database,
+// or an earlier one if a ledger is behind its stored position. With a new state database, reading
+// starts at the beginning. The ledgers skip messages that they already have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -57,11 +57,11 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream that any ledger has read. With a new state database, it
-// also sets r.expected to the last message that any ledger has read from that stream.
+// latest sets r.stream to the newest stream of all ledgers. With a new state database, it also sets
+// r.expected to the last message that a ledger has read from that stream.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
-		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor has run since
+		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor ran later
 			r.stream = ledger.Stream{Epoch: at.Epoch, Created: at.Stream}
 		}
 	}
@@ -86,8 +86,8 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the position of each ledger, even if known does not list the ledger. The
-// position of a deleted ledger is zero. positions suspends and omits a damaged ledger.
+// positions returns the position of each ledger, including known ones that were deleted. Their
+// position is zero. It suspends damaged ledgers and does not return them.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {
@@ -111,7 +111,7 @@ func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[st
 	return all, nil
 }
 
-// newestPosition returns the position of the newest checkpoint of tenant, or zero without a
+// newestPosition returns the position of a tenant's newest checkpoint, or zero if the tenant has no
 // ledger.
 func newestPosition(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
 	r, err := ledger.OpenTenant(LedgerDir(o.DataDir), tenant)

@@ -16,11 +16,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Revocation is an issuer that all ledgers of a data directory revoke, also later ones. The file
-// keys/revoked.json has a list of them. Fields may be added but never renamed.
+// Revocation is an issuer that all present and later ledgers of a data directory revoke. They are
+// listed in the file keys/revoked.json. Fields may be added but never renamed.
 type Revocation struct {
 	Issuer string    `json:"issuer"`
-	Time   time.Time `json:"time"` // from then on, its grants do not count
+	Time   time.Time `json:"time"` // from this time, its grants do not count
 	By     string    `json:"by"`
 	Reason string    `json:"reason"`
 	Ticket string    `json:"ticket,omitempty"`
@@ -28,7 +28,7 @@ type Revocation struct {
 
 func revokedPath(dataDir string) string { return filepath.Join(KeyDir(dataDir), "revoked.json") }
 
-// Revocations returns the issuers that all ledgers of a data directory revoke.
+// Revocations returns the issuers that the ledgers of a data directory revoke.
 func Revocations(dataDir string) (list []Revocation, err error) {
 	data, err := os.ReadFile(revokedPath(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,8 +43,8 @@ func Revocations(dataDir string) (list []Revocation, err error) {
 	return list, nil
 }
 
-// SetRevocation stores that all ledgers of a data directory revoke the issuer of r. If trusted is
-// set, later ledgers trust the issuer again.
+// SetRevocation stores a revocation for all ledgers of a data directory. If trusted is true, it
+// removes the revocation, so that later ledgers trust the issuer again.
 func SetRevocation(dataDir string, r Revocation, trusted bool) error {
 	list, err := Revocations(dataDir)
 	if err != nil {
@@ -73,7 +73,7 @@ func SetRevocation(dataDir string, r Revocation, trusted bool) error {
 
 const revokeEvery = time.Minute
 
-// A revoker gives the orders that revoke issuers in ledgers that began after the revocation.
+// A revoker revokes issuers in ledgers that began after the revocation.
 type revoker struct {
 	opts     Options
 	standsBy func() bool

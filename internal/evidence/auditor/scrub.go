@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// lastScrub limits how long a drain waits for readers that delay a scrub.
+// lastScrub limits how long a drain waits for a scrub that readers delay.
 const lastScrub = 10 * time.Second
 
 type scrubber struct {
@@ -28,7 +28,7 @@ func (s *scrubber) findUnclean() error {
 	return err
 }
 
-// run also puts ledgers with an empty backlog back into use.
+// run scrubs ledgers. It also returns ledgers to the set after their backlogs are empty.
 func (s *scrubber) run(ctx context.Context) {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()
@@ -45,7 +45,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// A ledger whose scrub fails stays in the queue.
+// If the scrub of a ledger fails, the ledger stays in the queue.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)
@@ -78,8 +78,8 @@ func (s *scrubber) finish(ctx context.Context) {
 	}
 }
 
-// scrub removes erased payloads from the files of a ledger. Messages that arrive meanwhile are
-// queued and written at the end.
+// scrub removes erased payloads from the files of a ledger. Messages that arrive during the scrub
+// are queued and written at the end.
 func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	b, err := s.ledgers.detach(ctx, tenant)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	if ctx.Err() == nil { // a stop is not a failure
 		b.scrubErr = scrubbed
 	}
-	// The queued messages are only in memory, so write them even if ctx has ended.
+	// The queued messages are only in memory. Write them even if ctx has ended.
 	written := make(chan error, 1)
 	s.ledgers.workers.Go(func() { written <- b.run(s.ledgers.workersCtx) })
 	select {

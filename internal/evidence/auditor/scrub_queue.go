@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	scrubEvery    = time.Second // interval, and the first pause after a failure
+	scrubEvery    = time.Second // interval, and first pause after a failure
 	maxScrubPause = time.Minute
 	slowScrub     = time.Minute // readiness reports a scrub that takes longer
 )
@@ -27,11 +27,11 @@ type scrubQueue struct {
 
 type pendingScrub struct {
 	err   error         // error of the last attempt
-	pause time.Duration // grows, because each attempt writes the whole file
+	pause time.Duration // grows because each attempt writes the whole file
 	next  time.Time     // next attempt
 }
 
-// add queues a tenant for a scrub. It adds a pause if the previous scrub failed with err.
+// add queues a tenant for a scrub. If the previous scrub failed, the next one waits for a pause.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,8 @@ func (s *scrubQueue) list() []string {
 	return slices.Sorted(maps.Keys(s.tenants))
 }
 
-// failure returns an error if a scrub failed or takes too long. Waiting for readers is no failure.
+// failure returns an error if a scrub failed or takes too long. A scrub that waits for readers has
+// not failed.
 func (s *scrubQueue) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

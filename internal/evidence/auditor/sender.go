@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// The pause between attempts to open the outbox doubles up to maxSendPause.
+	// The pause between attempts to open the outbox doubles each time, up to maxSendPause.
 	firstSendPause = time.Second
 	maxSendPause   = time.Minute
 )
 
-// A sender sends the access records that commands have written to the outbox.
+// A sender sends the access records that commands have stored in the outbox.
 type sender struct {
 	opts Options
 
@@ -30,7 +30,7 @@ type sender struct {
 
 func newSender(o Options) *sender { return &sender{opts: o} }
 
-// run sends records until ctx ends, and then the rest for at most lastSync. It waits while
+// run sends records until ctx ends. It then sends the rest for at most lastSync. run waits while
 // another process has the outbox open.
 func (s *sender) run(ctx context.Context) {
 	s.recordLost(ctx)
@@ -86,8 +86,7 @@ func (s *sender) set(p *publish.Publisher, failed error) {
 	s.outbox, s.failed = p, failed
 }
 
-// failure returns an error if an operator must repair something before access records can be
-// sent.
+// failure returns an error if access records cannot be sent until an operator repairs something.
 func (s *sender) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +103,8 @@ func (s *sender) failure() error {
 	return nil
 }
 
-// drain sends all records, or waits until another process has sent them.
+// drain sends all access records. If another process has the outbox open, drain waits until that
+// process has sent them.
 func (s *sender) drain(ctx context.Context) error {
 	s.recordLost(ctx)
 	if err := publish.DrainShared(ctx, s.opts.Broker.Conn(), s.outboxOptions()); err != nil {

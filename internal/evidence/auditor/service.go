@@ -65,7 +65,7 @@ func open(ctx context.Context, o Options) (*service, error) {
 
 func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
 
-// name is the durable name of the auditor. A standby shares the name of the other auditor.
+// name is the durable name of the auditor. A standby has the same name as the other auditor.
 func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
@@ -78,7 +78,7 @@ func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	return anchor.New(k)
 }
 
-// CheckKey returns an error if the data directory has ledgers and no key.
+// CheckKey returns an error if the data directory has ledgers but no key.
 func CheckKey(dataDir string) error {
 	dir := KeyDir(dataDir)
 	if writer.HasKey(dir) {
@@ -91,7 +91,7 @@ func CheckKey(dataDir string) error {
 	return err
 }
 
-// openKey creates a missing key only if there are no ledgers either.
+// openKey opens the signing key. It creates a missing key only if there are no ledgers.
 func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
 	if o.Standby && !writer.HasKey(dir) {
@@ -173,8 +173,8 @@ func (s *service) run(ctx context.Context) error {
 	return errors.Join(err, unsent, s.ledgers.failure())
 }
 
-// finish completes the background work after the last batch. A drain waits for all of it.
-// Otherwise finish stops after lastSync, and the next start does the rest.
+// finish completes the background work after the last batch. A drain waits for all of it. Otherwise
+// finish stops after lastSync and leaves the rest to the next start.
 func (s *service) finish(ctx context.Context) error {
 	if s.opts.Drain && ctx.Err() == nil {
 		if err := s.ledgers.finish(ctx); err != nil {

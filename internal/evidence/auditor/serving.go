@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// IsServed reports whether an auditor of tenant, or of all tenants, is running.
+// IsServed reports whether an auditor of this tenant, or of all tenants, is running.
 func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // time for one attempt
 	defer cancel()
@@ -36,9 +36,9 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner returns tenant if the auditor of this tenant writes its ledger. It returns "" if the
-// auditor of all tenants does. The state database on disk decides, because an auditor without one
-// would read the stream from the beginning.
+// StateOwner returns tenant if the auditor of this tenant writes its ledger, or "" if the auditor
+// of all tenants does. The state database on disk decides. An auditor without one would read the
+// stream from the beginning.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := ownFile(dataDir, who, ".db")

@@ -17,9 +17,9 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables is the schema of the state database, which can be rebuilt from the ledgers. The
-// auditor compares the stored positions with the ledgers at its start, and so detects a ledger
-// that was deleted or restored from a copy.
+// stateTables is the schema of the state database, which can be rebuilt from the ledgers. At its
+// start, the auditor compares the stored positions with the ledgers. It detects a ledger that was
+// deleted or replaced by an older copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -43,8 +43,8 @@ type state struct {
 	now func() time.Time
 }
 
-// ledgerPosition is the stream position of the last message that changed a ledger. Messages in the
-// backlog of the ledger count too.
+// ledgerPosition is the stream position of the last message that changed a ledger, or that is in
+// its backlog.
 type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64
@@ -124,8 +124,8 @@ func (s *state) setPosition(ctx context.Context, at ledgerPosition) error {
 	})
 }
 
-// idle returns the tenants whose ledgers were last appended to before the given time, and have
-// not been renewed since.
+// idle returns the tenants whose ledgers were last appended to before a time and were not renewed
+// since.
 func (s *state) idle(ctx context.Context, before time.Time) (tenants []string, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT tenant FROM ledger WHERE appended < ? AND renewed < appended",
@@ -147,11 +147,11 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 	})
 }
 
-// latestPassed is how many of the newest positions storePassed never deletes.
+// latestPassed is the number of newest positions that storePassed never deletes.
 const latestPassed = 16
 
-// storePassed stores the position next and deletes an older one, so that old positions become
-// sparse. For each n, about 16 positions between the ages n and 2n remain.
+// storePassed stores a position and deletes an older one, so that old positions become sparse. For
+// each n, about 16 positions between the ages n and 2n remain.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

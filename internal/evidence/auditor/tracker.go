@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// ErrStreamBroken is wrapped in Progress if the stream was replaced, was rolled back or lost
-// messages, until the auditor is restarted.
+// ErrStreamBroken means that the stream was replaced, was rolled back or lost messages. Progress
+// reports it until the auditor is restarted.
 var ErrStreamBroken = errors.New("the stream did not continue at the position that was read last")
 
 type streamTracker struct {
@@ -30,8 +30,8 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole implements consume.Options.OnGap. It ignores holes before t.at, because the auditor read
-// these messages before they were deleted.
+// hole implements consume.Options.OnGap. It ignores holes before t.at, because the auditor has read
+// these messages.
 func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +48,7 @@ func (t *streamTracker) lost(until uint64) {
 	}
 }
 
-// isNew is true if the stream of next replaces another one.
+// streamOf returns the stream of the next position. isNew is true if it replaces another stream.
 func (t *streamTracker) streamOf(next consume.Position) (stream ledger.Stream, isNew bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

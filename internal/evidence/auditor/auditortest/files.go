@@ -25,7 +25,7 @@ func LedgerFile(tb testing.TB, dir, tenant string) string {
 	return path
 }
 
-// ReadFile returns the content of the file at path.
+// ReadFile returns the content of a file.
 func ReadFile(tb testing.TB, path string) []byte {
 	tb.Helper()
 	data, err := os.ReadFile(path)
@@ -50,7 +50,7 @@ func Overwrite(content string) func(tb testing.TB, path string) {
 	return func(tb testing.TB, path string) { tb.Helper(); Put(tb, path, content) }
 }
 
-// AgentRows returns the rows of the AgentFS file at path as an AgentFS client reads them.
+// AgentRows returns the rows of an AgentFS file as an AgentFS client reads them.
 func AgentRows(tb testing.TB, path string) (rows []string) {
 	tb.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
@@ -71,7 +71,7 @@ func AgentRows(tb testing.TB, path string) (rows []string) {
 	return rows
 }
 
-// Contents returns the content of all files below dir by path.
+// Contents returns the content of each file below dir, by path.
 func Contents(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	all := make(map[string]string)
@@ -89,7 +89,7 @@ func Contents(tb testing.TB, dir string) map[string]string {
 	return all
 }
 
-// CopyKeys copies the keys of the data directory src to the data directory dst.
+// CopyKeys copies the keys of a data directory to another one.
 func CopyKeys(tb testing.TB, dst, src string) {
 	tb.Helper()
 	if err := os.CopyFS(filepath.Join(dst, "keys"), os.DirFS(filepath.Join(src, "keys"))); err != nil {

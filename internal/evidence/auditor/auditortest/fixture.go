@@ -1,4 +1,4 @@
-// Package auditortest has fixtures for the tests of the auditor and of its command.
+// Package auditortest has fixtures for tests of the auditor and its command.
 package auditortest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Limit is the maximum duration of every wait. Only a test that hangs reaches it.
+// Limit is the maximum duration of every wait. A test reaches it only if it hangs.
 const Limit = 3 * time.Minute
 
 // Deadline returns a context that ends after [Limit].
@@ -29,13 +29,13 @@ func Deadline(tb testing.TB) context.Context {
 	return ctx
 }
 
-// Server runs a NATS server that permits tampering with its streams.
+// Server runs a NATS server that lets tests change its streams.
 func Server(tb testing.TB) *natstest.Server {
 	tb.Helper()
 	return natstest.Listen(tb, tb.TempDir(), natstest.Options{AllowTamper: true, MaxBytes: 512 << 20, NoSync: true})
 }
 
-// Connect opens the broker of the server s.
+// Connect opens the broker of a NATS server.
 func Connect(tb testing.TB, s *natstest.Server) *broker.Broker {
 	tb.Helper()
 	b, err := broker.Open(Deadline(tb), broker.Options{URL: s.URL(), Name: "test", AllowTamper: true, StreamMaxBytes: 512 << 20})
@@ -58,7 +58,7 @@ func Outbox(tb testing.TB, b *broker.Broker, name, tenant string) *publish.Publi
 	return OutboxWith(tb, b, name, tenant, 30*24*time.Hour) // because some tests set the auditor's clock ahead
 }
 
-// OutboxWith is [Outbox] with an interval of heartbeats. 0 is the default interval.
+// OutboxWith is [Outbox] with a heartbeat interval. 0 means the default interval.
 func OutboxWith(tb testing.TB, b *broker.Broker, name, tenant string, heartbeat time.Duration) *publish.Publisher {
 	tb.Helper()
 	p, err := publish.Open(Deadline(tb), b.Conn(), publish.Options{
@@ -93,7 +93,7 @@ func AppendEvent(tb testing.TB, p *publish.Publisher, run string, kind events.Ki
 	return e
 }
 
-// PublishRun publishes a run with n tool calls, and waits until it is in the stream.
+// PublishRun publishes a run with n tool calls and waits until the stream has it.
 func PublishRun(tb testing.TB, p *publish.Publisher, run string, n int) {
 	tb.Helper()
 	AppendEvent(tb, p, run, events.RunStarted, "", events.RunStartedData{Title: "test"})
@@ -126,7 +126,7 @@ func Verify(tb testing.TB, dir, tenant string) verifier.Report {
 	return r
 }
 
-// WantVerdicts fails the test unless the report has these verdicts.
+// WantVerdicts fails the test if the report has other verdicts.
 func WantVerdicts(tb testing.TB, r verifier.Report, integrity verifier.Integrity, completeness verifier.Completeness) {
 	tb.Helper()
 	if r.Integrity != integrity || r.Completeness != completeness {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Watchers starts three witnesses for the ledgers of the tenants acme and other in the data
-// directory dir. The policy file requires two cosignatures.
+// Watchers starts three witnesses for the ledgers of the tenants acme and other in a data
+// directory. The policy file requires two cosignatures.
 func Watchers(tb testing.TB, dir string) (all []*witnesstest.Witness, policyFile string) {
 	tb.Helper()
 	key, err := writer.OpenKey(filepath.Join(dir, "keys"))
@@ -45,5 +45,5 @@ func Policy(tb testing.TB, file string) *transparency.Policy {
 	return p
 }
 
-// Away is an HTTP handler that is unavailable.
+// Away is an HTTP handler that answers with status 503.
 func Away(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusServiceUnavailable) }

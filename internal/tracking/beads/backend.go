@@ -21,8 +21,8 @@ var (
 	ErrNotFound = errors.New("no such issue")
 )
 
-// A Backend is the workspace of one tenant. Its methods may be called concurrently. Callers must
-// make the changes of an issue in the order of their times.
+// A Backend is the workspace of one tenant. Its methods may be called concurrently. Callers make
+// the changes of each issue in the order of their times.
 type Backend interface {
 	Writer
 	Annotator
@@ -36,19 +36,19 @@ type Annotator interface {
 	Label(ctx context.Context, issue, label string, at time.Time) error
 	// Describe sets the description of an issue, unless a person has changed it.
 	Describe(ctx context.Context, issue, text string, at time.Time) error
-	// Erase replaces the title, the close reason and the comments of an issue with text, and
-	// deletes the description, the notes and unknown fields. After the next export, no file of the
-	// workspace contains the old texts. For an unknown issue, Erase does nothing.
+	// Erase replaces the title, the close reason and the comments of an issue with text. It deletes
+	// the description, the notes and unknown fields. After the next export, no file of the
+	// workspace contains the old texts. Erase ignores unknown issues.
 	Erase(ctx context.Context, issue, text string) error
 }
 
 // EditSource returns the edits that people made in a workspace.
 type EditSource interface {
-	// Edits returns the edits that were not acknowledged, in the order in which they were found.
-	// They survive restarts. Edits can return both edits and an error. For an unreadable line, the
-	// error wraps a [*FileError].
+	// Edits returns the unacknowledged edits in the order in which they were found. They survive
+	// restarts. If a line is unreadable, Edits returns the stored edits and an error that wraps a
+	// [*FileError].
 	Edits(ctx context.Context) ([]Edit, error)
-	// Acknowledge removes edits, which the caller must have stored before.
+	// Acknowledge removes edits. The caller must store them before.
 	Acknowledge(ctx context.Context, edits []Edit) error
 }
 
@@ -58,9 +58,9 @@ type Action string
 // Actions of edits.
 const (
 	ActionClosed     Action = "closed"
-	ActionNotPlanned Action = "not_planned" // closed, and the reason or a label says so
+	ActionNotPlanned Action = "not_planned" // closed with a reason or label like "wontfix"
 	ActionReopened   Action = "reopened"
-	ActionAssigned   Action = "assigned" // assigned to Value, or unassigned if it is empty
+	ActionAssigned   Action = "assigned" // Value is the assignee. An empty Value means unassigned
 	ActionRetitled   Action = "retitled" // Value is the new title
 )
 
@@ -70,12 +70,12 @@ type Edit struct {
 	Issue  string    `json:"issue"`
 	Action Action    `json:"action"`
 	By     string    `json:"by,omitempty"` // empty if unknown
-	At     time.Time `json:"at"`           // time of the change, or of the file if unknown
+	At     time.Time `json:"at"`           // time of the change. If unknown, time of the file
 	Value  string    `json:"value,omitempty"`
 }
 
-// FileError is an unreadable line of an issues file. It wraps ErrInvalid and does not quote the
-// file.
+// FileError describes an unreadable line of an issues file. It wraps ErrInvalid. Its text does not
+// quote the file.
 type FileError struct {
 	Path         string
 	Line, Column int // from 1. The column counts bytes
@@ -95,11 +95,11 @@ type Writer interface {
 	// Ensure creates an issue. It never changes an existing one.
 	Ensure(ctx context.Context, issue Issue) error
 	// Transition changes the status of an issue. It returns ErrConflict if the issue is closed and
-	// t does not allow reopening it.
+	// the transition may not reopen it.
 	Transition(ctx context.Context, t Transition) error
 	// Link adds a dependency to d.Issue.
 	Link(ctx context.Context, d Dependency) error
-	// Note adds a comment to c.Issue. The workspace assigns its id.
+	// Note adds a comment to an issue. The workspace assigns the id of the comment.
 	Note(ctx context.Context, c Comment) error
 }
 

@@ -20,7 +20,7 @@ const (
 	killGrace    = 2 * time.Second
 	syncPace     = 2 * time.Second
 	// syncSize is the number of issues per call. On a busy machine, bd needs half a second per
-	// issue, so a hundred issues would exceed callDeadline.
+	// issue. A hundred issues would exceed callDeadline.
 	syncSize      = 10
 	maxTries      = 3 // refusals after which BD skips an issue
 	maxConcurrent = 4
@@ -28,19 +28,19 @@ const (
 
 // BDOptions configures a [BD].
 type BDOptions struct {
-	// Path is the path of the Beads CLI, or its name in PATH. Empty means bd.
+	// Path is the path or the name of the Beads CLI. Empty means bd.
 	Path string
-	// Dir contains one folder per tenant. It must not be the folder of a [Store], because bd
+	// Dir contains one folder per tenant. It must differ from the folder of a [Store], because bd
 	// imports an existing issues.jsonl.
 	Dir string
 	// DB must contain the tables of Schema.
 	DB *projection.DB
-	// Deadline limits one call of bd, after which BD kills bd's process group. Zero means 15 s.
+	// Deadline is the time limit of one bd call. Zero means 15 s.
 	Deadline time.Duration
 	// Pace is the pause between two updates of a workspace. Zero means 2 s.
 	Pace time.Duration
-	// Env contains additional environment variables for bd, which gets only a few variables of this
-	// process.
+	// Env contains additional environment variables for bd. By default, bd gets only a few
+	// variables of this process.
 	Env    []string
 	Logger *slog.Logger
 }
@@ -53,32 +53,31 @@ func (o BDOptions) withDefaults() BDOptions {
 	return o
 }
 
-// A BD stores issues in real Beads workspaces by calling the Beads CLI, bd.
-//
-// [BD.Flush] stores the wanted state of the issues durably in the database, and [BD.Export] then
-// updates the workspaces. No change is lost while bd is missing, hangs or is killed, because the
-// next Export compares the wanted state with what bd reports. The methods may be called
-// concurrently.
+// A BD stores issues in real Beads workspaces. It calls the Beads CLI, bd. [BD.Flush] stores the
+// wanted state of the issues durably in the database, and [BD.Export] copies it to the workspaces.
+// If bd is missing, hangs or is killed, a later Export writes the missing changes. The methods may
+// be called concurrently.
 type BD struct {
 	opts    BDOptions
 	table   *table
 	runner  *runner
 	version *versionCheck
 
-	mu     sync.Mutex // guards spaces, and down in each space. No lock is taken under it
+	mu     sync.Mutex // guards spaces and each bdWorkspace.down. Holders take no other lock
 	spaces map[string]*bdWorkspace
 }
 
 type bdWorkspace struct {
 	space bdSpace
 	sync  *syncer // used only within space.exclusive
-	down  bool    // the last export failed to reach the workspace, guarded by BD.mu
+	down  bool    // the last export failed to reach the workspace. BD.mu guards it
 }
 
-// errWorkspace means that the workspace and not bd caused the failure.
+// errWorkspace means that the failure lies in the workspace and not in bd.
 var errWorkspace = errors.New("workspace cannot be used")
 
-// NewBD returns a backend that calls bd. opts.DB must stay open as long as the backend is used.
+// NewBD returns a backend that calls bd. The database in opts must stay open while the backend is
+// in use.
 func NewBD(opts BDOptions) (*BD, error) {
 	switch {
 	case opts.Dir == "":
@@ -108,14 +107,14 @@ func (b *BD) Workspace(tenant string) Backend {
 func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
 
 // Recover makes the next Export check all workspaces. Call it at the start, because the previous
-// process may not have exported its last changes.
+// process may have stopped before its last export.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that the workspaces do not contain completely.
+// Backlog returns the number of flushed issues that are not completely in their workspace.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
-// Export updates all workspaces to the flushed state. A failing workspace does not affect the
-// others. The error wraps ErrUnavailable if bd is missing or no workspace can be reached.
+// Export copies the flushed issues to their workspaces. A failure in one workspace does not affect
+// the others. The error wraps ErrUnavailable if bd is missing or no workspace can be reached.
 func (b *BD) Export(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil {
 		return err
@@ -165,7 +164,7 @@ func (b *BD) export(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
-	b.table.setStale(tenant, false) // before the export, because a Flush during the export sets it again
+	b.table.setStale(tenant, false) // clear it first, because a Flush during the export sets it again
 	err = w.space.exclusive(ctx, func() error {
 		if ids, err := w.sync.dirty(ctx); err != nil || len(ids) == 0 {
 			return err

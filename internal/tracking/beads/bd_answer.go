@@ -13,7 +13,7 @@ type answer struct {
 	code           int
 }
 
-// data decodes the member data of {"schema_version":1,"data":…} into v.
+// data decodes the answer {"schema_version":1,"data":…} and stores its data in v.
 func (a answer) data(v any) error {
 	var envelope struct {
 		Version int             `json:"schema_version"`
@@ -31,15 +31,16 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says reports whether the output contains one of the texts. It ignores the usage text that bd
-// prints after an error, because that text mentions locks.
+// says reports whether bd printed one of the texts. It ignores the usage text after an error,
+// because the usage text mentions locks.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
 	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
-// ok reports whether bd succeeded. Exit status 1 is no failure if bd had nothing to commit.
+// ok reports whether bd succeeded. With nothing to commit, bd exits with status 1, which is a
+// success.
 func (a answer) ok() bool { return a.code == 0 || a.says("nothing to commit") }
 
 func (a answer) isBusy() bool {
@@ -47,8 +48,8 @@ func (a answer) isBusy() bool {
 		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
 }
 
-// without removes the commands that bd quotes, because they contain texts of agents that could look
-// like messages of bd.
+// without removes the commands that bd repeats in its output. Texts of agents in a command could
+// look like messages of bd.
 func (a answer) without(commands []command) answer {
 	for _, c := range commands {
 		if text, err := json.Marshal(c.text); err == nil {

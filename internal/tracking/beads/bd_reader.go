@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A bdReader reads issues from one workspace, which the caller must use exclusively.
+// A bdReader reads issues from one workspace. Only one goroutine at a time may use the workspace.
 type bdReader struct {
 	dir     string
 	runner  *runner
@@ -21,8 +21,8 @@ type shown struct {
 	line  []byte // the issue as JSON
 }
 
-// show returns the issues with these ids. It returns an error unless bd returns each issue or says
-// that the issue is missing.
+// show returns the issues with these ids. The answer of bd must mention every id, as an issue or as
+// missing. Otherwise show returns an error.
 func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, error) {
 	if err := r.version.check(ctx, r.dir); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, er
 		if a.says("no issues found matching the provided ids") {
 			return nil, nil
 		}
-		r.version.forget() // another version of bd may not know the flags
+		r.version.forget() // bd may have been replaced by a version with other flags
 		return nil, fmt.Errorf("bd show failed with exit status %d: %w", a.code, ErrTransient)
 	}
 	found, others, err := r.parse(a, ids)
@@ -81,8 +81,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether bd returned the number of comments but not the comments. Without this
-// check, BD would write the comments again.
+// onlyCounts reports whether bd counted the comments without returning them. Otherwise BD would
+// write the comments again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -90,15 +90,15 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether bd says that the issue id is missing, either in words or by returning
-// others, ids that contain the digits of id.
+// mentions reports whether bd says that the issue is missing. bd also says so by returning other
+// issues whose ids contain the digits of id.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd says that the issue does not exist. If bd calls an id ambiguous, the
-// issue does not exist either, because bd searches for parts of ids only if no id matches exactly.
+// denies reports whether bd says that the issue does not exist. "Ambiguous" also means that,
+// because bd searches for parts of ids only if no id matches exactly.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -112,8 +112,8 @@ func (a answer) denies(id string) bool {
 	return false
 }
 
-// parseShown decodes an issue in an answer of bd. It removes computed fields, and converts whole
-// issues in dependencies to entries of type Dependency.
+// parseShown decodes an issue in an answer of bd. It removes computed fields. bd may return whole
+// issues as dependencies, and parseShown converts them to type Dependency.
 func parseShown(raw []byte) (shown, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -185,8 +185,7 @@ func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 	return all, nil
 }
 
-// observe updates the row from theirs, the issue as it is in the workspace. It returns the edits
-// that people made in the workspace.
+// observe updates the row from the issue in the workspace. It returns the edits of people.
 func (r *row) observe(theirs Issue) (edits []Edit) {
 	r.marks &^= markGone
 	erased := r.marks&markErased != 0
@@ -209,8 +208,8 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit copies the texts of theirs, an issue that is in the workspace although this database has
-// never written it. This happens after a rebuild.
+// inherit copies the texts of an issue in the workspace to the row. After a rebuild, the workspace
+// may contain issues that this database has not written yet.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

@@ -32,14 +32,13 @@ type runner struct {
 	env      []string
 }
 
-// call runs bd in the workspace dir without a shell, and returns its output whatever the exit
-// status is. Arguments with text from outside must have the form --flag=value, so that bd cannot
-// mistake the text for a flag.
+// call runs bd in the folder dir without a shell. It returns the output for every exit status. Pass
+// texts from outside as --flag=value, so that bd cannot mistake a text for a flag.
 func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, error) {
 	return r.callFor(ctx, r.deadline, dir, args...)
 }
 
-// callFor is call with another time limit, at which it kills the process group of bd.
+// callFor is like call with another time limit. At the limit, it kills the process group of bd.
 func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, args ...string) (answer, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errHung)
 	defer cancel()
@@ -74,8 +73,8 @@ func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, a
 	return answer{command, stdout.Bytes(), stderr.Bytes(), 0}, nil
 }
 
-// callWithFile runs bd with the path of a private temporary file with content. The function args
-// returns the arguments for that path.
+// callWithFile writes content to a private temporary file and runs bd. The function args gets the
+// path of the file and returns the arguments of bd.
 func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, args func(path string) []string) (a answer, err error) {
 	f, err := os.CreateTemp(dir, tempPattern)
 	if err != nil {
@@ -91,8 +90,8 @@ func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, a
 
 const tempPattern = ".hooktrail-*.jsonl"
 
-// runOnOneThread runs cmd on a locked thread, because Linux kills a child with Pdeathsig when the
-// thread that started it ends.
+// runOnOneThread runs cmd on a locked thread. With Pdeathsig, Linux kills a child when the thread
+// that started it ends.
 func runOnOneThread(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	go func() {
@@ -103,8 +102,8 @@ func runOnOneThread(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// environment passes only necessary variables to bd, and none that would select another workspace
-// or make bd ask a person.
+// environment returns the few variables that bd needs. Other variables could select another
+// workspace or make bd ask a person.
 func (r *runner) environment(dir string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -130,7 +129,7 @@ type bounded struct {
 	cancel func() // called when bytes are discarded, or nil
 }
 
-// Write never fails, because os/exec would then stop reading the output of bd.
+// Write never fails, because os/exec would stop reading the output of bd after an error.
 func (w *bounded) Write(p []byte) (int, error) {
 	n := len(p)
 	if room := w.limit - w.Len(); n > room {

@@ -2,6 +2,6 @@ package beads
 
 import "syscall"
 
-// killWithParent makes Linux kill bd when this process dies. Otherwise bd could write to a
-// workspace that the next process uses.
+// killWithParent makes Linux kill bd when this process dies. Otherwise bd could write while the
+// next process uses the workspace.
 func killWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

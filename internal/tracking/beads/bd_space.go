@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// A bdSpace is the folder of a workspace, which one caller at a time may use.
+// A bdSpace is the folder of a workspace. One goroutine at a time may use it.
 //
 // Lock order: turn, the file lock, table.mu.
 type bdSpace struct {
@@ -19,7 +19,7 @@ type bdSpace struct {
 	runner  *runner
 	version *versionCheck
 
-	turn  chan struct{} // has one element, whose owner may use ready and the syncer
+	turn  chan struct{} // contains one token. Its owner may use ready and the syncer
 	ready bool          // bd has a supported version, and the workspace exists
 }
 
@@ -39,8 +39,7 @@ func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// locked locks the folder against other processes and prepares it. It must be called within
-// exclusive.
+// locked takes the file lock, prepares the folder and calls do. Call it only within exclusive.
 func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	if err := makeFolder(s.dir); err != nil {
 		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
@@ -79,9 +78,8 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 	return nil
 }
 
-// create runs bd init unless the workspace exists. A killed bd init leaves a folder that bd cannot
-// use, so a marker file exists while bd init runs. If a later call finds the marker, it starts
-// again.
+// create runs bd init unless the workspace exists. bd cannot use a folder whose bd init was killed.
+// So a marker file exists while bd init runs, and create starts again if it finds the marker.
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
 	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil {
@@ -107,8 +105,8 @@ func removeMarker(marker string) error {
 	return nil
 }
 
-// clearUnfinished removes folder if the marker shows that an earlier bd init did not finish. It
-// keeps a folder without a marker, because a person created it.
+// clearUnfinished removes the folder if its marker exists, because an earlier bd init did not
+// finish. A folder without a marker belongs to a person and stays.
 func clearUnfinished(folder, marker string) error {
 	if _, err := os.Stat(marker); err == nil {
 		return os.RemoveAll(folder)

@@ -14,7 +14,7 @@ import (
 
 var errIncomplete = errors.New("bd did not store all changes")
 
-// A syncer updates one workspace, which the caller must use exclusively.
+// A syncer updates one workspace. Only one goroutine at a time may use the workspace.
 type syncer struct {
 	tenant string
 	table  *table
@@ -41,11 +41,11 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// An interruption of run does no harm, because the next run starts by reading the workspace.
+// run may be interrupted at any time. The next run starts by reading the workspace.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
-	// The first pass creates issues, the second one links to them.
+	// The first pass creates issues, and the second pass links to them.
 	for range 2 {
 		ids, err := s.dirty(ctx)
 		if err != nil || len(ids) == 0 {
@@ -72,8 +72,8 @@ func (s *syncer) run(ctx context.Context) error {
 	return partly
 }
 
-// dirty returns the issues that are incomplete in the workspace, except those that bd has refused
-// maxTries times in the same state.
+// dirty returns the issues that are incomplete in the workspace. It leaves out issues that bd has
+// refused maxTries times without a change in between.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -101,8 +101,8 @@ func (r row) record() string {
 	return string(record)
 }
 
-// round reads the issues, writes the missing changes and reads again. A change counts as stored
-// only if the second read returns it.
+// round reads the issues, writes the missing changes and reads the issues again. The second read
+// confirms which changes are stored.
 func (s *syncer) round(ctx context.Context, ids []string) error {
 	known, err := s.reader.show(ctx, ids)
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing reads issues a second time if they have disappeared from the workspace. It returns
-// an error if the two answers contradict each other.
+// confirmMissing reads the issues that disappeared from the workspace a second time. It returns an
+// error if bd now finds one of them.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))
@@ -160,9 +160,9 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe records the state of the issues in the workspace and returns the incomplete issues. If
-// write is true, it also records the states that will be written, because they would otherwise look
-// like edits by people after a crash.
+// observe stores the state of the issues in the workspace and returns the incomplete issues. Before
+// a write, it also stores the new states. Without them, the changes would look like edits by people
+// after a crash.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -217,9 +217,9 @@ func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known
 	return r, errors.Join(saveRow(conn, beadKey{s.tenant, id}, r), saveEdits(conn, s.tenant, edits))
 }
 
-// countRefusals counts how often bd has refused each incomplete issue. The issues in todo were
-// written, and the issues in rest are still incomplete. The error wraps errIncomplete if a retry
-// can help.
+// countRefusals counts how often bd has refused each incomplete issue. todo lists the written
+// issues, and rest lists the issues that are still incomplete. The error wraps errIncomplete if a
+// retry can help.
 func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	left := make(map[string]row, len(rest))
 	for _, r := range rest {

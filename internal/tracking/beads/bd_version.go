@@ -31,12 +31,12 @@ func (r release) isAfter(version string) bool {
 	return false
 }
 
-// A versionCheck checks that the program is a supported version of Beads. It remembers a successful
-// check. Its methods may be called concurrently.
+// A versionCheck checks that bd is a supported version of Beads. A successful check is valid until
+// forget is called. Its methods may be called concurrently.
 type versionCheck struct {
 	runner *runner
 
-	mu      sync.Mutex // guards version. No other lock is taken under it
+	mu      sync.Mutex // guards version. Holders take no other lock
 	version string
 }
 

@@ -13,7 +13,7 @@ type lacks struct {
 	labels                     []string
 	dependencies               []Dependency
 	comments                   []Comment
-	recreate                   bool // bd can remove old texts only by deleting the whole issue
+	recreate                   bool // bd can remove the old texts only with the whole issue
 }
 
 func (l lacks) any() bool {
@@ -35,8 +35,8 @@ func (r row) lacks(theirs Issue) (l lacks) {
 	return l
 }
 
-// without returns list without the elements in others. An element of others removes only one
-// element with the same key.
+// without returns list without the elements in others. If an element occurs several times, each
+// occurrence in others removes one.
 func without[T any](list, others []T, key func(T) string) (rest []T) {
 	has := count(others, key)
 	for _, v := range list {
@@ -80,7 +80,7 @@ func (p *plan) add(r row, known map[string]shown) {
 	p.amend = append(p.amend, amendment{r.issue, l})
 }
 
-// A bdWriter writes issues to one workspace, which the caller must use exclusively.
+// A bdWriter writes issues to one workspace. Only one goroutine at a time may use the workspace.
 type bdWriter struct {
 	dir, tenant string
 	runner      *runner
@@ -90,8 +90,8 @@ type bdWriter struct {
 	refused map[string]bool // issues that bd refused in the latest write
 }
 
-// write records the issues that bd refuses. It returns an error only if a retry can succeed, so the
-// caller must read the workspace again to find out what is still missing.
+// write writes the missing changes and records the issues that bd refuses. It returns an error only
+// if a retry can succeed. The caller must read the workspace again to find the missing changes.
 func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
 	w.refused = make(map[string]bool)
 	var p plan
@@ -109,8 +109,8 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	if err := w.batch(ctx, p.moves); err != nil {
 		return err
 	}
-	// Links have a separate batch. If a linked issue was deleted, bd undoes the whole batch, and
-	// status changes must not be lost.
+	// Links have a separate batch. If a linked issue is deleted, bd undoes the whole batch. Status
+	// changes must not be in that batch.
 	if err := w.batch(ctx, p.links); err != nil {
 		return err
 	}
@@ -139,8 +139,7 @@ func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f })
 }
 
-// create uses bd import, because bd create lacks flags for many fields. Both commands would
-// overwrite an existing issue.
+// create calls bd import, because the command bd create lacks flags for many fields.
 func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 0 {
 		return nil
@@ -150,7 +149,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 		var err error
 		i.Comments = slices.Clone(i.Comments)
 		for n := range i.Comments {
-			i.Comments[n].ID = nil // bd assigns one, and would refuse an existing one
+			i.Comments[n].ID = nil // bd assigns an id, and refuses existing ids
 		}
 		if content, err = i.AppendLine(content); err != nil {
 			return err
@@ -162,7 +161,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 1 || err != nil || a.ok() || a.isBusy() {
 		return w.check(ctx, issues[0].ID, a, err)
 	}
-	// One refused issue makes the whole import fail, so import them one by one.
+	// One refused issue makes the whole import fail. Import the issues one by one.
 	for _, i := range issues {
 		if err := w.create(ctx, []Issue{i}); err != nil {
 			return err
@@ -171,8 +170,8 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	return nil
 }
 
-// batch runs the commands in one transaction. If bd refuses one of them, each gets a separate
-// transaction.
+// batch runs the commands in one transaction. If bd refuses a command, batch runs each command in a
+// separate transaction.
 func (w *bdWriter) batch(ctx context.Context, commands []command) error {
 	if len(commands) == 0 {
 		return nil
@@ -203,7 +202,7 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	}
 	if l.description {
 		text := i.Description
-		if text == "-" { // bd would read the description from its standard input
+		if text == "-" { // bd reads standard input for the text "-"
 			text = "-\n"
 		}
 		args = append(args, "--description="+text)
@@ -228,9 +227,8 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	return nil
 }
 
-// remove deletes an issue that will be created again. bd then also deletes the links to the issue,
-// so remove records that the links are missing. Otherwise it would look as if a person had removed
-// them.
+// remove deletes an issue that will be created again. bd then also deletes the links to the issue.
+// remove records them as missing, so that they do not look like links that a person removed.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)
@@ -239,8 +237,8 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check records a refusal in w.refused and returns nil. If the database was busy, it returns an
-// error.
+// check returns an error if the database is busy. If bd refuses the issue, it records that in
+// w.refused and returns nil.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

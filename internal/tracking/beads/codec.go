@@ -102,8 +102,8 @@ func encode(v any, extra Extra) ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// decode decodes a JSON object into v, and returns the fields whose names are not in known. Names
-// are case sensitive.
+// decode decodes a JSON object into v and returns the unknown fields. The names of fields are case
+// sensitive.
 func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// quietTime is how long an unreadable file must stay unchanged before an export replaces it,
-// because another program may be writing it.
+// quietTime is the wait before an export replaces an unreadable file. Another program may still be
+// writing the file.
 const quietTime = 2 * time.Second
 
 // export returns false if the update must wait.
@@ -66,9 +66,10 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		return false, os.Remove(next) // last, because the file next tells resolve that the issues file was not replaced
+		// Remove this file last. It tells resolve that the issues file is still the old one.
+		return false, os.Remove(next)
 	}
-	// Read the stamp before the rename, so that any later change of the file counts as an edit.
+	// Read the stamp before the rename. Then any later change of the file counts as an edit.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -84,8 +85,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes content to the file next and copies the records to the column writing. As long as
-// next exists, the issues file has not been replaced.
+// prepare writes the new content to the file next and copies the records to the column writing. The
+// file next exists until the issues file is replaced.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))
@@ -157,8 +158,8 @@ func (f *file) quarantine(ctx context.Context) error {
 	return nil
 }
 
-// scrubQuarantine removes unreadable lines from the quarantined copies of the file, and lines that
-// contain the id of an erased issue.
+// scrubQuarantine cleans the quarantined copies of the file. It removes unreadable lines and all
+// lines with the id of an erased issue.
 func scrubQuarantine(path string, erased []string) error {
 	if len(erased) == 0 {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// A file is the issues file of one workspace, as last read or written. The caller must hold
+// A file is the last read or written state of a workspace's issues file. The caller must hold
 // table.mu.
 type file struct {
 	table  *table
@@ -59,7 +59,7 @@ func stampOf(path string) (stamp, error) {
 	return stamp{size: info.Size(), changed: info.ModTime().UnixNano(), exists: true}, nil
 }
 
-// File returns the path of a tenant's issues file below dir.
+// File returns the path of a tenant's issues file in the folder dir.
 func File(dir, tenant string) (string, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {
@@ -120,8 +120,7 @@ type change struct {
 	line   []byte
 }
 
-// classify sets f.foreign and f.problem. It returns the lines that differ from the written state,
-// by issue id.
+// classify sets f.foreign and f.problem. It returns the changed lines of known issues by issue id.
 func (f *file) classify(content []byte, rows []row) map[string]change {
 	written := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))
@@ -174,7 +173,7 @@ func column(err error) int {
 	return 1
 }
 
-// problem describes err. It must not quote the file.
+// problem describes err without quoting the file.
 func problem(err error) string {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

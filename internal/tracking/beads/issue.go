@@ -21,8 +21,8 @@ const (
 // TypeTask is the type of the tracker's issues.
 const TypeTask = "task"
 
-// MaxTitle is the maximum length of a title in bytes. The messages of Beads call the bytes
-// characters.
+// MaxTitle is the maximum length of a title in bytes. Messages of Beads say "characters" but mean
+// bytes.
 const MaxTitle = 500
 
 // Issue is a line of issues.jsonl, with fields in the order of Beads:
@@ -69,11 +69,11 @@ type Comment struct {
 	Extra     Extra           `json:"-"`
 }
 
-// Extra contains a record's unknown fields, which are written back unchanged.
+// Extra contains the unknown fields of a record. They are written back unchanged.
 type Extra map[string]json.RawMessage
 
-// Validate returns an error that wraps ErrInvalid and names the field if Beads would reject the
-// issue.
+// Validate returns an error if Beads would reject the issue. The error wraps ErrInvalid and names
+// the field.
 func (i Issue) Validate() error {
 	switch {
 	case i.ID == "":

@@ -18,9 +18,9 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge adds the changes that people made in theirs, the issue in the workspace, to the row, and
-// returns them as edits. A value that the tracker neither wrote nor was writing comes from a
-// person. The edits have the time of theirs if it is new, and otherwise the time at.
+// merge copies the changes of people in the workspace's issue to the row and returns them as edits.
+// A value is from a person if the tracker neither wrote it nor was writing it. The edits have the
+// issue's time, or the time at if the issue has no new time.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -31,7 +31,7 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 		at = theirs.UpdatedAt
 	}
 	if now := time.Now().UTC(); at.After(now) {
-		at = now // a time in the future would block changes by the tracker until then
+		at = now // after a future time, changes by the tracker would be ignored until then
 	}
 	changed := func(field func(Issue) string) bool {
 		return !slices.ContainsFunc(bases, func(b Issue) bool { return field(b) == field(theirs) })
@@ -142,7 +142,7 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 			ours.setExtra(name, theirs.Extra[name])
 		}
 	}
-	if r.written == "" { // bd may have stored only some links of the writing state
+	if r.written == "" { // bd may have stored only some of the links
 		bases = append([]Issue{{}}, bases...)
 	}
 	labels := mergeList(bases, theirs, *ours, func(i Issue) []string { return i.Labels }, func(s string) string { return s })
@@ -154,7 +154,7 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 
 func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
 
-// key identifies a comment without the id and the time, because bd assigns new ones.
+// key identifies a comment by author and text, because bd assigns new ids and times.
 func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {
@@ -169,8 +169,8 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList returns the list of ours with the elements that people added in theirs, and without the
-// elements that they removed. list selects the list of an issue. Elements may be repeated, so
+// mergeList returns the list in ours with the changes of people. It adds the elements that people
+// added in theirs and leaves out the elements that they removed. Elements can be repeated, so
 // mergeList compares counts.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
@@ -209,8 +209,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies the fields of theirs that the tracker does not set. It is called if the written
-// state is unknown. It copies no texts, because they may belong to an erased run.
+// adopt copies the fields that the tracker does not set. merge calls it if the written state is
+// unknown. adopt copies no texts, because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

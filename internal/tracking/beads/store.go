@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// A Store is the embedded backend. It keeps changes in memory until [Store.Flush] writes them to
-// the database, and [Store.Export] writes them to one file per tenant. The methods may be called
+// A Store is the embedded backend. Changes stay in memory until [Store.Flush] writes them to the
+// database. [Store.Export] then writes them to one file per tenant. The methods may be called
 // concurrently.
 type Store struct {
 	table  *table
@@ -21,20 +21,20 @@ type Store struct {
 	files  map[string]*file // by tenant, guarded by table.mu
 }
 
-// A place is where people see and edit the workspaces: files or bd.
+// A place contains the workspaces that people see and edit, as files or in bd.
 type place interface {
-	// look stores the edits that people made in the workspace.
+	// look finds the edits of people in the workspace and stores them.
 	look(ctx context.Context, tenant string) error
 	probe(ctx context.Context, tenant string) error
 }
 
-// NewStore returns a store with the tables in db and the workspaces in dir. db must stay open as
-// long as the store is used.
+// NewStore returns a store with its tables in db and its workspaces in the folder dir. The database
+// must stay open while the store is in use.
 func NewStore(db *projection.DB, dir string) *Store {
 	return &Store{table: newTable(db), dir: dir, logger: slog.New(slog.DiscardHandler), files: make(map[string]*file)}
 }
 
-// LogTo sets the logger. It must be called before the first use of the store.
+// LogTo sets the logger. Call it before the first use of the store.
 func (s *Store) LogTo(logger *slog.Logger) { s.logger = logger }
 
 // Workspace returns the workspace of tenant.
@@ -46,15 +46,14 @@ func (s *Store) Workspace(tenant string) Backend {
 func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ctx) }
 
 // Recover makes the next Export check all workspaces. Call it at the start, because the previous
-// process may not have exported its last changes.
+// process may have stopped before its last export.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that the files do not contain completely.
+// Backlog returns the number of flushed issues that are not completely in their file.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
-// Export updates the files of all workspaces to the flushed state, with the edits that people made
-// in them. A crash leaves either the old or the new file. A failing file does not affect the
-// others.
+// Export writes the flushed issues to the files of their workspaces and keeps the edits of people.
+// A crash leaves either the old or the new file. A failing file does not affect the others.
 func (s *Store) Export(ctx context.Context) error {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 )
 
 // Schema creates the tables of the backends in the tracker's database. Each record is a line of
-// issues.jsonl. A rebuild copies a table only if its text here is unchanged, including the
+// issues.jsonl. A rebuild copies a table only if its SQL text below is unchanged, including the
 // comments.
 const Schema = `
 CREATE TABLE bead (
@@ -48,13 +48,13 @@ const (
 	markDirty                       // the workspace is incomplete
 )
 
-// Changes of the table stay in memory until flush is called.
+// A table keeps changes in memory until flush is called.
 type table struct {
 	db *projection.DB
 
-	// mu guards pending and stale, all access to the tables of Schema, and the files of the
-	// embedded backend. It stays locked while the database and files are written. bdSpace.turn and
-	// the file lock are taken before mu.
+	// mu guards pending and stale, the tables of Schema, and the files of the embedded backend.
+	// Holders keep it while they write to the database and files. Lock order: bdSpace.turn, the
+	// file lock, mu.
 	mu      sync.Mutex
 	pending map[beadKey]row
 	stale   map[string]bool // tenants whose workspace lacks changes
@@ -122,7 +122,7 @@ func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	return r, err
 }
 
-// load returns the row of an issue, with pending changes. The caller holds t.mu.
+// load returns the row of an issue, including pending changes. The caller holds t.mu.
 func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	if r, ok := t.pending[key]; ok {
 		return r, nil
@@ -150,7 +150,7 @@ func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	return r, nil
 }
 
-// rows returns the rows that fulfil the SQL condition where, ordered by id. The caller holds t.mu.
+// rows returns the rows that fulfil the SQL condition, ordered by id. The caller holds t.mu.
 func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (list []row, err error) {
 	query := "SELECT " + rowColumns + " FROM bead WHERE tenant = ?"
 	if where != "" {
@@ -169,8 +169,8 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes the links to an issue from the written state of all other issues, and marks these
-// as dirty.
+// unlink removes all links to an issue from the written states. It marks the issues with such a
+// link as dirty.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,8 +13,8 @@ const (
 	maxDescription = 60_000
 )
 
-// fit returns the issue in a form that every backend accepts. If the title is too long, its end
-// moves to the description.
+// fit shortens the issue to a form that every backend accepts. The end of a long title moves to the
+// description.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)
 	i.Title = title

@@ -34,7 +34,7 @@ func (w *workspace) change(ctx context.Context, id string, do func(*row) (change
 	if err != nil {
 		return err
 	}
-	// A pending row may share these slices, which do may change.
+	// do may change these slices, and a pending row may share them.
 	r.issue.Dependencies, r.issue.Comments = slices.Clone(r.issue.Dependencies), slices.Clone(r.issue.Comments)
 	changed, err := do(&r)
 	if err != nil || !changed {
@@ -80,7 +80,7 @@ func (w *workspace) Transition(ctx context.Context, t Transition) error {
 			return false, nil
 		case i.isClosed() && t.To != Closed && !t.Reopen:
 			if t.At.Equal(i.UpdatedAt) {
-				return false, nil // t is repeated, and a later change closed the issue
+				return false, nil // a repeated transition, and the issue was closed later
 			}
 			return false, fmt.Errorf("issue %s is closed and cannot become %s: %w", i.ID, t.To, ErrConflict)
 		}
@@ -126,15 +126,16 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// number returns an id for c that is unique in the workspace, because bd refuses repeated ids. All
-// versions of Beads can read ids that are numbers. The id does not depend on the text.
+// number returns an id for the comment that is unique in the workspace, because bd refuses repeated
+// ids. The id is a number, because all versions of Beads can read numbers. The text does not affect
+// the id.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly
 }
 
-// Label implements [Annotator]. It does not change the time of the issue. Otherwise a late status
-// change with an earlier time would be ignored.
+// Label implements [Annotator]. It leaves the time of the issue unchanged, because a newer time
+// would block late status changes.
 func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)

@@ -4,18 +4,18 @@ import "strings"
 
 type clause struct {
 	from, to int
-	hard     bool // begins after a semicolon, a dash or a word like "but", and not only after a comma
+	hard     bool // begins after more than a comma, such as a semicolon, a dash or "but"
 }
 
-// A word in starters or coupled, or with the ending "ed", begins a clause after a comma. Before any
-// other word, the comma continues a list. A word in coupled also begins a clause after "and", and a
-// word in breakers begins one everywhere.
+// A word in breakers begins a clause everywhere. After a comma, so does a word in starters or
+// coupled, or with the ending "ed". Before any other word, a comma continues a list. After "and",
+// only words in coupled begin a clause.
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)
 	breakers = set("but however whereas though although except while")
 	coupled  = set("deferred skipped punted postponed left parked i we did")
-	// Words in introductions and conjunctions are dropped at the beginning of an item.
+	// An item does not begin with a word in introductions or conjunctions.
 	introductions = set("i we as because since whereas while")
 	conjunctions  = set("but and however so also though although yet except finally then note while only currently")
 	pronouns      = set("it this that these those they which who what everything")
@@ -68,8 +68,8 @@ func (r *reader) clausesOf(s fragment, items []string) []string {
 	return items
 }
 
-// in finds the cue c in the words of a clause. It returns false if there is no cue, or if other
-// words retract it.
+// in finds the cue in the words of a clause. It returns false without a cue, or if other words
+// retract it.
 func (c cue) in(words []word) (span, bool) {
 	lead := speaker(words)
 	for at := 0; at <= len(words); at++ {
@@ -91,8 +91,8 @@ func (c cue) in(words []word) (span, bool) {
 	return span{}, false
 }
 
-// speaker returns the positions where a predicate about the speaker may begin: the start of the
-// clause, and after "I" and "we".
+// speaker returns the positions where a predicate about the speaker may begin. These are the start
+// of the clause, and the words after "I" and "we".
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -131,7 +131,9 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	case whole:
 		from, to = all[i].from, last
 		if s.start == past(words, from, to) {
-			from = all[max(i-1, 0)].from // the cue begins the clause, as in "read, but not yet changed", so include the previous one
+			// The cue begins the clause, as in "read, but not yet changed". The item is in the
+			// clause before.
+			from = all[max(i-1, 0)].from
 		}
 	}
 	from = past(words, from, to)
@@ -144,8 +146,7 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 }
 
 // meant returns where the item in clause i begins. If the clause begins with a pronoun, the item
-// includes the earlier clause that the pronoun refers to, as in "the importer has it too, which I
-// did not fix".
+// starts in an earlier clause, as in "the importer has it too, which I did not fix".
 func meant(words []word, all []clause, i, to int) int {
 	from := past(words, all[i].from, to)
 	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {
@@ -154,8 +155,7 @@ func meant(words []word, all []clause, i, to int) int {
 	return from
 }
 
-// past returns the position of the first word in words[from:to] that is neither a conjunction nor
-// an introduction.
+// past returns the position of the first word after conjunctions and introductions.
 func past(words []word, from, to int) int {
 	for from < to {
 		if w := words[from].text; !conjunctions[w] && !introductions[w] {
@@ -166,8 +166,8 @@ func past(words []word, from, to int) int {
 	return from
 }
 
-// reason returns the number of words before a reason, a time or a place, such as "because", "for
-// now" or "in a follow-up".
+// reason returns the number of words before "because", "for now", "in a follow-up" or another
+// reason, time or place.
 func reason(words []word) int {
 	for i := 1; i < len(words); i++ {
 		if begins(reasons, words[i:]) {

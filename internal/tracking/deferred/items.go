@@ -14,16 +14,16 @@ const (
 	maxItem  = 300      // in runes
 )
 
-// Items returns the deferred work in summary, in the order of the text: at most 50 items, each one
-// line of at most 300 runes that reads like a title. All items have different [Key]s.
+// Items returns the deferred work in summary, in the order of the text. It returns at most 50 items
+// with different [Key]s. Each item is one line of at most 300 runes.
 func Items(summary string) []string {
 	r := reader{labels: deferredLabels, clauses: deferredCues}
 	return r.read(summary)
 }
 
-// Done returns the items that summary reports as done, as in "Done: add docs", "Completed
-// follow-up: add docs", ticked boxes, and lists below a label like "Done". It settles earlier
-// results of [Items] with the same [Key]. It has the same limits as Items.
+// Done returns the finished work in summary, such as "Done: add docs", "Completed follow-up: add
+// docs", ticked boxes, and lists below a label like "Done". It settles earlier results of [Items]
+// with the same [Key]. The limits of Items apply.
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)
@@ -38,9 +38,9 @@ func Nothing(item string) bool {
 	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
 }
 
-// Key returns a normal form that is the same for similar wordings, such as "Added the docs." and
-// "add docs". It has lower-case words without articles, punctuation and the ending of the first
-// word. Key(Key(item)) equals Key(item).
+// Key returns the same text for similar items, such as "Added the docs." and "add docs". It keeps
+// lower-case words without articles and punctuation, and without the ending of the first word.
+// Key(Key(item)) equals Key(item).
 func Key(item string) string {
 	for range 100 {
 		key := keyOnce(item)
@@ -95,8 +95,8 @@ func appendItem(items []string, item string) []string {
 	return append(items, item)
 }
 
-// isTally recognises lists of counts like "Skipped: 0, flaky: 2". A single count may be work, like
-// "Issue: 42".
+// isTally recognises lists of counts such as "Skipped: 0, flaky: 2". A single number may be work,
+// as in "Issue: 42".
 func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
 
 var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)
@@ -109,8 +109,8 @@ func trimItem(item string) string {
 	return strings.TrimSpace(item)
 }
 
-// Clean returns s as one line with single spaces, without control characters and invalid UTF-8, cut
-// to limit runes with an ellipsis.
+// Clean returns s as one line of at most limit runes. It removes control characters, invalid UTF-8
+// and repeated spaces. A shortened text ends with an ellipsis.
 func Clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {

@@ -1,8 +1,8 @@
 package deferred
 
-// A label is a phrase before a colon or above a list that names the kind of work.
+// A label names a kind of work, before a colon or above a list.
 type label struct {
-	// A number after the label is a count, not an item.
+	// A number after the label is a count and not an item.
 	counted bool
 	// Names separated by commas after the label are separate items.
 	short bool
@@ -70,12 +70,12 @@ var doneLabels = []label{{say: phrases(`
 var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
 	sensible known explicit main only other these are here and also work items two three`)
 
-// After "remaining", these words name a quantity or a thing, not work.
+// After "remaining", these words name a quantity or a thing instead of work.
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
-// Phrases in nothing begin an item that means "no work". Those in nothingAlone must be the complete
-// item.
+// An item that begins with a phrase in nothing means "no work". A phrase in nothingAlone must be
+// the complete item.
 var (
 	nothing = phrases(`
 		none|nothing|nil|null|nope

@@ -7,7 +7,8 @@ import (
 	"unicode"
 )
 
-// listed splits the text after a label at the numbers of "1) … 2) …", or else at semicolons.
+// listed splits the text after a label into items. It splits before "1)", "2)" and so on. In a text
+// without such numbers, it splits at semicolons.
 func listed(p fragment) []fragment {
 	if items := numbered(p); items != nil {
 		return items
@@ -71,8 +72,8 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined prepares a numbered list after a colon, so that it stays one sentence. It writes its
-// numbers as "1)", and replaces the full stops before them by semicolons.
+// joined keeps a numbered list after a colon in one sentence. It writes the numbers as "1)" and
+// replaces the full stops before them by semicolons.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -88,8 +89,8 @@ func joined(mask string) string {
 	return string(out)
 }
 
-// short splits a list like "a.go, b.go and c.go". It returns p alone unless all elements are as
-// short as names and none is a sentence.
+// short splits a list of names such as "a.go, b.go and c.go". It returns p alone if an element is
+// long or a sentence.
 func short(p fragment) []fragment {
 	fragments := enumerated(p)
 	verbs := make([]bool, len(fragments))
@@ -101,7 +102,7 @@ func short(p fragment) []fragment {
 		verbs[i] = len(words) > 1 && sets["work"][words[0].text]
 	}
 	if len(fragments) > 0 && verbs[0] && slices.Contains(verbs, false) {
-		return []fragment{p} // one verb applies to all, as in "port the reports, invoices"
+		return []fragment{p} // the verb applies to all, as in "port the reports, invoices"
 	}
 	return fragments
 }
@@ -119,7 +120,8 @@ var (
 		not no now seems looks`)
 )
 
-// enumerated splits p at commas and "and", except within brackets and numbers. It drops "etc.".
+// enumerated splits p at commas and "and" and drops "etc.". It does not split within brackets or
+// numbers.
 func enumerated(p fragment) []fragment {
 	var fragments []fragment
 	start, depth := 0, 0
@@ -160,7 +162,7 @@ func withinNumber(s string, i int) bool {
 
 const maxInner = 60
 
-// splitLabel splits a sentence at a label for remaining work within it, as in "Resolved 3 of 5;
+// splitLabel splits a sentence before a label for remaining work. Examples are "Resolved 3 of 5;
 // remaining: a.go" and "3 of 5 are resolved (remaining: a.go)".
 func splitLabel(s fragment) []fragment {
 	for i := range len(s.mask) {
@@ -187,8 +189,7 @@ func splitLabel(s fragment) []fragment {
 	return []fragment{s}
 }
 
-// opener returns the length of the punctuation after which a label may begin within a sentence, or
-// 0.
+// opener returns the length of punctuation before a possible label within a sentence, or 0.
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {
 		if strings.HasPrefix(s, sign) {

@@ -37,8 +37,8 @@ const (
 
 const maxGap = 8
 
-// A span is a match of a phrase with words[start:end]. The item is words[from:to]. Without an item,
-// from is -1.
+// A span is a match of a phrase with words[start:end]. The item is words[from:to]. If from is -1,
+// the match has no item.
 type span struct{ start, end, from, to int }
 
 func phrases(lines string) []phrase {

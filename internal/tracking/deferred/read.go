@@ -12,10 +12,10 @@ type reader struct {
 	done    bool // read finished work, which includes ticked items
 
 	items  []string
-	open   *label // label to which the next list belongs, or nil
+	open   *label // label of the next list, or nil
 	listed bool   // the list of the open label has begun
 	indent int    // indentation of the bullets in that list
-	number bool   // a number or an address is after the label, so only a list can have its items
+	number bool   // a number or an address follows the label, so items can only be in a list
 	asked  bool   // after a question, the next list contains options
 }
 
@@ -42,8 +42,7 @@ func (r *reader) tick(l line) {
 	}
 }
 
-// below handles a line after an open label. It returns false if the line does not belong to that
-// label.
+// below handles a line after an open label. It returns false if the line is not part of that label.
 func (r *reader) below(l line) bool {
 	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {
@@ -64,15 +63,15 @@ func (r *reader) below(l line) bool {
 	return true
 }
 
-// relabels reports whether l begins a new label. A bullet with text after its label is an item of
-// the open label instead.
+// relabels reports whether the line begins a new label. A bullet with a label and text is an item
+// of the open label.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph handles a paragraph below an open label. Its first sentence is the item of the label,
-// unless the paragraph has a label, or the sentence has a cue or is an offer.
+// paragraph handles a paragraph below an open label. The first sentence is the item of that label.
+// It is no item if it has a cue or is an offer, or if the paragraph has a label.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)
@@ -95,8 +94,8 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled adds the items in rest, the text after a label. If rest is empty, a number or an
-// address, the items are expected in a list below.
+// labelled adds the items in the text after a label. If the text is empty, a number or an address,
+// a list below contains the items.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
@@ -115,7 +114,7 @@ func (r *reader) labelled(l *label, rest fragment) {
 	}
 }
 
-// sentence adds the items of s. If s ends with a colon, it expects them in a list below instead.
+// sentence adds the items of a sentence. After a colon at the end, a list below contains the items.
 func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
@@ -155,8 +154,8 @@ func firstOf(p fragment) string {
 	return p.text
 }
 
-// label returns the label at the beginning of s and the text after it, or false if s begins with
-// none. Without a colon, the label must be a heading or alone on its line.
+// label returns the label at the beginning of s and the text after it. A label without a colon must
+// be a heading or alone on its line.
 func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {
@@ -190,7 +189,7 @@ func isName(words []word, sep string) bool {
 	return n > 0 && n <= longest && !products[words[n-1].text]
 }
 
-// separated splits s at the first colon or dash, or at the comma in "as a follow-up, …".
+// separated splits s at the first colon or dash, or after "as a follow-up,".
 func separated(s fragment) (name string, rest fragment, sep string) {
 	at, width := -1, 1
 	for _, mark := range []string{":", " - ", " – ", " — "} {

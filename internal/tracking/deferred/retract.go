@@ -18,7 +18,7 @@ func (c cue) retracted(words []word, s span) bool {
 	if c.isName(words[s.end:]) || isScope(words[s.start:]) || isStatus(words, s) {
 		return true
 	}
-	after := words[s.end-1:] // the last word of the cue can be the verb
+	after := words[s.end-1:] // a verb can be the last word of the cue
 	return found(finished, after[:untilReason(after)])
 }
 
@@ -33,8 +33,8 @@ func isScope(words []word) bool {
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether words, which come before the cue, deny it. A "without" within the subject
-// does not, as in "the reports without a trace were left for later".
+// denied reports whether a word before the cue denies it. A "without" within the subject does not,
+// as in "the reports without a trace were left for later".
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -47,8 +47,8 @@ func (c cue) denied(words []word) bool {
 	return false
 }
 
-// isObject reports whether words can be the cue's object. In "deferred tax assets are computed"
-// they cannot, because "are" is the verb.
+// isObject reports whether the words can be the object of the cue. In "deferred tax assets are
+// computed" they cannot, because they contain the verb "are".
 func isObject(words []word) bool {
 	return (len(words) == 0 || !prepositions[words[0].text]) &&
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
@@ -82,8 +82,8 @@ func done(words []word, next []clause) bool {
 	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
 }
 
-// isStatus recognises the state of several things, as in "2 convoys remain open". Open questions
-// and the like are work.
+// isStatus recognises a state of several things, such as "2 convoys remain open". Open questions or
+// bugs are work.
 func isStatus(words []word, s span) bool {
 	i := slices.IndexFunc(words[s.start:s.end], func(w word) bool { return w.text == "remain" || w.text == "remains" }) + s.start
 	if i < s.start || i+1 >= len(words) || !states[words[i+1].text] {
@@ -97,7 +97,7 @@ func isStatus(words []word, s span) bool {
 var (
 	states = set(`open active running healthy idle online up unchanged stable green alive available closed connected
 		paused enabled disabled blocked queued asleep intact valid`)
-	// Things in unsettled are work while they are open.
+	// If these things are open, they are work.
 	unsettled = set(`question questions issue issues item items task tasks point points todo todos finding findings
 		comment comments thread threads bug bugs gap gaps conflict conflicts decision decisions error errors warning
 		warnings failure failures problem problems concern concerns blocker blockers callers`)
@@ -110,8 +110,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position after the last "and". In "fixed a and deferred b", finished work
-// before it does not affect the cue.
+// lastAnd returns the position after the last "and". In "fixed a and deferred b", the word "fixed"
+// does not affect the cue "deferred".
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

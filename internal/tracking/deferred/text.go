@@ -13,8 +13,8 @@ type line struct {
 	heading bool // begins with "#", or is completely bold
 	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
-	// mask is text with code and quotations overwritten, so that no cue is found in them. It has
-	// the same length.
+	// mask is text with an x in place of each byte of code and quotations, so that they contain
+	// no cues.
 	mask string
 }
 
@@ -43,7 +43,7 @@ type blockState struct {
 	list  bool
 }
 
-// skips updates the state with the next line. It returns true for code, quotations and tables.
+// skips reads the next line. It returns true for code, quotations and tables.
 func (at *blockState) skips(body string, indent int) bool {
 	mark := fenceOf(body)
 	switch {
@@ -140,7 +140,7 @@ func bulletMark(body string) int {
 	return 0
 }
 
-// maxShown limits the length in bytes of code or a quotation within a line.
+// maxShown is the maximum length of code or a quotation within a line, in bytes.
 const maxShown = 500
 
 var closing = map[rune]string{'`': "`", '"': `"`, '“': "”", '‘': "’", '\'': "'", '«': "»"}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A word is a lower-case word with its position. Contractions are written out, so "didn't" becomes
+// A word is a lower-case word with its position. A contraction such as "didn't" becomes two words,
 // "did" and "not".
 type word struct {
 	text       string
@@ -14,7 +14,7 @@ type word struct {
 	glued      bool // a hyphen joins it to the previous word
 }
 
-// wordsOf splits s into words. Apostrophes, dots, underscores and slashes may occur within a word,
+// wordsOf splits s into words. Apostrophes, dots, underscores and slashes can be part of a word,
 // because names contain them. Hyphens separate words.
 func wordsOf(s string) []word {
 	var words []word
@@ -27,7 +27,7 @@ func wordsOf(s string) []word {
 			}
 			end = i + utf8.RuneLen(r)
 		case start >= 0 && strings.ContainsRune("'’._/", r) && end == i:
-			// This character belongs to the word only if a letter or digit comes after it.
+			// Include this character only before a letter or digit.
 		case start >= 0:
 			words = addWord(words, s, start, end)
 			start = -1

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Comparison describes how another configuration changes the results of a history. It has the count
-// and the first examples of each kind of difference.
+// Comparison describes the differences between the results of two configurations. For each kind of
+// difference, it has the count and the first examples.
 type Comparison struct {
 	Events int          `json:"events"`
 	Config Pair[string] `json:"config"` // hashes
@@ -23,10 +23,10 @@ type Comparison struct {
 	Gained    Differences[IssueDifference]    `json:"gained"`    // issues only under the new configuration
 	Lost      Differences[IssueDifference]    `json:"lost"`      // issues only under the old configuration
 	Changed   Differences[IssueDifference]    `json:"changed"`   // issues under both, with different content
-	Decisions Differences[DecisionDifference] `json:"decisions"` // decisions with another action, rule or list of issues
+	Decisions Differences[DecisionDifference] `json:"decisions"` // decisions with different actions, rules or issues
 }
 
-// A Pair has two values, under today's configuration and under the new configuration.
+// A Pair has a value of today's configuration and a value of the new configuration.
 type Pair[T any] struct {
 	Base T `json:"base"`
 	New  T `json:"new"`
@@ -47,7 +47,7 @@ func (d *Differences[T]) add(limit int, example func() (T, error)) error {
 	return err
 }
 
-// IssueDifference is an issue that differs, or exists on one side only.
+// IssueDifference is an issue that differs between the two sides, or exists on one side only.
 type IssueDifference struct {
 	ID     string     `json:"id"`
 	Tenant string     `json:"tenant"`
@@ -57,8 +57,8 @@ type IssueDifference struct {
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
-	// Decision has the decisions of both sides on the event that created the issue. It is nil if
-	// both sides have the issue.
+	// Decision has each side's decision on the event that created the issue. It is nil if both
+	// sides have the issue.
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 
@@ -71,7 +71,7 @@ type DecisionDifference struct {
 
 type imprint struct {
 	rules.Issue
-	digest [sha256.Size]byte // hash of the issue as JSON, without the title
+	digest [sha256.Size]byte // hash of the issue in JSON without the title
 }
 
 func (a imprint) compare(b imprint) int {
@@ -114,8 +114,8 @@ func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	}
 }
 
-// merge joins two sequences that are sorted by compare, and calls do for each pair of equal values.
-// If only one sequence has a value, do gets nil in place of the other.
+// merge joins two sorted sequences and calls do for each pair of equal values. If only one sequence
+// has a value, the other argument of do is nil.
 func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
 	nextA, stopA := iter.Pull2(as)
 	defer stopA()
@@ -156,8 +156,8 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 	return nil
 }
 
-// Compare compares two replays of the same history, with at most the given number of examples per
-// kind of difference.
+// Compare compares two replays of the same history. It returns at most the given number of examples
+// per kind of difference.
 func Compare(base, changed *Replay, examples int) (Comparison, error) {
 	c := Comparison{
 		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},
@@ -201,8 +201,8 @@ func compareDecisions(a, b rules.Decision) int {
 
 type comparing struct{ base, changed *sqlite.Conn }
 
-// issue compares the versions a and b of an issue. One of them is nil if the issue exists on one
-// side only.
+// issue compares the two versions of an issue. One version is nil if the issue exists on one side
+// only.
 func (both comparing) issue(c *Comparison, examples int, a, b *imprint) error {
 	if a != nil {
 		c.Issues.Base++

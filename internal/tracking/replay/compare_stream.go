@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// A Stream is the history in the broker's stream, up to where the tracker of DataDir has read it.
+// A Stream is the part of the broker's stream that the tracker of DataDir has read.
 type Stream struct {
 	DataDir  string
 	Tenant   string // empty means all
@@ -16,14 +16,14 @@ type Stream struct {
 	Bar      Progress // may be nil
 }
 
-// StreamComparison describes how another configuration would have changed the stream's results.
+// StreamComparison describes the effect of another configuration on the results of the stream.
 type StreamComparison struct {
 	Reproduced Reproduction `json:"reproduced"`
 	Comparison
 }
 
 // Compare folds the stream under today's configuration (base) and the new one (changed). It
-// compares base with the tracker's issues, and changed with base.
+// compares base with the issues of the tracker, and changed with base.
 func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
 	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
 	if err != nil {

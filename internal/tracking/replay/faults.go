@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// maxFaults limits the number of lines that an error lists. The error counts all of them.
+// maxFaults is the number of lines in the text of an error. The error counts all lines.
 const maxFaults = 100
 
 // Faults collects input lines that are not valid events. The zero value is empty.

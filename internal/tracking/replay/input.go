@@ -13,20 +13,20 @@ import (
 
 const stdinPath = "-"
 
-// Input is a file of CloudEvents, one per line in the order of arrival.
+// Input is a file of CloudEvents with one event per line, in the order of arrival.
 type Input struct {
 	Path   string    // "-" means Stdin
-	Stdin  io.Reader // may block. The end of the context interrupts it
+	Stdin  io.Reader // a read may block until the context ends
 	Tenant string    // tenant for events without one
-	Only   string    // fold only this tenant's events, or all if empty
+	Only   string    // tenant whose events count. Empty means all tenants
 	Bar    Progress  // may be nil
 
-	// Seen, if not nil, gets each event before it is folded.
+	// Fold calls Seen for each event before it folds the event. Seen may be nil.
 	Seen func(events.Event)
 }
 
-// Fold folds the file with all replays, and ends all grace periods at its end. Lines that are not
-// valid events are skipped and returned as Faults.
+// Fold folds the file with all replays. At the end of the file, all grace periods end. Fold skips
+// lines that are not valid events and returns them as Faults.
 func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err error) {
 	l, err := openLines(ctx, in.Path, in.Stdin)
 	if err != nil {
@@ -66,8 +66,8 @@ func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error
 	return nil, fmt.Errorf("read events: %w", errors.Join(err, f.Close()))
 }
 
-// interruptible returns a reader that fails once ctx has ended. It cannot interrupt a read of r, so
-// the goroutine runs until r ends.
+// interruptible returns a reader that fails after the end of ctx. A blocked read of r continues in
+// its goroutine until r ends.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -88,7 +88,7 @@ func (l *lines) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (l *lines) Close() error { return l.r.Close() }
 
-// events includes the records that outboxes write about their sequence numbers.
+// events also returns the records of outboxes about their sequence numbers.
 func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})

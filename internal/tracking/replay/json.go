@@ -15,11 +15,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// WriteJSON writes the issues in the order of creation and the decisions in the order of arrival.
-// If against is not nil, the output includes that comparison.
+// WriteJSON writes issues in the order of creation and decisions in the order of arrival. If
+// against is not nil, it also writes that comparison.
 func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
-	safe := termtext.SafeJSON(buf) // must be before the buffer, which can split a character
+	safe := termtext.SafeJSON(buf) // filter before the buffer, which can split a character
 	j := &jsonWriter{w: safe}
 	separator := "\n"
 	j.raw(`{"issues":[`)
@@ -56,7 +56,7 @@ func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	return buf.Flush()
 }
 
-// writeIssue streams the list of events, because it may not fit into memory.
+// writeIssue streams the events of an issue, because they may not fit into memory.
 func writeIssue(w io.Writer, conn *sqlite.Conn, i rules.Issue) error {
 	moves, err := transitions(conn, i.Tenant, i.ID)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Issue is an issue in the output of whatif. Later versions may add fields but never rename them.
+// Issue is an issue in the output of whatif. Later versions keep the names of its fields and may
+// add fields.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// replayBatch is the number of events between two flushes. It limits the memory of a fold.
+	// replayBatch is the number of events between two flushes. It limits the use of memory.
 	replayBatch = 1000
-	// scratchCache is the size of the page cache in KiB. A scratch database that fits into it never
-	// reaches the disk.
+	// scratchCache is the size of the page cache in KiB. A smaller scratch database stays in
+	// memory.
 	scratchCache = 64 << 10
 )
 
-// A Replay folds a history under one configuration into a scratch database with the tracker's
-// tables. It is not safe for concurrent use.
+// A Replay folds a history under one configuration. The results are in a scratch database with the
+// tables of the tracker. A Replay is not safe for concurrent use.
 type Replay struct {
 	conn    *sqlite.Conn
 	config  rules.Config
@@ -41,8 +41,8 @@ func New(config rules.Config) (*Replay, error) {
 	return &Replay{conn: conn, config: config, fold: store.NewFold(conn, config)}, nil
 }
 
-// openScratch returns a database that SQLite keeps in memory or, if it is large, in a temporary
-// file that disappears with the process.
+// openScratch opens a temporary database. SQLite keeps it in memory, or in a temporary file if it
+// is large.
 func openScratch() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn("", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -58,10 +58,10 @@ func openScratch() (*sqlite.Conn, error) {
 	if err := sqlitex.ExecuteScript(conn, store.Schema("").Tables, nil); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // no other connection reads the database, and it is never rolled back
+	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // one transaction, because only this connection uses the database
 }
 
-// Conn returns the database with the results, for the functions of package store.
+// Conn returns the database with the results. The functions of package store can read it.
 func (r *Replay) Conn() *sqlite.Conn { return r.conn }
 
 // Config returns the configuration of the replay.
@@ -73,8 +73,7 @@ func (r *Replay) Events() int { return r.events }
 // Close closes and deletes the database.
 func (r *Replay) Close() error { return r.conn.Close() }
 
-// take skips the tracker's decisions and audit.accessed events, because they are not facts about
-// work.
+// take folds an event about work. It skips decisions of the tracker and audit.accessed events.
 func (r *Replay) take(e events.Event) error {
 	r.events++
 	if k := e.Kind(); k == events.IssueDecided || k == events.AuditAccessed {
@@ -96,9 +95,9 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold folds h with all replays, and returns the lines that are not valid events. If release is
-// true, it ends all grace periods at the end of h. That is right for a file, but not for a stream,
-// which may continue.
+// fold folds h with all replays and returns the lines that are not valid events. If release is
+// true, all grace periods end with h. Use true for a file, and false for a stream that may
+// continue.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

@@ -27,13 +27,14 @@ type streamReader struct {
 	truncated   bool   // the first messages are gone
 }
 
-// openStream returns a reader up to the sequence last, where 0 means the end of the stream.
+// openStream returns a reader up to the last sequence. If last is 0, it reads to the end of the
+// stream.
 func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamReader, error) {
 	stream, err := b.JetStream().Stream(ctx, b.Space().EventStream())
 	if err != nil {
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
-	stream.CachedInfo().Config.AllowDirect = false // the account of a tracker has no right to direct gets
+	stream.CachedInfo().Config.AllowDirect = false // a tracker has no right to direct gets
 	state := stream.CachedInfo().State
 	if last == 0 || last > state.LastSeq {
 		last = state.LastSeq
@@ -41,7 +42,7 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 	return &streamReader{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, truncated: state.FirstSeq > 1}, nil
 }
 
-// events requests single messages, so that it needs no consumer on the server.
+// events requests single messages, which needs no consumer on the server.
 func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks

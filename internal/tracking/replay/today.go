@@ -55,7 +55,7 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 	return t, err
 }
 
-// Reproduction reports whether folding the stream gives the tracker's issues.
+// Reproduction reports whether a fold of the stream reproduces the issues of the tracker.
 type Reproduction struct {
 	Exact    bool     `json:"exact"`
 	Issues   int      `json:"issues"`
@@ -63,7 +63,7 @@ type Reproduction struct {
 	Extra    int      `json:"extra"`   // issues that only the fold has
 	Differ   int      `json:"differ"`  // issues that both have, with different content
 	Examples []string `json:"examples"`
-	// Reason explains why an exact reproduction cannot be expected, or is empty.
+	// Reason explains why the fold cannot be exact. It is empty otherwise.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The alarms component opens issues about records that contradict each other. An alarm does not
-// wait, and the hooks attribute does not turn it off, because a forged event can have any hooks
-// attribute. Only people close its issue.
+// The alarms component opens issues about records that contradict each other. Alarms have no grace
+// period, and only people close their issues. The hooks attribute does not turn alarms off, because
+// a forged event can have any value.
 type alarms struct {
 	draft   *draft
 	journal *journal
@@ -23,9 +23,9 @@ type alarms struct {
 
 var denyWord = []byte(string(events.VerdictDeny))
 
-// watch records denials of tool calls. It raises an alarm if the event is a successful result of a
-// call that was denied before. The tracker does not remember all results, so a result before the
-// denial raises no alarm here. The verification of the ledger finds it.
+// watch records denials of tool calls. It raises an alarm if a denied call has a successful result.
+// The denial must arrive first, because the tracker does not remember all results. The verification
+// of the ledger finds the other order.
 func (a *alarms) watch() {
 	d := a.draft
 	e := d.event
@@ -48,7 +48,7 @@ func (a *alarms) watch() {
 	}
 }
 
-// denies reports whether e is a verdict that denied its call.
+// denies reports whether e has a verdict that denies its tool call.
 func denies(e events.Event) bool {
 	if !bytes.Contains(e.Data, denyWord) { // most verdicts are decided without decoding
 		return false
@@ -80,8 +80,7 @@ func (a *alarms) denied(id, tool string) {
 	known.Issue, known.Digest, known.Entry = a.raise(issue)
 }
 
-// compare raises an alarm if the event has the id and source of an earlier event and other
-// content.
+// compare raises an alarm if an earlier event with the same id and source has other content.
 func (a *alarms) compare() {
 	d := a.draft
 	id := markID(d.records, d.event.ID, d.event.Source)
@@ -91,7 +90,7 @@ func (a *alarms) compare() {
 	}
 	m := marks.edit(d.records, id)
 	m.Others = append(m.Others, sum)
-	// The first event has a decision under this source already.
+	// Make the source unique, because the first event already has a decision under this source.
 	d.decision.Source += fmt.Sprintf("#%d", len(m.Others)+1)
 	d.say("id reused", "another event with this id has other content, and only the first one counts")
 	d.flip("the same content, or another id")
@@ -108,7 +107,7 @@ func (a *alarms) compare() {
 	})
 }
 
-// raise creates the issue. If the rate limit does not allow that, it adds a digest entry instead.
+// raise creates the issue. If the rate limit is reached, it adds a digest entry instead.
 func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
 	if !a.limiter.allow(true) {
 		digest, entry = a.digests.add(issue.Title)
@@ -119,11 +118,11 @@ func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
 	return issue.ID, "", 0
 }
 
-// maxOthers limits how many contents of one event are distinguished.
+// maxOthers limits the number of different contents that a mark stores.
 const maxOthers = 8
 
-// contentOf returns a hash of what an event says. If a hook payload was recorded twice, both
-// recordings have the same hash, although their hooks ran separately.
+// contentOf returns a hash of the content of an event. Two recordings of the same hook payload have
+// the same hash, even if different hooks ran.
 func contentOf(e events.Event) string {
 	var members map[string]json.RawMessage
 	data := []byte(e.Data)

@@ -10,13 +10,13 @@ import (
 const (
 	// The clock is set back after maxBehind consecutive events that are far behind it.
 	maxBehind = 20
-	// An event further ahead of the clock than maxAhead is handled as if it had happened now, until
-	// a second event confirms its time.
+	// If an event is more than maxAhead ahead of the clock, its time counts as now until a second
+	// event confirms it.
 	maxAhead = 2 * 365 * day
 )
 
 // Tenant has the clock of a tenant, the creation times of its latest issues, and its digests. The
-// clock is the time up to which events have been seen, and not the machine's time.
+// clock follows the times of events and not the machine's time.
 type Tenant struct {
 	Clock    time.Time   `json:"clock,omitzero"` // latest credible event time
 	Far      far         `json:"far,omitzero"`
@@ -39,8 +39,9 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock forward to the time of e. If e is ahead of the clock by more than leap,
-// another event must confirm its time first, unless passes returns true.
+// move moves the clock forward to the time of the event. If the event is more than leap ahead of
+// the clock, a second event must confirm the time. Events for which passes returns true need no
+// confirmation.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -64,14 +65,13 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord reports whether services write events of kind k about other events. For imported
-// sessions, they write them long after the work.
+// isRecord reports whether services write events of kind k about other events. After an import of
+// sessions, such events come long after the work.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether e, which is ahead of the clock, moves the clock without confirmation by
-// another event.
+// passes reports whether e moves the clock forward without confirmation by another event.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
@@ -81,8 +81,8 @@ func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time to use for e. This is the clock if e is a record of a service or is more
-// than maxAhead ahead, and the time of e otherwise.
+// take returns the time of the event. For a record of a service, or an event more than maxAhead
+// ahead, it returns the clock instead.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
@@ -98,8 +98,8 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd returns when the grace period ends, and when to check whether it has ended. If the clock
-// is behind the failure, the check is earlier, because the clock may never reach the end.
+// graceEnd returns the end of the grace period and the time to check for the end. If the clock is
+// behind the failure, the check is earlier, because the clock may never reach the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

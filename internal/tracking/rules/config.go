@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
-// Config has the limits of the rules. The default file of package configfile explains each of them.
+// Config has the limits of the rules. The default file in package configfile explains each limit.
 type Config struct {
 	TitlePrefix string   `json:"title_prefix"`
 	Tracked     []string `json:"tracked"`
@@ -48,8 +48,8 @@ type Limit struct {
 	Within time.Duration `json:"within"`
 }
 
-// Signs has a threshold for each measure of a run. Each measure that reaches its threshold adds 1
-// to [Run.Complexity].
+// Signs has thresholds for the measures of a run. Each measure at its threshold or above adds 1 to
+// [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`
 	Retries int   `json:"retries"`
@@ -94,7 +94,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Hash identifies c in decisions. Equal configurations have equal hashes.
+// Hash returns a hash that identifies c in decisions. Equal configurations have equal hashes.
 func (c Config) Hash() string {
 	data, err := json.Marshal(c)
 	if err != nil { // cannot happen, because c has only strings and numbers
@@ -108,7 +108,7 @@ func (c Config) tracks(runType string) bool {
 	return slices.ContainsFunc(c.Tracked, func(t string) bool { return strings.EqualFold(t, runType) })
 }
 
-// FormatDuration formats d in the largest unit that divides it, such as "7d" or "90m".
+// FormatDuration formats d in the largest unit without a remainder, such as "7d" or "90m".
 func FormatDuration(d time.Duration) string {
 	for _, unit := range []struct {
 		name string

@@ -29,7 +29,7 @@ type Decision struct {
 	Rule     string             `json:"rule"` // the rules used, separated by " > "
 	Reason   string             `json:"reason"`
 	Issues   []string           `json:"issues,omitempty"`
-	Occurs   []string           `json:"occurs,omitempty"`   // touched issues in which the event is an occurrence
+	Occurs   []string           `json:"occurs,omitempty"`   // touched issues that count the event as an occurrence
 	Counters map[string]Counter `json:"counters,omitempty"` // counts compared with their limits
 	Flip     string             `json:"flip,omitempty"`     // condition that would have changed the decision
 	Config   string             `json:"config"`
@@ -40,7 +40,7 @@ type Decision struct {
 type Counter [2]int64
 
 // ID returns the id of the issue.decided event for d. It depends only on the event and the
-// configuration, so a repeated decision has the same id.
+// configuration. A repeated decision has the same id.
 func (d Decision) ID() string {
 	return events.DeriveID(string(events.IssueDecided), d.Tenant, d.Source, d.Event, d.Config)
 }
@@ -81,6 +81,6 @@ type Effect struct {
 	Reopen bool      `json:"reopen,omitempty"` // for transition: the issue was closed before
 	Reason string    `json:"reason,omitempty"` // transition
 	Link   *Link     `json:"link,omitempty"`
-	Text   string    `json:"text,omitempty"` // for note: its text; for describe: the new description; for erase: the replacement
+	Text   string    `json:"text,omitempty"` // text of a note, new description, or replacement for erased texts
 	Label  string    `json:"label,omitempty"`
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A draft is the unfinished decision on one event, which all components share.
+// A draft is the unfinished decision on one event. All components share it.
 type draft struct {
 	records
 	config *Config
@@ -48,7 +48,7 @@ func (d *draft) effect(e Effect) {
 	d.decision.Effects = append(d.decision.Effects, e)
 }
 
-// as calls do with at as the time of the draft.
+// as calls do and sets the time of the draft to at during the call.
 func (d *draft) as(at time.Time, do func()) {
 	stamp, now := d.stamp, d.now
 	d.stamp.At, d.now = at, at

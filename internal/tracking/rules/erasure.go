@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// An Erasure removes the texts of certain events from all records of a tenant. Ids, times and
-// statuses stay. It is not safe for concurrent use.
+// An Erasure removes the texts of some events from all records of a tenant. Ids, times and statuses
+// stay. It is not safe for concurrent use.
 type Erasure struct {
-	Run    string // if set, everything about this run is erased, including names
+	Run    string // run whose texts and names are all erased, or empty
 	Events []string
 	Runs   map[string]bool // runs that Events belong to
 	Issues map[string]bool // issues whose texts are all erased
@@ -23,8 +23,8 @@ type Erasure struct {
 }
 
 // Record erases the texts in a record. It returns the new record, or nil if the record must be
-// deleted. Callers must pass records in the order of their keys, because the index of words comes
-// after the follow-ups and loses the erased follow-ups.
+// deleted. Pass the records in the order of their keys. Follow-ups then come before the index of
+// words, from which Record removes the erased follow-ups.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -55,7 +55,7 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 }
 
 // reaches reports whether the erasure can change a record. A run or step changes only if its run is
-// erased. A mark changes only if its event is erased or if edits wait in it.
+// erased. A mark changes only if its event is erased or edits wait in the mark.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return e.hasEvent(k.ID) || bytes.Contains(data, []byte(`"edits":`))
@@ -116,8 +116,8 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup erases the texts of u if the erasure concerns it. A follow-up with neither an issue nor
-// a digest entry is always erased, because its runs are not recorded.
+// followup erases the texts of a follow-up if the erasure affects it. A follow-up without an issue
+// and a digest entry does not record its runs, so it is always erased.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -142,7 +142,7 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of the run's roles. Each role gets a different name, because each can
+// lineage erases the names of the run's roles. Each role gets a unique new name, because it can
 // still recover.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {

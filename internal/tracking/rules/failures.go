@@ -21,7 +21,7 @@ type failureTracker struct {
 }
 
 // fail records a failure of a run without a tracking issue. The failed end of a run counts as an
-// occurrence of the first step that failed and has not recovered. Without such a step, the end gets
+// occurrence of the first step failure that has not recovered. Without such a failure, the end gets
 // a failure record, and steps that fail later are its occurrences.
 func (t *failureTracker) fail(why cause) {
 	d := t.draft
@@ -79,7 +79,7 @@ func (t *failureTracker) judge(in incident, critical bool) {
 	}
 }
 
-// endIncident decides on a failure after its grace period. It reports whether the failure still
+// endIncident decides on a failure after its grace period. It returns true if the failure still
 // counts.
 func (t *failureTracker) endIncident(in incident) bool {
 	d := t.draft
@@ -105,8 +105,8 @@ func (t *failureTracker) endIncident(in incident) bool {
 	return true
 }
 
-// accepts reports whether an issue or digest already counts the failure. A repetition then needs no
-// grace period.
+// accepts reports whether an issue or digest already counts the failure. Repetitions of such a
+// failure need no grace period.
 func (t *failureTracker) accepts(fl *failure) bool {
 	r := t.draft.records
 	if fl.Issue != "" {
@@ -115,8 +115,8 @@ func (t *failureTracker) accepts(fl *failure) bool {
 	return r.isOpen(fl.Digest)
 }
 
-// raise creates or reopens the issue of a failure. Beyond the rate limit, it adds a digest entry
-// instead.
+// raise creates or reopens the issue of a failure. If the rate limit is reached, it adds a digest
+// entry instead.
 func (t *failureTracker) raise(in incident, critical bool) {
 	d := t.draft
 	fl := failures.edit(d.records, in.Failure)
@@ -174,8 +174,8 @@ func (t *failureTracker) recur(in incident) {
 	t.settle(in.Failure, runs.get(d.records, in.Run))
 }
 
-// note records an occurrence of fl. If the end of the run failed too, a success in the scope of
-// that end also recovers fl.
+// note records an occurrence of a failure. A success in the scope of the run's failed end will also
+// recover the failure.
 func (t *failureTracker) note(fl *failure, in incident) {
 	if fl.Last.before(in.At) {
 		fl.Last, fl.LastRun = in.At, in.Run
@@ -188,7 +188,7 @@ func (t *failureTracker) note(fl *failure, in incident) {
 }
 
 // succeed closes the issues in the scope of the success. It also closes issues of recovered
-// failures in the same run, unless these failures have occurred in another run since.
+// failures in the same run. An issue stays open if its failure has since occurred in another run.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A fold decides on one event. The package documentation gives the order of its components.
+// A fold decides on one event. The package documentation lists its components in order.
 type fold struct {
 	draft       draft
 	journal     journal
@@ -112,8 +112,8 @@ func (f *fold) ticked() {
 	f.draft.say("clock", "the clock moved")
 }
 
-// errored records an error event, which is not a failure. Only the end of the step shows whether
-// the error mattered.
+// errored records an error event. It is not a failure, because only the end of the step shows
+// whether the error mattered.
 func (f *fold) errored() error {
 	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {
@@ -219,8 +219,8 @@ func (f *fold) simple() {
 		strings.Join(d.config.Tracked, " or "), d.config.Complexity))
 }
 
-// settle updates or creates the tracking issue of the lineage. If it has none, settle passes
-// failures to the failure tracker.
+// settle updates or creates the tracking issue of the lineage. Without a tracking issue, settle
+// passes failures to the failure tracker.
 func (f *fold) settle(why cause) {
 	d := &f.draft
 	run, l := d.run(), d.lineage()

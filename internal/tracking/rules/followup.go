@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// A followup is one item of work at one target that runs left undone.
+// A followup is one item of undone work at one target.
 type followup struct {
 	Title      string `json:"title"`
 	Target     string `json:"target,omitempty"`
 	Key        string `json:"key"`
 	Generation int    `json:"generation,omitempty"`
 	Issue      string `json:"issue,omitempty"`
-	Digest     string `json:"digest,omitempty"` // lists the item if the rate limit denied it an issue
+	Digest     string `json:"digest,omitempty"` // digest with the item, if the rate limit did not allow an issue
 	Entry      int    `json:"entry,omitempty"`  // number in Digest
 	Run        string `json:"run,omitempty"`    // run that caused the issue
 	Remaining  bool   `json:"remaining,omitempty"`
 	Sources    int    `json:"sources,omitempty"` // steps and run ends that left it undone
 	Last       Stamp  `json:"last,omitzero"`     // latest report that it is undone
 	Done       fact   `json:"done,omitzero"`
-	Withdrawn  fact   `json:"withdrawn,omitzero"` // set when the last source no longer reports the item
+	Withdrawn  fact   `json:"withdrawn,omitzero"` // set when no source reports the item any more
 }
 
 var followups = table[followup]{kind: "followup"}
@@ -41,8 +41,8 @@ func (u *followup) status() (Status, string) {
 }
 
 type leftover struct {
-	Step      string   `json:"step,omitempty"` // step key, empty for the end of the run
-	Name      string   `json:"name"`           // name of the step or run that people see
+	Step      string   `json:"step,omitempty"` // step key. Empty for the end of the run
+	Name      string   `json:"name"`           // displayed name of the step or run
 	Target    string   `json:"target,omitempty"`
 	Partial   bool     `json:"partial,omitempty"`
 	Remaining []string `json:"remaining,omitempty"`
@@ -96,8 +96,9 @@ func unindexFollowup(r records, id string, u *followup) {
 	}
 }
 
-// similarFollowup returns the open follow-up that shares the most words with key, or "" if none
-// shares at least percent % of them. The targets must be equal, unless one of them is empty.
+// similarFollowup returns the open follow-up that shares the most words with key. It returns "" if
+// no follow-up shares at least the given percentage. The targets must be equal, or one of them
+// empty.
 func similarFollowup(r records, key, target string, percent int) string {
 	words := itemWords(key)
 	best, most := "", percent-1

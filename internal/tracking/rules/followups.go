@@ -21,15 +21,14 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report creates follow-ups for the work that a step or run left undone. If the event is in a grace
-// period, the work waits with it.
+// report creates follow-ups for the undone work of a step or run. During a grace period of the
+// event, the work waits too.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
-		// The metadata lists no items, so the items in the summary count as remaining and not as
-		// deferred.
+		// The metadata lists no items. Count the items in the summary as remaining.
 		from.Remaining, from.Deferred = from.Deferred, nil
 	}
 	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {
@@ -42,8 +41,8 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem reports whether partial success that lists no items gets a general item. The end of a
-// run gets none if its steps have left items already.
+// needsItem reports whether a partial success without listed items gets a general item. The end of
+// a run gets no such item if a step has already left items.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }
@@ -56,8 +55,8 @@ func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	return item
 }
 
-// leave creates follow-ups up to the limits of the run, and adds further items to its collective
-// issue. It withdraws items that only the previous report of the same step or run has.
+// leave creates follow-ups up to the limits of the run. Further items go to the collective issue.
+// Items that are missing in the latest report of their step or run are withdrawn.
 func (t *followupTracker) leave(from leftover) {
 	d := t.draft
 	if from.Partial {
@@ -94,8 +93,8 @@ func (t *followupTracker) left(from leftover) *[]string {
 	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
 }
 
-// leaveItem creates or updates the follow-up of item, and returns ids with its id appended.
-// earlierIDs has the follow-ups of the source's earlier report.
+// leaveItem creates or updates the follow-up of an item and appends its id to ids. earlierIDs lists
+// the follow-ups of the previous report.
 func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, earlierIDs, ids []string) []string {
 	d := t.draft
 	key := deferred.Key(item)

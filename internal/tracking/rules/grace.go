@@ -7,17 +7,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An incident is the failure of a step or of the end of a run. It is harmless if it recovers within
-// the grace period.
+// An incident is the failure of a step or of a run's end. A success within the grace period makes
+// it harmless.
 type incident struct {
 	Failure string `json:"failure,omitempty"` // failure, if no issue tracks the run
 	Scope   string `json:"scope,omitempty"`   // scope of Failure
-	Lineage string `json:"lineage,omitempty"` // otherwise, the lineage whose tracking issue the incident would block
+	Lineage string `json:"lineage,omitempty"` // lineage with a tracking issue that the incident would block
 	Unit    string `json:"unit,omitempty"`    // unit of Role, see [Role]
 	Role    string `json:"role,omitempty"`
 	Run     string `json:"run"`
-	Step    string `json:"step,omitempty"` // step key, empty for the end of a run
-	Name    string `json:"name"`           // name of the step or run that people see
+	Step    string `json:"step,omitempty"` // step key. Empty for the end of a run
+	Name    string `json:"name"`           // displayed name of the step or run
 	At      Stamp  `json:"at"`
 }
 
@@ -29,8 +29,8 @@ func (in incident) subject() string {
 	return in.Failure
 }
 
-// timer returns the id of the timer that ends the grace period. The id contains the arrival number,
-// so that grace periods that end at the same time are handled in the order of the failures.
+// timer returns the id of the timer for the end of the grace period. The id contains the arrival
+// number, so timers for the same time run in the order of the failures.
 func (in incident) timer() string {
 	return fmt.Sprintf("%s%020d/%s", GraceTimers, in.At.N, in.subject())
 }

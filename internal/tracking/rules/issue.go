@@ -21,7 +21,7 @@ const (
 	InProgress Status = "in_progress"
 	Blocked    Status = "blocked"
 	Closed     Status = "closed"
-	// In Beads, which has no such status, the issue is open with the label "flapping".
+	// Beads has no such status. There, the issue is open with the label "flapping".
 	Flapping Status = "flapping"
 )
 
@@ -34,10 +34,10 @@ const (
 	Failure  Kind = "failure"  // failure of a run without a tracking issue
 	Followup Kind = "followup" // work that a run left undone
 	Alarm    Kind = "alarm"    // records that contradict each other
-	Digest   Kind = "digest"   // list of what the rate limits denied an issue
+	Digest   Kind = "digest"   // list of items for which the rate limits did not allow an issue
 )
 
-// maxTitle limits a person's title or close reason, in runes.
+// maxTitle is the maximum length of a person's title or close reason, in runes.
 const maxTitle = 500
 
 // Issue is an issue as the rules store it.
@@ -64,7 +64,7 @@ type Issue struct {
 // The types of links.
 const (
 	DiscoveredFrom = "discovered-from" // from a follow-up to the issue of its run
-	RegressionOf   = "regression-of"   // to a predecessor that was closed too long ago to be reopened
+	RegressionOf   = "regression-of"   // to an earlier issue that was closed too long ago to be reopened
 )
 
 // Link is a dependency between issues.
@@ -75,8 +75,9 @@ type Link struct {
 
 const idDigits = 13
 
-// ID returns the permanent issue id for an identity in tenant: "ht-" and 13 digits in base 36. It
-// hashes the lengths too, so ("a", "bc") and ("ab", "c") differ.
+// ID returns the permanent id of an issue, which is "ht-" and 13 digits in base 36. The id is a
+// hash of the tenant and the identity. The lengths count too, so ("a", "bc") and ("ab", "c") have
+// different ids.
 func ID(tenant string, identity ...string) string {
 	h := sha256.New()
 	var length [8]byte

@@ -10,7 +10,7 @@ var issues = table[Issue]{IssueKind, func(i *Issue) {
 	i.Links, i.Labels, i.Runs = slices.Clone(i.Links), slices.Clone(i.Labels), slices.Clone(i.Runs)
 }}
 
-// A course has the facts that decide which status changes an issue allows.
+// A course has the facts that control the status changes of an issue.
 type course struct {
 	Lineage  string      `json:"lineage,omitempty"`
 	Failure  string      `json:"failure,omitempty"`
@@ -118,7 +118,7 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle creates no effect, because the person has already changed the title in the issue tracker.
+// retitle creates no effect, because the issue tracker already has the person's title.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
 func (r records) status(id string) Status { return issues.view(r, id).Status }

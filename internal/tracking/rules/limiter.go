@@ -7,7 +7,7 @@ import (
 
 type limiter struct {
 	draft    *draft
-	admitted *bool // whether this event may create follow-ups. nil until decided
+	admitted *bool // whether this event may create follow-ups, or nil before the decision
 }
 
 func (l *limiter) allow(critical bool) bool {
@@ -48,7 +48,8 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup allows all follow-ups of one event or none, because people see them as one report.
+// allowFollowup allows either all follow-ups of an event or none, because people see them as one
+// report.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {
 		l.admitted = new(l.allow(false))
@@ -69,8 +70,8 @@ func (l *limiter) slot(taken *[]time.Time, name string, limit Limit) bool {
 	return true
 }
 
-// within keeps the times in the window around now. Times can be later than now, because the clock
-// can be set back.
+// within removes times outside the window around now. Some times can be later than now, because the
+// clock can be set back.
 func within(times []time.Time, now time.Time, window time.Duration) []time.Time {
 	var near []time.Time
 	for _, t := range times {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Lineage is work with one tracking issue for all its runs: a run, its child runs, and all runs
+// A Lineage is work with one tracking issue. It consists of a run, its child runs, and all runs
 // with the same type and work item.
 type Lineage struct {
 	Into       string    `json:"into,omitempty"` // lineage that this one was merged into
@@ -15,10 +15,10 @@ type Lineage struct {
 	Generation int       `json:"generation,omitempty"`
 	Before     string    `json:"before,omitempty"` // issue of the previous generation
 	Issue      string    `json:"issue,omitempty"`
-	Digest     string    `json:"digest,omitempty"` // lists the lineage if the rate limit denied it an issue
+	Digest     string    `json:"digest,omitempty"` // digest with the lineage, if the rate limit did not allow an issue
 	Entry      int       `json:"entry,omitempty"`  // number in Digest
 	Followups  []string  `json:"followups,omitempty"`
-	Created    int       `json:"created,omitempty"` // issues that the lineage caused since its latest progress
+	Created    int       `json:"created,omitempty"` // issues caused by the lineage since its latest progress
 	Roles      []Role    `json:"roles,omitempty"`
 	Started    Stamp     `json:"started,omitzero"`  // latest start of a root
 	Worked     Stamp     `json:"worked,omitzero"`   // latest step of a root
@@ -39,8 +39,7 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns the lineage id of a child run. If the child run has a work item, this is the lineage
-// id of the work item. For a root, it is "".
+// unit returns the lineage id of a child run or of its work item. For a root, it returns "".
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -65,8 +64,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run the root of the lineage. If there was no root before, lead clears the times that
-// child runs have set.
+// lead makes run the root of the lineage. A first root also clears the times that child runs have
+// set.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -77,8 +76,7 @@ func (l *Lineage) lead(run *Run) {
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
 // merge merges the lineage source into target. If source has an issue or digest entry, merge merges
-// target into source instead, or does nothing if target has an issue, a digest entry, steps or an
-// end.
+// target into source instead. It then does nothing if target also has one, or has steps or an end.
 func (r records) merge(source, target string) {
 	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -113,8 +111,8 @@ func (l *Lineage) starts(run *Run, stamp Stamp) {
 	}
 }
 
-// ends records the end of run. Only the end of a root ends the lineage. The end of a child run
-// counts like a step.
+// ends records the end of a run. Only a root ends the lineage. For a child run, the end counts like
+// a step.
 func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	if run.Parent != "" {
 		r := l.role(run.unit(), childRun)
@@ -135,7 +133,7 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether a root has ended and no step of a root came later.
+// ended reports whether a root has ended without a later step of a root.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }

@@ -11,8 +11,7 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the lineage of run, or "" if run is unknown. Issues that run causes count for this
-// lineage.
+// origin returns the lineage that counts the issues of a run, or "" for an unknown run.
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -20,9 +19,9 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated reports whether the lineage of run has caused too many issues without progress. If so,
-// the event becomes an occurrence of the tracking issue, which gets a label and a comment once.
-// Otherwise escalated counts one more issue.
+// escalated reports whether the lineage of a run has caused too many issues without progress. The
+// event then becomes an occurrence of the tracking issue, which gets a label and a comment once.
+// Otherwise escalated adds 1 to the number of issues.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)
@@ -52,8 +51,8 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress resets the issue count of a lineage if a success has closed issue, which the lineage
-// caused.
+// progress resets the issue count of the lineage that caused issue. It does nothing if the issue is
+// open.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

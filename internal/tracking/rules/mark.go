@@ -6,15 +6,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A mark records that an event was seen, and which issues it belongs to. Edits that name the event
-// wait here for the decision on it.
+// A mark records that an event was seen, and its issues. People's edits of an event wait in its
+// mark for the decision.
 type mark struct {
 	Source string   `json:"source,omitempty"`
 	Seen   bool     `json:"seen,omitempty"`
 	Given  bool     `json:"given,omitempty"`  // the event has a decision
 	Issues []string `json:"issues,omitempty"` // created follow-ups first, then other created issues, then occurrences
 	Edits  []edit   `json:"edits,omitempty"`
-	Sum    string   `json:"sum,omitempty"`    // hash of the content, see contentOf, empty for events of earlier versions
+	Sum    string   `json:"sum,omitempty"`    // hash from contentOf. Empty for events of earlier versions
 	Others []string `json:"others,omitempty"` // hashes of other contents under the same id
 }
 
@@ -22,8 +22,8 @@ var marks = table[mark]{"event", func(m *mark) {
 	m.Issues, m.Edits, m.Others = slices.Clone(m.Issues), slices.Clone(m.Edits), slices.Clone(m.Others)
 }}
 
-// markID returns the id of the event, because edits do not name its source. If another source used
-// the id before, markID appends the source.
+// markID returns the id of the event. If another source has already used this id, markID appends
+// the source. Edits name no source, so the id normally contains none.
 func markID(r records, event, source string) string {
 	m := marks.get(r, event)
 	if m == nil || !m.Seen || m.Source == source {

@@ -7,8 +7,8 @@ type outageDetector struct {
 	facts facts
 }
 
-// covers reports whether the run gets no tracking issue because of an outage. This requires that
-// the run has no run.started event, and that all its failures so far are infrastructure failures.
+// covers reports whether an outage keeps the run from getting a tracking issue. The run must have
+// no run.started event, and all its failures so far must be infrastructure failures.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()
@@ -26,9 +26,8 @@ func (o *outageDetector) covers(why cause) bool {
 	return true
 }
 
-// ignores reports whether run gets a tracking issue of its own, although the issue id already
-// reports its failure. This requires an infrastructure failure, a run.started event and a tracked
-// type.
+// ignores reports whether the run gets a tracking issue although another issue reports its failure.
+// This must be an infrastructure failure of a run with a run.started event and a tracked type.
 func (o *outageDetector) ignores(run *Run, id string) bool {
 	c := courses.get(o.draft.records, id)
 	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Kinds of timers. A timer's id is its kind, "/" and its subject.
+// Kinds of timers. The id of a timer is its kind, "/" and its subject.
 const (
 	graceKind  = "hold"   // ends a grace period
 	quietKind  = "quiet"  // ends the flapping of an issue
@@ -25,7 +25,7 @@ type pass struct {
 	records
 	config    *Config
 	hash      string // of config
-	ending    bool   // no more events will come, so all grace periods end
+	ending    bool   // after the last event, all grace periods end
 	decisions []Decision
 }
 
@@ -62,7 +62,7 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event waits, so set the timers again. They run with the next event.
+		// The event waits. Set the timers again, so that they run with the next event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}
@@ -73,7 +73,7 @@ func (p *pass) apply(e events.Event) error {
 	return nil
 }
 
-// compare handles an event whose id and source belong to an earlier event.
+// compare handles an event with the id and source of an earlier event.
 func (p *pass) compare(e events.Event) {
 	t := p.clock()
 	f := newFold(p, e, Stamp{At: t.take(e), N: t.Count}, t.Clock)
@@ -115,7 +115,7 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
 		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
-			// The timer was set to a later time. If that time is due too, the loop finds it again.
+			// The timer has a later time now. If that time is due too, the loop handles it again.
 		default:
 			due = append(due, t)
 		}
@@ -128,9 +128,9 @@ func graceSubject(id string) string {
 	return subject
 }
 
-// endGrace decides on the waiting failures of subject in the order of arrival. If a failure still
-// has time, and all failures before it have recovered, endGrace stops there and returns a new
-// timer.
+// endGrace decides on the waiting failures of subject in the order of arrival. A failure may still
+// have time left. If all failures before it have recovered, endGrace stops at this failure and
+// returns a new timer.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true
@@ -159,8 +159,8 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether the clock can reach the time in at. That time must not be further ahead
-// than one event may move the clock.
+// reaches reports whether the clock can reach a time. A single event must be able to move the clock
+// that far.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

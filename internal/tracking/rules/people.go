@@ -24,7 +24,7 @@ type edit struct {
 	Why    string `json:"why,omitempty"`   // reason for closing
 	By     string `json:"by,omitempty"`
 	At     Stamp  `json:"at"`
-	Event  string `json:"event,omitempty"` // id of the issue.edited event while the edit waits
+	Event  string `json:"event,omitempty"` // id of the issue.edited event, set while the edit waits
 }
 
 const maxEdits = 8
@@ -35,8 +35,8 @@ type people struct {
 	facts   facts
 }
 
-// edited handles an issue.edited event. If the edit names an event without a decision, it waits for
-// that decision.
+// edited handles an issue.edited event. If the edit names an event without a decision, the edit
+// waits for that decision.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)
@@ -95,8 +95,8 @@ func (p *people) settle() {
 	}
 }
 
-// created returns the follow-ups that the event created, or its other new issues if followups is
-// false.
+// created returns the follow-ups that the event created. If followups is false, it returns the
+// other new issues.
 func (p *people) created(followups bool) (list []string) {
 	for _, id := range p.draft.made {
 		if issue := issues.get(p.draft.records, id); issue != nil && (issue.Kind == Followup) == followups {
@@ -161,8 +161,8 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status of an issue after a person's edit. It also considers later facts,
-// because the edit may arrive after them.
+// wanted returns the status of an issue after a person's edit. Later facts count too, because the
+// edit may arrive after them.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
@@ -173,9 +173,9 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether facts may give a reopened issue the status in to. Facts that block the
-// issue always may. Others must be later than the edit that reopened it, and their run must not
-// have ended before the edit, unless it has started again.
+// outranks reports whether the facts may move an issue that a person reopened. A fact that blocks
+// the issue always may. Any other fact must be later than the reopening. Its run must not have
+// ended before the reopening, unless it has started again.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

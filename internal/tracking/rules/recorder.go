@@ -50,8 +50,8 @@ func (r *recorder) step(role string, status events.StepStatus, data events.StepF
 	return r.supersede(step, status, data)
 }
 
-// supersede makes data the latest report of step and updates the sums of the run. If a later report
-// is known, it returns true and changes nothing.
+// supersede stores data as the latest report of the step and updates the sums of the run. If a
+// later report is known, it changes nothing and returns true.
 func (r *recorder) supersede(step *Step, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	if d.stamp.before(step.At) {
@@ -92,8 +92,8 @@ func (r *recorder) ended(success bool) (late bool) {
 	return late
 }
 
-// assign assigns run to its lineage. If run turns out to belong to another lineage, assign merges
-// the two.
+// assign assigns run to its lineage. If new facts move the run to another lineage, assign merges
+// the two lineages.
 func (r *recorder) assign(run *Run) {
 	d := r.draft
 	home := r.home(run)
@@ -128,7 +128,7 @@ func (r *recorder) home(run *Run) string {
 	return runLineage(run.ID)
 }
 
-// renew starts a new generation of the lineage if its issue was closed long before run.
+// renew starts a new generation of the lineage if the run starts long after the issue was closed.
 func (r *recorder) renew(id string, run *Run) {
 	l := lineages.edit(r.draft.records, id)
 	if l.Issue != "" && r.transitions.outlived(l.Issue) {

@@ -10,7 +10,7 @@ import (
 // A Stamp orders facts by event time, then by arrival.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
-	N  uint64    `json:"n,omitempty"` // arrival number among the tenant's considered events, 0 for never
+	N  uint64    `json:"n,omitempty"` // number of the event in the order of arrival. 0 means never
 }
 
 func (s Stamp) isZero() bool { return s.N == 0 }
@@ -66,8 +66,8 @@ type Run struct {
 	Finished   Stamp     `json:"finished,omitzero"`
 	Success    bool      `json:"success,omitempty"` // of Finished
 	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end
-	Failing    []Failing `json:"failing,omitempty"` // failed steps, recorded while the run has no tracking issue
-	Whole      Failing   `json:"whole,omitzero"`    // failed end, if it is not part of a step's failure
+	Failing    []Failing `json:"failing,omitempty"` // failed steps while the run has no tracking issue
+	Whole      Failing   `json:"whole,omitzero"`    // failed end that is not part of a step's failure
 	Scope      string    `json:"scope,omitempty"`   // scope of the failed end
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`
@@ -81,8 +81,7 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// A Failing is a failed step or the failed end of a run. It is recorded while the run has no
-// tracking issue.
+// A Failing is a failed step or failed end of a run without a tracking issue.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`
@@ -102,8 +101,8 @@ type Step struct {
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// StepKey returns the key of a step.finished event, and "" for other kinds. An event without a step
-// id counts as a separate step.
+// StepKey returns the key of a step.finished event. Events of other kinds have the key "". An event
+// without a step id counts as a separate step.
 func StepKey(e events.Event) string {
 	if e.Kind() != events.StepFinished {
 		return ""
@@ -116,12 +115,11 @@ func StepKey(e events.Event) string {
 
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles limits the roles of a run and of a lineage, because producers choose their names.
+// maxRoles limits the roles of a run and of a lineage. Producers choose the names of roles.
 const maxRoles = 32
 
-// Complexity returns the highest complexity that the run or its steps declared. If none is
-// declared, it is 1, plus 1 for each measure that reaches its threshold. Tokens read from a cache
-// do not count.
+// Complexity returns the highest complexity that the run or its steps declare. Otherwise it returns
+// 1, plus 1 for each measure that reaches its threshold. Tokens read from a cache do not count.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

@@ -39,8 +39,8 @@ func (w *stallWatch) alive() {
 	}
 }
 
-// inactive reports whether the lineage has not ended and had no events for the configured time. If
-// that time is not over, inactive sets the timer again.
+// inactive reports whether an unfinished lineage had no events for the configured time. Before the
+// end of that time, inactive sets the timer again.
 func (w *stallWatch) inactive(id string, now time.Time) bool {
 	d := w.draft
 	id = d.resolve(id)

@@ -11,27 +11,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A State keeps all records that events touched in memory, and loads others from its [Store]. A new
-// State frees the memory. The zero State is empty and has no Store. A State is not safe for
-// concurrent use.
+// A State keeps the records that events touched in memory. It loads other records from its [Store].
+// Create a new State to free the memory. The zero State is empty and has no Store. A State is not
+// safe for concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
 	queues map[string]*queue
 
-	// Fields below are only used during one call of Apply or Release.
+	// The fields below belong to a single call of Apply or Release.
 	before map[Key]cell // content of the changed cells before the call
-	undo   []func()     // functions that restore the timers, called in reverse order
+	undo   []func()     // functions that restore the timers in reverse order
 	unread []Key        // cells that could not be loaded
 	err    error        // first error of the Store
 }
 
 type cell struct {
-	value   any  // pointer to the record, immutable after Apply, or nil if it does not exist
+	value   any  // pointer to the record, or nil if it does not exist. Immutable after Apply
 	changed bool // changed since the last call of Changes
 }
 
-// NewState returns a State with records in store. If store is nil, everything stays in memory.
+// NewState returns a State that loads records from store. If store is nil, all records stay in
+// memory.
 func NewState(store Store) *State { return &State{store: store} }
 
 // Considered reports whether every event of kind k gets a decision.
@@ -40,9 +41,9 @@ func Considered(k events.Kind) bool {
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// IsRecognised reports whether a State ignores a repeated event of kind k. Callers must detect
-// repetitions of other kinds by their numbers. Numbers must not decide about the recognised kinds,
-// because anyone who can write events can use a number first.
+// IsRecognised reports whether a State ignores a repeated event of kind k. For other kinds, callers
+// must find repetitions by the events' numbers. The recognised kinds must not depend on numbers,
+// because any client that can write events can use a number first.
 func IsRecognised(k events.Kind) bool {
 	switch k { //nolint:exhaustive // the other kinds only move the clock
 	case events.ToolBefore, events.Approval, events.ToolResult, events.IssueDecided, events.AuditAccessed:
@@ -51,10 +52,10 @@ func IsRecognised(k events.Kind) bool {
 	return Considered(k)
 }
 
-// Apply folds e into s and returns the new decisions. The decision on e is missing if e is
-// repeated, waits in a grace period, or is not considered and fired no timer. There can be
-// decisions on earlier failures whose grace period has ended. If the store fails or the data does
-// not match the kind of e, Apply returns an error and leaves s unchanged.
+// Apply folds e into s and returns the new decisions. These can include decisions on earlier
+// failures whose grace period has ended. There is no decision on e itself if e is repeated, waits
+// in a grace period, or is of a kind without decisions and fired no timer. If the store fails or e
+// has invalid data, Apply returns an error and leaves s unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil
@@ -71,8 +72,8 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release ends all grace periods as if the clock had reached their ends, and returns the decisions.
-// It runs no other timers. Call it when no more events will come.
+// Release ends all grace periods now and returns the decisions. It runs no other timers. Call it
+// after the last event.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
 		r := registers.get(records{state: s}, "")
@@ -92,7 +93,7 @@ func (s *State) Release(c Config) (decisions []Decision, err error) {
 	return decisions, nil
 }
 
-// atomically runs fn, and restores the previous state if fn or the store fails.
+// atomically runs fn. If fn or the store fails, it restores the previous state.
 func (s *State) atomically(fn func() error) error {
 	if s.cells == nil {
 		s.cells, s.queues = make(map[Key]*cell), make(map[string]*queue)
@@ -117,7 +118,7 @@ func (s *State) atomically(fn func() error) error {
 	return err
 }
 
-// fail makes atomically discard the result of the call.
+// fail makes atomically return err and restore the previous state.
 func (s *State) fail(err error) {
 	if s.err == nil {
 		s.err = err
@@ -136,7 +137,7 @@ func (s *State) Issues() []Issue {
 	return list
 }
 
-// Changes returns the records and timers that changed since the last call.
+// Changes returns the records and timers that have changed since the previous call.
 func (s *State) Changes() Changes {
 	var c Changes
 	for key, cell := range s.cells {

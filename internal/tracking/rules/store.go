@@ -16,16 +16,17 @@ func (k Key) Compare(other Key) int {
 // IssueKind is the kind of records with an [Issue].
 const IssueKind = "issue"
 
-// A Store loads records and timers. It may lack the latest changes of the State, because the State
-// reads its own changes first.
+// A Store loads records and timers. The latest changes of the State may be missing, because the
+// State reads its changes first.
 type Store interface {
 	// Load returns the JSON of a record, or nil.
 	Load(Key) ([]byte, error)
-	// Timers returns at most limit timers that are due at the time at or earlier, ordered by time and id.
+	// Timers returns the first timers that are due at the given time, ordered by time and id. It
+	// returns at most limit timers.
 	Timers(tenant string, at time.Time, limit int) ([]Timer, error)
 }
 
-// A Timer starts an action when the tenant's clock reaches At.
+// A Timer starts an action at a time of the tenant's clock.
 type Timer struct {
 	Tenant string
 	ID     string // unique per tenant
@@ -43,9 +44,9 @@ type Stored struct {
 }
 
 // Changes has the modified records and timers of a State, in a stable order. Store them in one
-// transaction with the stream position of the last applied event.
+// transaction with the stream position of the last event.
 type Changes struct {
 	Records []Stored
-	Set     []Timer // new timers, which replace timers with the same id
-	Cleared []Timer // timers to delete, which may not exist. At is zero
+	Set     []Timer // new timers. They replace timers with the same id
+	Cleared []Timer // timers to delete, if they exist. At is zero
 }

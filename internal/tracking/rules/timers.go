@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// A queue has the timers of one tenant. A change in memory overrides the timer with the same id in
-// the store.
+// A queue has the timers of one tenant. A change in memory replaces the store's timer with the same
+// id.
 type queue struct {
-	here     map[string]time.Time // times of the timers that changed in memory, zero if cleared
-	changed  map[string]bool      // ids that changed since the last call of Changes
+	here     map[string]time.Time // times of the timers that changed in memory. Zero means cleared
+	changed  map[string]bool      // ids that have changed since the last call of Changes
 	set      []Timer              // timers in memory, earliest first
 	ahead    []Timer              // timers read from the store, earliest first
-	complete bool                 // the store has no timers after those in ahead
+	complete bool                 // the store has no timers after the timers in ahead
 }
 
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
-// readAhead is the number of timers to read, in addition to those that are overridden.
+// readAhead is the number of timers to read. Replaced timers do not count.
 const readAhead = 64
 
 func (s *State) queue(tenant string) *queue {
@@ -44,7 +44,7 @@ func (s *State) clearTimer(tenant, id string) {
 	s.changeTimer(tenant, id, time.Time{})
 }
 
-// changeTimer sets a timer, or clears it if at is zero. It records how to undo the change.
+// changeTimer sets a timer and records how to undo the change. A zero time clears the timer.
 func (s *State) changeTimer(tenant, id string, at time.Time) {
 	q := s.queue(tenant)
 	old, present := q.here[id]

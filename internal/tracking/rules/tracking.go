@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ReasonCompleted is the close reason for a completed run.
+// ReasonCompleted is the close reason after a completed run.
 const ReasonCompleted = "Run completed successfully"
 
 const maxPending = 50
@@ -17,7 +17,7 @@ type cause struct {
 	rule     string
 	name     string // for people
 	role     string
-	step     string // step key, empty for the end of the run
+	step     string // step key. Empty for the end of the run
 	target   string
 	end      bool
 	success  bool // result of the end
@@ -104,8 +104,8 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the tracking issue to its new status. If the lineage has a digest entry instead,
-// update counts the event there. It returns false if there is neither.
+// update moves the tracking issue to its new status. For a lineage with a digest entry, update
+// counts the event there. It returns false if the lineage has neither.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()
@@ -128,7 +128,7 @@ func (t *tracking) update(why cause) bool {
 	return true
 }
 
-// wanted returns the status without the failures in their grace period.
+// wanted returns the status of the lineage. Failures in their grace period do not count.
 func (t *tracking) wanted(l *Lineage, why cause) Status {
 	status := l.status()
 	immediate := why.bad() && (why.end || why.critical)
@@ -138,8 +138,8 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts a grace period and returns true if the event is a failed step that would block the
-// issue.
+// delay starts a grace period for a failed step that would block the issue, and returns true. It
+// returns false for other events.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -162,7 +162,7 @@ func (t *tracking) delayed(l *Lineage) bool {
 	return t.draft.status(l.Issue) != Blocked && !l.ended() && t.grace.has(t.draft.lineageID())
 }
 
-// endIncident decides on a failed step after its grace period. It reports whether the failure still
+// endIncident decides on a failed step after its grace period. It returns true if the failure still
 // counts.
 func (t *tracking) endIncident(in incident) bool {
 	d := t.draft
@@ -183,8 +183,8 @@ func (t *tracking) linkRegression(l *Lineage) {
 	}
 }
 
-// linkFollowup links a follow-up to the issue of its run. If there is no tracking issue yet, create
-// adds the link later.
+// linkFollowup links a follow-up to the issue of its run. Without a tracking issue, create adds the
+// link later.
 func (t *tracking) linkFollowup(id string) {
 	d := t.draft
 	l := d.lineage()

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// LabelFlapping marks an issue that flaps or flapped before.
+// LabelFlapping marks an issue that is or was flapping.
 const LabelFlapping = "flapping"
 
 type motive struct {
 	reason  string
 	failure bool
 	recurs  bool // the work was left undone again
-	run     *Run // run of the fact, nil for a timer or a person
+	run     *Run // run of the fact, or nil for a timer or a person
 }
 
-// after reports whether the fact can reopen an issue that a person edited. It must be a failure or
-// undone work, and its run must have started after the edit.
+// after reports whether the fact can reopen an issue that a person closed. It must be a failure or
+// undone work of a run that started after the edit.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
-// The transitions component moves issues to the status that the facts demand, unless a person's
-// edit or the rule against flapping forbids it.
+// The transitions component moves issues to the status that follows from the facts. A person's edit
+// or the rule against flapping can prevent that.
 type transitions struct {
 	draft   *draft
 	journal *journal
@@ -58,7 +58,7 @@ func (t *transitions) move(id string, to Status, why motive) {
 	t.journal.transition(id, to, why.reason)
 }
 
-// flaps counts a reopening by a failure. After too many reopenings, it moves the issue to
+// flaps counts how often a failure reopens the issue. After too many times, it moves the issue to
 // [Flapping] and returns true.
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
@@ -75,8 +75,8 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive reports whether the quiet time has passed without a fact about the issue. If not, it
-// sets the timer again.
+// inactive reports whether the issue had no facts during the quiet time. Before the end of the
+// quiet time, it sets the timer again.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {
@@ -105,8 +105,7 @@ func (t *transitions) endFlapping(id string) {
 	t.journal.transition(id, to, reason)
 }
 
-// calm is called before a new fact. If the quiet time of a flapping issue is over by then, calm
-// ends the flapping first.
+// calm ends the flapping of an issue whose quiet time is over. Call it before each new fact.
 func (t *transitions) calm(id string) {
 	d := t.draft
 	if d.status(id) != Flapping {
@@ -117,7 +116,7 @@ func (t *transitions) calm(id string) {
 	}
 }
 
-// outlived reports whether the issue was closed so long ago that a new failure gets another issue.
+// outlived reports whether the issue was closed long ago. A new failure then gets another issue.
 func (t *transitions) outlived(id string) bool {
 	d := t.draft
 	issue := issues.get(d.records, id)
